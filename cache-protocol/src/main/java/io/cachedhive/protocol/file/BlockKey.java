@@ -1,0 +1,62 @@
+package io.cachedhive.protocol.file;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Names a block: an aligned range of a file version.
+ *
+ * <p>Its own 128-bit digest is derived from the file version's by mixing in the index. The file version's digest is cryptographic, so
+ * the digests of blocks of two files meet no sooner than those of the files; within a file the mixing is a bijection of the index, so they
+ * never meet. That costs 2 ns, where a cryptographic digest of each block would cost more than reading 4 KiB from memory.
+ *
+ * @param index 0-based
+ */
+public record BlockKey(FileVersionId file, int index)
+{
+    public BlockKey
+    {
+        requireNonNull(file, "file is null");
+        if (index < 0) {
+            throw new IllegalArgumentException("index is negative: " + index);
+        }
+    }
+
+    public long high()
+    {
+        return digestHigh(file.digest().high(), index);
+    }
+
+    public long low()
+    {
+        return digestLow(file.digest().low(), index);
+    }
+
+    public Digest128 digest()
+    {
+        return new Digest128(high(), low());
+    }
+
+    /**
+     * The upper half of a block's digest, without an object per block.
+     */
+    public static long digestHigh(long fileHigh, int index)
+    {
+        return fileHigh + mix(index * 0x9E3779B97F4A7C15L + 0x632BE59BD9B4E019L);
+    }
+
+    /**
+     * The lower half of a block's digest, without an object per block.
+     */
+    public static long digestLow(long fileLow, int index)
+    {
+        return fileLow ^ mix(index * 0xD1B54A32D192ED03L + 0x8CB92BA72F3D8DD7L);
+    }
+
+    // the finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014): a bijection of 64 bits
+    private static long mix(long value)
+    {
+        long z = (value ^ (value >>> 30)) * 0xBF58476D1CE4E5B9L;
+        z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+        return z ^ (z >>> 31);
+    }
+}

@@ -1,0 +1,78 @@
+package io.cachedhive.protocol.file;
+
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.util.Locale;
+import java.util.Optional;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Names an origin: a digest of scheme, endpoint and region, so that equal paths on two endpoints are two files.
+ * The plugin computes it from the catalog's properties, the cache worker from the origin's file, and the handshake compares the two.
+ */
+public record OriginId(Digest128 digest)
+{
+    public OriginId
+    {
+        requireNonNull(digest, "digest is null");
+    }
+
+    /**
+     * @param scheme the scheme of the locations; {@code s3a} and {@code s3n} are other spellings of {@code s3}
+     * @param endpoint the configured endpoint; empty for the provider's own
+     * @param region the configured region; empty if none is configured
+     */
+    public static OriginId of(String scheme, Optional<String> endpoint, Optional<String> region)
+    {
+        String text = String.join(
+                "\n",
+                "cachedhive-origin-1",
+                normalizeScheme(scheme),
+                endpoint.map(OriginId::normalizeEndpoint).orElse(""),
+                region.map(value -> value.strip().toLowerCase(Locale.ROOT)).orElse(""));
+        return new OriginId(Digest128.sha256(ByteBuffer.wrap(text.getBytes(UTF_8))));
+    }
+
+    /**
+     * The scheme in lower case, with the older spellings of {@code s3} folded into one.
+     */
+    public static String normalizeScheme(String scheme)
+    {
+        String lower = scheme.strip().toLowerCase(Locale.ROOT);
+        return switch (lower) {
+            case "s3a", "s3n" -> "s3";
+            default -> lower;
+        };
+    }
+
+    private static String normalizeEndpoint(String endpoint)
+    {
+        String text = endpoint.strip();
+        if (!text.contains("://")) {
+            text = "https://" + text;
+        }
+        URI uri = URI.create(text);
+        String scheme = uri.getScheme().toLowerCase(Locale.ROOT);
+        String host = uri.getHost() == null ? uri.getAuthority() : uri.getHost();
+        if (host == null) {
+            throw new IllegalArgumentException("endpoint has no host: " + endpoint);
+        }
+        int port = uri.getPort();
+        if (port == -1) {
+            port = scheme.equals("http") ? 80 : 443;
+        }
+        String path = uri.getRawPath() == null ? "" : uri.getRawPath();
+        while (path.endsWith("/")) {
+            path = path.substring(0, path.length() - 1);
+        }
+        return scheme + "://" + host.toLowerCase(Locale.ROOT) + ":" + port + path;
+    }
+
+    @Override
+    public String toString()
+    {
+        return digest.toHex();
+    }
+}

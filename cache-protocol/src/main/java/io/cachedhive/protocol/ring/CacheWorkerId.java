@@ -1,0 +1,37 @@
+package io.cachedhive.protocol.ring;
+
+import java.util.regex.Pattern;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Names a cache worker for as long as its store lives. Made once and kept with the store, so that a worker that comes back
+ * under another address keeps its chunks.
+ *
+ * @param value 1 to 64 letters, digits, {@code -}, {@code _}, {@code .}
+ */
+public record CacheWorkerId(String value)
+        implements Comparable<CacheWorkerId>
+{
+    private static final Pattern VALID = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+
+    public CacheWorkerId
+    {
+        requireNonNull(value, "value is null");
+        if (!VALID.matcher(value).matches()) {
+            throw new IllegalArgumentException("cache worker id is not 1 to 64 letters, digits, '-', '_', '.': " + value);
+        }
+    }
+
+    @Override
+    public int compareTo(CacheWorkerId other)
+    {
+        return value.compareTo(other.value);
+    }
+
+    @Override
+    public String toString()
+    {
+        return value;
+    }
+}

@@ -1,0 +1,53 @@
+package io.cachedhive.protocol.wire;
+
+/**
+ * The names of counters and gauges, on the wire and in the worker's HTTP API. A reader ignores names that it does not know.
+ */
+public final class CounterNames
+{
+    // counted by clients, by table: every byte that a query asks for is exactly one of the five sources
+    public static final String REQUESTS = "requests";
+    /**
+     * Counted by a wrapper that knows no sources.
+     */
+    public static final String REQUESTED_BYTES = "requested_bytes";
+    public static final String RAM_HIT_BYTES = "ram_hit_bytes";
+    public static final String SSD_HIT_BYTES = "ssd_hit_bytes";
+    public static final String NON_LOCAL_HIT_BYTES = "non_local_hit_bytes";
+    public static final String REMOTE_READ_BYTES = "remote_read_bytes";
+    public static final String BYPASS_BYTES = "bypass_bytes";
+    public static final String RAM_HIT_REQUESTS = "ram_hit_requests";
+    public static final String SSD_HIT_REQUESTS = "ssd_hit_requests";
+    public static final String NON_LOCAL_HIT_REQUESTS = "non_local_hit_requests";
+    public static final String REMOTE_READ_REQUESTS = "remote_read_requests";
+    public static final String BYPASS_REQUESTS = "bypass_requests";
+    /**
+     * Followed by a cause in lower case: {@code bypass_bytes_timeout}.
+     */
+    public static final String BYPASS_BYTES_PREFIX = "bypass_bytes_";
+
+    // gauges and counters of the whole worker
+    public static final String RAM_CAPACITY_BYTES = "ram_capacity_bytes";
+    public static final String RAM_USED_BYTES = "ram_used_bytes";
+    public static final String SSD_CAPACITY_BYTES = "ssd_capacity_bytes";
+    public static final String SSD_USED_BYTES = "ssd_used_bytes";
+    public static final String RAM_BLOCKS = "ram_blocks";
+    public static final String SSD_BLOCKS = "ssd_blocks";
+    public static final String RESTORED_BLOCKS = "restored_blocks";
+    public static final String RAM_EVICTIONS = "ram_evictions";
+    public static final String SSD_EVICTIONS = "ssd_evictions";
+    public static final String CORRUPT_BLOCKS = "corrupt_blocks";
+    public static final String ORIGIN_GETS = "origin_gets";
+    public static final String ORIGIN_HEADS = "origin_heads";
+    public static final String ORIGIN_BYTES = "origin_bytes";
+    /**
+     * Bytes fetched beyond what was asked for: alignment to blocks, preload.
+     */
+    public static final String EXTRA_BYTES = "extra_bytes";
+    public static final String ORIGIN_ERRORS = "origin_errors";
+    public static final String VERSION_CHANGES = "version_changes";
+    public static final String REFUSED_CONNECTIONS = "refused_connections";
+    public static final String CONNECTIONS = "connections";
+
+    private CounterNames() {}
+}

@@ -1,0 +1,927 @@
+package io.cachedhive.protocol.wire;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.HashRing;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.ring.RingMember;
+import io.cachedhive.protocol.ring.WorkerAddress;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import static java.util.stream.Collectors.toMap;
+
+/**
+ * What cache workers and their clients say to each other.
+ *
+ * <p>A connection begins with {@link Hello}, {@link Challenge}, {@link Proof}, {@link Welcome}, the same over a Unix socket (where the
+ * file's permissions decide who may speak, and no secret is asked for) and over TCP. After that the client sends requests in any number at once,
+ * and answers come in any order, matched by the frame's request id.
+ */
+public sealed interface Message
+{
+    /**
+     * The newest protocol version that this code speaks, and the oldest that it still speaks.
+     */
+    int MAX_VERSION = 1;
+    int MIN_VERSION = 1;
+
+    MessageType type();
+
+    void writeTo(WireWriter writer);
+
+    /**
+     * The whole frame, header and body, ready to be sent.
+     */
+    default ByteBuffer toFrame(long requestId)
+    {
+        WireWriter writer = new WireWriter(256);
+        // room for the header, which needs the body's length
+        writer.putLong(0).putLong(0);
+        writeTo(writer);
+        ByteBuffer frame = writer.finish();
+        new FrameHeader(frame.remaining() - FrameHeader.BYTES, type(), requestId).writeTo(frame.duplicate());
+        return frame;
+    }
+
+    static Message read(MessageType type, ByteBuffer body)
+            throws WireException
+    {
+        WireReader reader = new WireReader(body);
+        Message message;
+        try {
+            message = switch (type) {
+                case HELLO -> Hello.read(reader);
+                case CHALLENGE -> Challenge.read(reader);
+                case PROOF -> Proof.read(reader);
+                case WELCOME -> Welcome.read(reader);
+                case READ -> Read.read(reader);
+                case FETCHING -> Fetching.read(reader);
+                case BLOCK_FRAME -> BlockFrame.read(reader);
+                case BLOCK_BYTES -> BlockBytes.read(reader);
+                case BLOCK_LEASE -> BlockLease.read(reader);
+                case BLOCK_NO -> BlockNo.read(reader);
+                case FILL -> Fill.read(reader);
+                case RELEASE_LEASE -> ReleaseLease.read(reader);
+                case REVALIDATE -> Revalidate.read(reader);
+                case CANCEL -> Cancel.read(reader);
+                case USAGE -> Usage.read(reader);
+                case PING -> Ping.read(reader);
+                case PONG -> Pong.read(reader);
+                case PUBLISH_RING -> PublishRing.read(reader);
+                case GET_RINGS -> GetRings.read(reader);
+                case RINGS -> Rings.read(reader);
+                case GET_STATS -> GetStats.read(reader);
+                case STATS -> Stats.read(reader);
+                case PRELOAD -> Preload.read(reader);
+                case PRELOADED -> Preloaded.read(reader);
+                case ACK -> Ack.read(reader);
+                case ERROR -> Error.read(reader);
+            };
+        }
+        catch (IllegalArgumentException | ArithmeticException e) {
+            throw new WireException("%s message is not valid: %s".formatted(type, e.getMessage()));
+        }
+        reader.expectEnd();
+        return message;
+    }
+
+    /**
+     * The first message of a client.
+     *
+     * @param cluster the Trino cluster: its counters are kept apart
+     * @param catalog the catalog: its counters are kept apart; empty for clients that are not a catalog
+     * @param node the Trino node
+     * @param origins the origins that the client's reads name, by their place in this list
+     */
+    record Hello(int minVersion, int maxVersion, byte[] nonce, String cluster, String catalog, String node, List<NamedOrigin> origins)
+            implements Message
+    {
+        private static final int MAGIC = 0x56494843; // CHIV
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.HELLO;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(MAGIC).putInt(minVersion).putInt(maxVersion).putBytes(nonce).putString(cluster).putString(catalog).putString(node)
+                    .putList(origins, (out, origin) -> {
+                        out.putString(origin.name());
+                        writeDigest(out, origin.id().digest());
+                    });
+        }
+
+        static Hello read(WireReader reader)
+                throws WireException
+        {
+            int magic = reader.getInt();
+            if (magic != MAGIC) {
+                throw new WireException("the peer does not speak this protocol: its first bytes are 0x%08x".formatted(magic));
+            }
+            return new Hello(
+                    reader.getInt(),
+                    reader.getInt(),
+                    reader.getBytes(),
+                    reader.getString(),
+                    reader.getString(),
+                    reader.getString(),
+                    reader.getList(in -> new NamedOrigin(in.getString(), new OriginId(readDigest(in)))));
+        }
+    }
+
+    /**
+     * An origin as a catalog names it ({@code cachedhive.origin}).
+     */
+    record NamedOrigin(String name, OriginId id) {}
+
+    /**
+     * @param version the version to speak
+     * @param proofRequired whether the client has to prove that it knows the shared secret
+     * @param proof the server's own proof; empty without a secret
+     */
+    record Challenge(int version, boolean proofRequired, byte[] nonce, byte[] proof)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.CHALLENGE;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(version).putBoolean(proofRequired).putBytes(nonce).putBytes(proof);
+        }
+
+        static Challenge read(WireReader reader)
+                throws WireException
+        {
+            return new Challenge(reader.getInt(), reader.getBoolean(), reader.getBytes(), reader.getBytes());
+        }
+    }
+
+    /**
+     * @param proof empty if none is required
+     */
+    record Proof(byte[] proof)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.PROOF;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putBytes(proof);
+        }
+
+        static Proof read(WireReader reader)
+                throws WireException
+        {
+            return new Proof(reader.getBytes());
+        }
+    }
+
+    /**
+     * The connection stands.
+     *
+     * @param instance names this run of the worker's process
+     * @param memoryFile the absolute path of the shared-memory file; empty over TCP, or when the worker has no RAM tier
+     * @param origins in the order of {@link Hello#origins}
+     */
+    record Welcome(CacheWorkerId worker, Digest128 instance, int blockSizeBytes, String memoryFile, List<OriginStatus> origins)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.WELCOME;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putString(worker.value());
+            writeDigest(writer, instance);
+            writer.putInt(blockSizeBytes).putString(memoryFile).putList(origins, (out, status) -> out.putByte(status.ordinal()));
+        }
+
+        static Welcome read(WireReader reader)
+                throws WireException
+        {
+            return new Welcome(new CacheWorkerId(reader.getString()), readDigest(reader), reader.getInt(), reader.getString(), reader.getList(OriginStatus::read));
+        }
+    }
+
+    /**
+     * Asks for blocks of a file. Each block is answered by one of {@link BlockFrame}, {@link BlockBytes}, {@link BlockLease}, {@link BlockNo};
+     * a {@link Fetching} may come before.
+     *
+     * @param origin the place of the file's origin in {@link Hello#origins}
+     * @param inline whether the bytes are wanted in the answer (always over TCP) or a frame in shared memory
+     * @param mayFill whether blocks that are missing shall be fetched and kept
+     * @param mayLease whether the client is ready to read a block that the worker cannot fetch, and to offer its bytes
+     * @param epoch of the ring by which the client chose this worker
+     * @param table {@code schema.table}, for the counters and the policy
+     */
+    record Read(
+            int origin,
+            FileVersion file,
+            int firstBlock,
+            int blockCount,
+            boolean inline,
+            boolean mayFill,
+            boolean mayLease,
+            RingEpoch epoch,
+            String table)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.READ;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(origin);
+            writeFile(writer, file);
+            writer.putInt(firstBlock).putInt(blockCount).putBoolean(inline).putBoolean(mayFill).putBoolean(mayLease).putLong(epoch.value()).putString(table);
+        }
+
+        static Read read(WireReader reader)
+                throws WireException
+        {
+            return new Read(
+                    reader.getInt(),
+                    readFile(reader),
+                    reader.getInt(),
+                    reader.getInt(),
+                    reader.getBoolean(),
+                    reader.getBoolean(),
+                    reader.getBoolean(),
+                    new RingEpoch(reader.getLong()),
+                    reader.getString());
+        }
+    }
+
+    /**
+     * Some of the blocks of a read have to come from the origin: the answer will take the origin's time. Sent at most once a read.
+     */
+    record Fetching()
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.FETCHING;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer) {}
+
+        static Fetching read(WireReader reader)
+        {
+            return new Fetching();
+        }
+    }
+
+    /**
+     * The block is in a frame of shared memory. Valid as long as the frame has this generation: at least 100 ms.
+     *
+     * @param block its index in the file
+     * @param frame the frame's number
+     * @param frameOffset bytes from the start of the shared-memory file
+     */
+    record BlockFrame(int block, Source source, long etagDigest, int length, int frame, long frameOffset, long generation)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.BLOCK_FRAME;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(block).putByte(source.ordinal()).putLong(etagDigest).putInt(length).putInt(frame).putLong(frameOffset).putLong(generation);
+        }
+
+        static BlockFrame read(WireReader reader)
+                throws WireException
+        {
+            return new BlockFrame(reader.getInt(), Source.read(reader), reader.getLong(), reader.getInt(), reader.getInt(), reader.getLong(), reader.getLong());
+        }
+    }
+
+    /**
+     * The block's bytes.
+     *
+     * @param block its index in the file
+     * @param checksum CRC32C of the payload, verified by the client on its own copy
+     */
+    record BlockBytes(int block, Source source, long etagDigest, int checksum, ByteBuffer payload)
+            implements Message
+    {
+        /**
+         * Bytes of the body before the payload, for senders that gather the payload from where it lies.
+         */
+        public static final int PREFIX_BYTES = 4 + 1 + 8 + 4;
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.BLOCK_BYTES;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writePrefix(writer);
+            writer.putRest(payload);
+        }
+
+        private void writePrefix(WireWriter writer)
+        {
+            writer.putInt(block).putByte(source.ordinal()).putLong(etagDigest).putInt(checksum);
+        }
+
+        /**
+         * Header and prefix only: to be followed by the payload itself.
+         */
+        public ByteBuffer toFramePrefix(long requestId)
+        {
+            WireWriter writer = new WireWriter(FrameHeader.BYTES + PREFIX_BYTES);
+            writer.putLong(0).putLong(0);
+            writePrefix(writer);
+            ByteBuffer prefix = writer.finish();
+            new FrameHeader(PREFIX_BYTES + payload.remaining(), type(), requestId).writeTo(prefix.duplicate());
+            return prefix;
+        }
+
+        static BlockBytes read(WireReader reader)
+                throws WireException
+        {
+            return new BlockBytes(reader.getInt(), Source.read(reader), reader.getLong(), reader.getInt(), reader.getRest());
+        }
+    }
+
+    /**
+     * The worker cannot fetch the block, and this client is the one to read it from the origin: it sends {@link Fill} or {@link ReleaseLease}.
+     */
+    record BlockLease(int block, long lease)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.BLOCK_LEASE;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(block).putLong(lease);
+        }
+
+        static BlockLease read(WireReader reader)
+                throws WireException
+        {
+            return new BlockLease(reader.getInt(), reader.getLong());
+        }
+    }
+
+    record BlockNo(int block, NoCause cause)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.BLOCK_NO;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(block).putByte(cause.ordinal());
+        }
+
+        static BlockNo read(WireReader reader)
+                throws WireException
+        {
+            return new BlockNo(reader.getInt(), NoCause.read(reader));
+        }
+    }
+
+    /**
+     * The bytes of a leased block, read by the client through Trino's own file system. Answered by {@link Ack} or {@link Error}.
+     *
+     * @param observedLength the file's length, asked anew after the bytes were read
+     * @param observedLastModifiedMillis likewise
+     * @param checksum CRC32C of the payload
+     */
+    record Fill(long lease, long observedLength, long observedLastModifiedMillis, int checksum, ByteBuffer payload)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.FILL;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putLong(lease).putLong(observedLength).putLong(observedLastModifiedMillis).putInt(checksum);
+            writer.putRest(payload);
+        }
+
+        static Fill read(WireReader reader)
+                throws WireException
+        {
+            return new Fill(reader.getLong(), reader.getLong(), reader.getLong(), reader.getInt(), reader.getRest());
+        }
+    }
+
+    /**
+     * The client gives the lease back without bytes. Not answered.
+     */
+    record ReleaseLease(long lease)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.RELEASE_LEASE;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putLong(lease);
+        }
+
+        static ReleaseLease read(WireReader reader)
+                throws WireException
+        {
+            return new ReleaseLease(reader.getLong());
+        }
+    }
+
+    /**
+     * A reader saw two ETags in one file version: the worker asks the origin which of them is true, and drops the file version if
+     * its own is not. Answered by {@link Ack} when done.
+     */
+    record Revalidate(int origin, FileVersion file)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.REVALIDATE;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(origin);
+            writeFile(writer, file);
+        }
+
+        static Revalidate read(WireReader reader)
+                throws WireException
+        {
+            return new Revalidate(reader.getInt(), readFile(reader));
+        }
+    }
+
+    /**
+     * The client no longer waits for the answer to the request. Not answered itself; answers already under way still come.
+     */
+    record Cancel(long request)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.CANCEL;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putLong(request);
+        }
+
+        static Cancel read(WireReader reader)
+                throws WireException
+        {
+            return new Cancel(reader.getLong());
+        }
+    }
+
+    /**
+     * What a client counted since the last batch, and the blocks that it read from shared memory (for their recency). Answered by {@link Ack};
+     * a client that got no answer sends the same batch again, and the worker counts it once.
+     *
+     * @param client names the sending catalog instance of one JVM for as long as it lives
+     * @param batch 1, 2, 3, ...: a batch that is not above the last one counted is acknowledged and ignored
+     * @param counters by table ({@code schema.table}), each a map from a name of {@link CounterNames} to what is to be added
+     */
+    record Usage(Digest128 client, long batch, Map<String, Map<String, Long>> counters, List<Digest128> hits)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.USAGE;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writeDigest(writer, client);
+            writer.putLong(batch)
+                    .putList(counters.entrySet(), (out, entry) -> out.putString(entry.getKey()).putCounters(entry.getValue()))
+                    .putList(hits, Message::writeDigest);
+        }
+
+        static Usage read(WireReader reader)
+                throws WireException
+        {
+            return new Usage(
+                    readDigest(reader),
+                    reader.getLong(),
+                    reader.getList(in -> Map.entry(in.getString(), in.getCounters())).stream().collect(toMap(Map.Entry::getKey, Map.Entry::getValue)),
+                    reader.getList(Message::readDigest));
+        }
+    }
+
+    record Ping()
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.PING;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer) {}
+
+        static Ping read(WireReader reader)
+        {
+            return new Ping();
+        }
+    }
+
+    /**
+     * How a worker is.
+     *
+     * @param version of the worker's software
+     * @param state {@code STARTING}, {@code RESTORING}, {@code RUNNING} or {@code DRAINING}
+     * @param weight bytes of SSD, or of RAM without SSD
+     * @param newestRing the epoch and the publishing time of the newest ring it has; 0 and 0 without one
+     */
+    record Pong(
+            CacheWorkerId worker,
+            Digest128 instance,
+            String version,
+            String state,
+            long weight,
+            Optional<String> zone,
+            long uptimeMillis,
+            long restoredBlocks,
+            RingEpoch newestRing,
+            long newestRingPublishedMillis)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.PONG;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putString(worker.value());
+            writeDigest(writer, instance);
+            writer.putString(version).putString(state).putLong(weight).putOptionalString(zone).putLong(uptimeMillis).putLong(restoredBlocks)
+                    .putLong(newestRing.value()).putLong(newestRingPublishedMillis);
+        }
+
+        static Pong read(WireReader reader)
+                throws WireException
+        {
+            return new Pong(
+                    new CacheWorkerId(reader.getString()),
+                    readDigest(reader),
+                    reader.getString(),
+                    reader.getString(),
+                    reader.getLong(),
+                    reader.getOptionalString(),
+                    reader.getLong(),
+                    reader.getLong(),
+                    new RingEpoch(reader.getLong()),
+                    reader.getLong());
+        }
+    }
+
+    /**
+     * From the coordinator. Answered by {@link Ack}.
+     */
+    record PublishRing(PublishedRing ring)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.PUBLISH_RING;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writeRing(writer, ring);
+        }
+
+        static PublishRing read(WireReader reader)
+                throws WireException
+        {
+            return new PublishRing(readRing(reader));
+        }
+    }
+
+    /**
+     * Answered by {@link Rings}.
+     */
+    record GetRings()
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.GET_RINGS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer) {}
+
+        static GetRings read(WireReader reader)
+        {
+            return new GetRings();
+        }
+    }
+
+    /**
+     * @param rings the newest first, at most 16
+     */
+    record Rings(List<PublishedRing> rings)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.RINGS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putList(rings, Message::writeRing);
+        }
+
+        static Rings read(WireReader reader)
+                throws WireException
+        {
+            return new Rings(reader.getList(Message::readRing));
+        }
+    }
+
+    /**
+     * Asks for the counters of the connection's own cluster and catalog and for the worker's gauges. Answered by {@link Stats}.
+     */
+    record GetStats()
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.GET_STATS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer) {}
+
+        static GetStats read(WireReader reader)
+        {
+            return new GetStats();
+        }
+    }
+
+    /**
+     * @param sinceMillis since when the counters count, milliseconds since the epoch
+     * @param problem one sentence with its remedy; empty when the worker is well
+     * @param tables counters of the cluster and catalog by table, names of {@link CounterNames}
+     * @param gauges of the whole worker, names of {@link CounterNames}
+     */
+    record Stats(Pong status, long sinceMillis, Optional<String> problem, Map<String, Map<String, Long>> tables, Map<String, Long> gauges)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.STATS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            status.writeTo(writer);
+            writer.putLong(sinceMillis)
+                    .putOptionalString(problem)
+                    .putList(tables.entrySet(), (out, entry) -> out.putString(entry.getKey()).putCounters(entry.getValue()))
+                    .putCounters(gauges);
+        }
+
+        static Stats read(WireReader reader)
+                throws WireException
+        {
+            return new Stats(
+                    Pong.read(reader),
+                    reader.getLong(),
+                    reader.getOptionalString(),
+                    reader.getList(in -> Map.entry(in.getString(), in.getCounters())).stream().collect(toMap(Map.Entry::getKey, Map.Entry::getValue)),
+                    reader.getCounters());
+        }
+    }
+
+    /**
+     * Fetches what is missing of a range of a file. Answered by {@link Preloaded} when all of it is there or given up.
+     *
+     * @param position bytes from the start of the file; widened to whole blocks
+     * @param length bytes
+     */
+    record Preload(int origin, FileVersion file, long position, long length, RingEpoch epoch, String table)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.PRELOAD;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(origin);
+            writeFile(writer, file);
+            writer.putLong(position).putLong(length).putLong(epoch.value()).putString(table);
+        }
+
+        static Preload read(WireReader reader)
+                throws WireException
+        {
+            return new Preload(reader.getInt(), readFile(reader), reader.getLong(), reader.getLong(), new RingEpoch(reader.getLong()), reader.getString());
+        }
+    }
+
+    /**
+     * @param problem what went wrong first; empty if nothing did
+     */
+    record Preloaded(long fetchedBytes, long presentBytes, long failedBytes, Optional<String> problem)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.PRELOADED;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putLong(fetchedBytes).putLong(presentBytes).putLong(failedBytes).putOptionalString(problem);
+        }
+
+        static Preloaded read(WireReader reader)
+                throws WireException
+        {
+            return new Preloaded(reader.getLong(), reader.getLong(), reader.getLong(), reader.getOptionalString());
+        }
+    }
+
+    record Ack()
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.ACK;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer) {}
+
+        static Ack read(WireReader reader)
+        {
+            return new Ack();
+        }
+    }
+
+    /**
+     * The request was refused. With request id 0: the connection is, and will be closed.
+     */
+    record Error(String message)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.ERROR;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putString(message);
+        }
+
+        static Error read(WireReader reader)
+                throws WireException
+        {
+            return new Error(reader.getString());
+        }
+    }
+
+    private static void writeDigest(WireWriter writer, Digest128 digest)
+    {
+        writer.putLong(digest.high()).putLong(digest.low());
+    }
+
+    private static Digest128 readDigest(WireReader reader)
+            throws WireException
+    {
+        return new Digest128(reader.getLong(), reader.getLong());
+    }
+
+    private static void writeFile(WireWriter writer, FileVersion file)
+    {
+        writeDigest(writer, file.origin().digest());
+        writer.putString(file.location()).putLong(file.length()).putLong(file.lastModifiedMillis());
+    }
+
+    private static FileVersion readFile(WireReader reader)
+            throws WireException
+    {
+        return new FileVersion(new OriginId(readDigest(reader)), reader.getString(), reader.getLong(), reader.getLong());
+    }
+
+    /**
+     * Also the form in which a ring stands in shared memory.
+     */
+    static void writeRing(WireWriter writer, PublishedRing published)
+    {
+        writer.putLong(published.publishedMillis())
+                .putList(published.ring().members(), (out, member) -> {
+                    out.putString(member.id().value()).putLong(member.weight()).putOptionalString(member.zone());
+                    Optional<WorkerAddress> address = published.address(member.id());
+                    out.putBoolean(address.isPresent());
+                    address.ifPresent(value -> out.putString(value.host()).putInt(value.port()));
+                });
+    }
+
+    static PublishedRing readRing(WireReader reader)
+            throws WireException
+    {
+        record Place(RingMember member, Optional<WorkerAddress> address) {}
+
+        long publishedMillis = reader.getLong();
+        List<Place> places = reader.getList(in -> new Place(
+                new RingMember(new CacheWorkerId(in.getString()), in.getLong(), in.getOptionalString()),
+                in.getBoolean() ? Optional.of(new WorkerAddress(in.getString(), in.getInt())) : Optional.empty()));
+        return new PublishedRing(
+                HashRing.of(places.stream().map(Place::member).toList()),
+                places.stream()
+                        .filter(place -> place.address().isPresent())
+                        .collect(toMap(place -> place.member().id(), place -> place.address().orElseThrow())),
+                publishedMillis);
+    }
+}

@@ -1,0 +1,64 @@
+package io.cachedhive.protocol.wire;
+
+/**
+ * The kinds of messages. Codes are part of the protocol: never used again for something else.
+ */
+public enum MessageType
+{
+    HELLO(1),
+    CHALLENGE(2),
+    PROOF(3),
+    WELCOME(4),
+    READ(10),
+    FETCHING(11),
+    BLOCK_FRAME(12),
+    BLOCK_BYTES(13),
+    BLOCK_LEASE(14),
+    BLOCK_NO(15),
+    FILL(16),
+    RELEASE_LEASE(17),
+    REVALIDATE(18),
+    CANCEL(19),
+    USAGE(20),
+    PING(30),
+    PONG(31),
+    PUBLISH_RING(32),
+    GET_RINGS(33),
+    RINGS(34),
+    GET_STATS(35),
+    STATS(36),
+    PRELOAD(40),
+    PRELOADED(41),
+    ACK(50),
+    ERROR(51);
+
+    private static final MessageType[] BY_CODE = new MessageType[128];
+
+    static {
+        for (MessageType type : values()) {
+            BY_CODE[type.code] = type;
+        }
+    }
+
+    private final byte code;
+
+    MessageType(int code)
+    {
+        this.code = (byte) code;
+    }
+
+    public byte code()
+    {
+        return code;
+    }
+
+    public static MessageType fromCode(byte code)
+            throws WireException
+    {
+        MessageType type = code < 0 ? null : BY_CODE[code];
+        if (type == null) {
+            throw new WireException("unknown message type: " + code);
+        }
+        return type;
+    }
+}

@@ -1,0 +1,27 @@
+package io.cachedhive.protocol.wire;
+
+/**
+ * Where the answering worker had a block from. The client turns that into one of the five sources: what a worker of another host
+ * has in RAM or on SSD is a non-local hit, what any worker had to fetch is a remote read.
+ */
+public enum Source
+{
+    RAM,
+    SSD,
+    /**
+     * The origin: fetched for this read, or this read waited for somebody else's fetch.
+     */
+    REMOTE;
+
+    private static final Source[] VALUES = values();
+
+    static Source read(WireReader reader)
+            throws WireException
+    {
+        byte code = reader.getByte();
+        if (code < 0 || code >= VALUES.length) {
+            throw new WireException("unknown source: " + code);
+        }
+        return VALUES[code];
+    }
+}

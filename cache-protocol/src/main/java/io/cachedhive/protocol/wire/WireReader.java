@@ -1,0 +1,153 @@
+package io.cachedhive.protocol.wire;
+
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Collections.unmodifiableList;
+import static java.util.Collections.unmodifiableMap;
+
+/**
+ * Takes the body of a message apart. Believes nothing: every length is checked against what is left before anything is allocated.
+ */
+public final class WireReader
+{
+    private final ByteBuffer buffer;
+
+    /**
+     * Reads from the buffer's position to its limit.
+     */
+    public WireReader(ByteBuffer buffer)
+    {
+        this.buffer = buffer.order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    @FunctionalInterface
+    public interface Element<T>
+    {
+        T read(WireReader reader)
+                throws WireException;
+    }
+
+    public int remaining()
+    {
+        return buffer.remaining();
+    }
+
+    private ByteBuffer require(int bytes)
+            throws WireException
+    {
+        if (bytes < 0 || buffer.remaining() < bytes) {
+            throw new WireException("message ends %s bytes before its time".formatted((long) bytes - buffer.remaining()));
+        }
+        return buffer;
+    }
+
+    public byte getByte()
+            throws WireException
+    {
+        return require(1).get();
+    }
+
+    public boolean getBoolean()
+            throws WireException
+    {
+        byte value = getByte();
+        if (value != 0 && value != 1) {
+            throw new WireException("boolean is neither 0 nor 1: " + value);
+        }
+        return value == 1;
+    }
+
+    public int getInt()
+            throws WireException
+    {
+        return require(4).getInt();
+    }
+
+    public long getLong()
+            throws WireException
+    {
+        return require(8).getLong();
+    }
+
+    public double getDouble()
+            throws WireException
+    {
+        return require(8).getDouble();
+    }
+
+    public byte[] getBytes()
+            throws WireException
+    {
+        int length = getInt();
+        require(length);
+        byte[] bytes = new byte[length];
+        try {
+            buffer.get(bytes);
+        }
+        catch (BufferUnderflowException e) {
+            throw new WireException("message ends before its time");
+        }
+        return bytes;
+    }
+
+    public String getString()
+            throws WireException
+    {
+        return new String(getBytes(), UTF_8);
+    }
+
+    public Optional<String> getOptionalString()
+            throws WireException
+    {
+        return getBoolean() ? Optional.of(getString()) : Optional.empty();
+    }
+
+    public <T> List<T> getList(Element<T> element)
+            throws WireException
+    {
+        int count = getInt();
+        // an element has at least one byte, so a count beyond what is left is a lie
+        require(count);
+        List<T> values = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            values.add(element.read(this));
+        }
+        return unmodifiableList(values);
+    }
+
+    public Map<String, Long> getCounters()
+            throws WireException
+    {
+        Map<String, Long> values = new LinkedHashMap<>();
+        for (Map.Entry<String, Long> entry : getList(reader -> Map.entry(reader.getString(), reader.getLong()))) {
+            values.put(entry.getKey(), entry.getValue());
+        }
+        return unmodifiableMap(values);
+    }
+
+    /**
+     * What is left, as a view: the payload of a message that ends with one.
+     */
+    public ByteBuffer getRest()
+    {
+        ByteBuffer rest = buffer.slice();
+        buffer.position(buffer.limit());
+        return rest;
+    }
+
+    public void expectEnd()
+            throws WireException
+    {
+        if (buffer.hasRemaining()) {
+            throw new WireException("%s bytes after the end of a message".formatted(buffer.remaining()));
+        }
+    }
+}
