@@ -1,0 +1,263 @@
+package io.cachedhive.quickstart.home;
+
+import com.google.common.collect.ImmutableList;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+import static com.google.common.base.Preconditions.checkArgument;
+import static com.google.common.base.Preconditions.checkState;
+import static com.google.common.base.Verify.verify;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A Trino server installed in a directory: coordinator or worker, with the plugins that an operator would copy into {@code plugin/}.
+ */
+public record TrinoHome(Path path, String nodeId, String address, URI httpUri, boolean coordinator)
+        implements ServerHome
+{
+    /** The server with the engine extension. */
+    public static final String EXTENDED_SERVER = "io.cachedhive.engine.CachedTrinoServer";
+    /** The server as it comes from Trino, without the engine extension. */
+    public static final String PLAIN_SERVER = "io.cachedhive.engine.PlainTrinoServer";
+
+    public TrinoHome
+    {
+        requireNonNull(path, "path is null");
+        requireNonNull(nodeId, "nodeId is null");
+        requireNonNull(address, "address is null");
+        requireNonNull(httpUri, "httpUri is null");
+    }
+
+    public static Builder builder(Distribution distribution, Path path)
+    {
+        return new Builder(distribution, path);
+    }
+
+    public enum Plugin
+    {
+        CACHEDHIVE("cachedhive"),
+        HIVE("hive"),
+        TPCH("tpch");
+
+        private final String directory;
+
+        Plugin(String directory)
+        {
+            this.directory = directory;
+        }
+    }
+
+    public static final class Builder
+    {
+        private final Distribution distribution;
+        private final Path path;
+        private String nodeId = "trino";
+        private String environment = "quickstart";
+        private String address = "127.0.0.1";
+        private int httpPort;
+        private boolean coordinator;
+        private Optional<URI> discoveryUri = Optional.empty();
+        private String mainClass = EXTENDED_SERVER;
+        private int heapMegabytes = 1024;
+        private final Set<Plugin> plugins = new LinkedHashSet<>();
+        private final Map<String, Map<String, String>> catalogs = new LinkedHashMap<>();
+        private final Map<String, String> config = new LinkedHashMap<>();
+        private final Map<String, String> logLevels = new LinkedHashMap<>();
+        private final ImmutableList.Builder<String> jvmOptions = ImmutableList.builder();
+
+        private Builder(Distribution distribution, Path path)
+        {
+            this.distribution = requireNonNull(distribution, "distribution is null");
+            this.path = path.toAbsolutePath().normalize();
+        }
+
+        public Builder nodeId(String nodeId)
+        {
+            this.nodeId = requireNonNull(nodeId, "nodeId is null");
+            return this;
+        }
+
+        public Builder environment(String environment)
+        {
+            this.environment = requireNonNull(environment, "environment is null");
+            return this;
+        }
+
+        /** The loopback address to bind to and to announce, which stands for a host. */
+        public Builder address(String address)
+        {
+            this.address = requireNonNull(address, "address is null");
+            return this;
+        }
+
+        public Builder httpPort(int httpPort)
+        {
+            this.httpPort = httpPort;
+            return this;
+        }
+
+        /** Makes it a coordinator that runs no splits itself. */
+        public Builder coordinator()
+        {
+            coordinator = true;
+            return this;
+        }
+
+        /** Makes it a worker of the coordinator at the URI. */
+        public Builder worker(URI coordinatorUri)
+        {
+            discoveryUri = Optional.of(coordinatorUri);
+            return this;
+        }
+
+        /** {@link #EXTENDED_SERVER} unless said otherwise. */
+        public Builder mainClass(String mainClass)
+        {
+            this.mainClass = requireNonNull(mainClass, "mainClass is null");
+            return this;
+        }
+
+        public Builder heapMegabytes(int heapMegabytes)
+        {
+            this.heapMegabytes = heapMegabytes;
+            return this;
+        }
+
+        public Builder plugin(Plugin plugin)
+        {
+            plugins.add(requireNonNull(plugin, "plugin is null"));
+            return this;
+        }
+
+        /** {@code etc/catalog/NAME.properties}; a second call for the same name replaces the first. */
+        public Builder catalog(String name, Map<String, String> properties)
+        {
+            catalogs.put(name, new LinkedHashMap<>(properties));
+            return this;
+        }
+
+        /** Sets one property of a catalog named before. */
+        public Builder catalogProperty(String name, String key, String value)
+        {
+            checkArgument(catalogs.containsKey(name), "no such catalog: %s", name);
+            catalogs.get(name).put(key, value);
+            return this;
+        }
+
+        /** A property of {@code etc/config.properties}. */
+        public Builder config(String key, String value)
+        {
+            config.put(key, value);
+            return this;
+        }
+
+        /** A line of {@code etc/jvm.config}, after those that every server has. */
+        public Builder jvmOption(String option)
+        {
+            jvmOptions.add(option);
+            return this;
+        }
+
+        /** A line of {@code etc/log.properties}. */
+        public Builder logLevel(String logger, String level)
+        {
+            logLevels.put(logger, level);
+            return this;
+        }
+
+        /** Writes the home, over an earlier one in the same directory; what its server wrote to {@code var/} stays. */
+        public TrinoHome assemble()
+        {
+            checkState(httpPort > 0, "httpPort was not set");
+            checkState(coordinator != discoveryUri.isPresent(), "neither coordinator nor worker was chosen");
+            URI httpUri = URI.create("http://%s:%s".formatted(address, httpPort));
+            try {
+                HomeAssembly.installLauncher(distribution.launcher(), path, mainClass, "trino-server");
+                HomeAssembly.linkDirectory(distribution.trinoServerLibrary(), path.resolve("lib"));
+                HomeAssembly.replaceDirectory(path.resolve("plugin"));
+                for (Plugin plugin : plugins) {
+                    installPlugin(plugin, path.resolve("plugin").resolve(plugin.directory));
+                }
+                HomeAssembly.replaceDirectory(path.resolve("etc"));
+                writeConfiguration(httpUri);
+            }
+            catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            return new TrinoHome(path, nodeId, address, httpUri, coordinator);
+        }
+
+        private void installPlugin(Plugin plugin, Path directory)
+                throws IOException
+        {
+            switch (plugin) {
+                case CACHEDHIVE -> HomeAssembly.linkDirectory(distribution.cachedHivePlugin(), directory);
+                case HIVE -> HomeAssembly.assemblePlugin(directory, distribution.hivePluginJars(), "io.trino.plugin.hive.HivePlugin");
+                case TPCH -> HomeAssembly.assemblePlugin(
+                        directory,
+                        ImmutableList.<Path>builder()
+                                .addAll(Distribution.list(distribution.tpchJars()))
+                                .addAll(distribution.hivePluginJars())
+                                .build(),
+                        "io.trino.plugin.tpch.TpchPlugin");
+            }
+        }
+
+        private void writeConfiguration(URI httpUri)
+        {
+            Path etc = path.resolve("etc");
+            HomeAssembly.writeProperties(etc.resolve("node.properties"), orderedMap(
+                    "node.environment", environment,
+                    "node.id", nodeId,
+                    "node.internal-address", address,
+                    "node.bind-ip", address));
+
+            Map<String, String> properties = orderedMap(
+                    "coordinator", Boolean.toString(coordinator),
+                    "http-server.http.port", Integer.toString(httpUri.getPort()),
+                    "discovery.uri", discoveryUri.orElse(httpUri).toString());
+            if (coordinator) {
+                properties.put("node-scheduler.include-coordinator", "false");
+            }
+            properties.putAll(config);
+            HomeAssembly.writeProperties(etc.resolve("config.properties"), properties);
+
+            List<String> options = ImmutableList.<String>builder()
+                    .add("-Xmx%sm".formatted(heapMegabytes))
+                    .add("-XX:+UseG1GC")
+                    .add("-XX:+ExplicitGCInvokesConcurrent")
+                    .add("-XX:+ExitOnOutOfMemoryError")
+                    .add("-XX:-OmitStackTraceInFastThrow")
+                    .add("-Djdk.attach.allowAttachSelf=true")
+                    .add("-Dfile.encoding=UTF-8")
+                    .addAll(jvmOptions.build())
+                    .build();
+            HomeAssembly.write(etc.resolve("jvm.config"), String.join("\n", options) + "\n");
+
+            Map<String, String> levels = orderedMap("io.trino", "INFO");
+            levels.putAll(logLevels);
+            HomeAssembly.writeProperties(etc.resolve("log.properties"), levels);
+
+            catalogs.forEach((name, catalog) -> HomeAssembly.writeProperties(etc.resolve("catalog").resolve(name + ".properties"), catalog));
+        }
+    }
+
+    static Map<String, String> orderedMap(String... keysAndValues)
+    {
+        verify(keysAndValues.length % 2 == 0);
+        Map<String, String> map = new LinkedHashMap<>();
+        for (int index = 0; index < keysAndValues.length; index += 2) {
+            map.put(keysAndValues[index], keysAndValues[index + 1]);
+        }
+        return map;
+    }
+}
