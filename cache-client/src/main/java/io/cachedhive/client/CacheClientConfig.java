@@ -1,0 +1,55 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.connection.ClientIdentity;
+import io.cachedhive.client.connection.Timeouts;
+
+import java.nio.file.Path;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * @param socketPath the Unix socket of the cache worker of this host
+ * @param chunkSizeBytes the unit of ownership: the same in all clients of a cluster; a multiple of 64 KiB, best of the largest block size, 8 MiB
+ */
+public record CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, Limits limits, Timeouts timeouts)
+{
+    private static final int SMALLEST_BLOCK_BYTES = 64 << 10;
+
+    public CacheClientConfig
+    {
+        requireNonNull(socketPath, "socketPath is null");
+        requireNonNull(identity, "identity is null");
+        requireNonNull(limits, "limits is null");
+        requireNonNull(timeouts, "timeouts is null");
+        if (chunkSizeBytes <= 0 || chunkSizeBytes % SMALLEST_BLOCK_BYTES != 0) {
+            throw new IllegalArgumentException("chunk size is not a positive multiple of %s bytes: %s".formatted(SMALLEST_BLOCK_BYTES, chunkSizeBytes));
+        }
+    }
+
+    public CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes)
+    {
+        this(socketPath, identity, chunkSizeBytes, Limits.DEFAULT, Timeouts.DEFAULT);
+    }
+
+    /**
+     * What the client may hold at once; whatever does not fit is read from the origin.
+     *
+     * @param heapBytes blocks on their way from the origin to a worker
+     * @param directBytes blocks on their way from a worker to a reader
+     * @param requestsPerWorker requests without an answer
+     * @param requestBytes asked for in one request; a longer read makes several
+     * @param ioThreads threads that talk to workers
+     */
+    public record Limits(long heapBytes, long directBytes, int requestsPerWorker, int requestBytes, int ioThreads)
+    {
+        public static final Limits DEFAULT = new Limits(64L << 20, 256L << 20, 4096, 8 << 20, 2);
+
+        public Limits
+        {
+            if (heapBytes < 0 || directBytes < 0 || requestsPerWorker < 1 || requestBytes < 1 || ioThreads < 1) {
+                throw new IllegalArgumentException("limits are not positive: heapBytes %s, directBytes %s, requestsPerWorker %s, requestBytes %s, ioThreads %s"
+                        .formatted(heapBytes, directBytes, requestsPerWorker, requestBytes, ioThreads));
+            }
+        }
+    }
+}

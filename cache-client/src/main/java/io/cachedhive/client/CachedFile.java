@@ -1,0 +1,21 @@
+package io.cachedhive.client;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+
+/**
+ * One open file, read through the cache. Any number of threads may read. Holds no resources, so there is nothing to close.
+ */
+public interface CachedFile
+{
+    /**
+     * Reads a range that lies within the file version. Each call gives bytes of one state of the file.
+     * What the cache cannot serve is read from the origin, so the only failures are the origin's.
+     *
+     * <p>Counted once, when it succeeded.
+     *
+     * @throws InterruptedIOException when the thread is interrupted while it waits for a worker; the thread stays interrupted
+     */
+    void readFully(long position, byte[] buffer, int offset, int length)
+            throws IOException;
+}

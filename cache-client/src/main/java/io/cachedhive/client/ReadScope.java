@@ -1,0 +1,26 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.counters.ReadObserver;
+import io.cachedhive.protocol.ring.RingEpoch;
+
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * On whose behalf a file is read.
+ *
+ * @param table {@code schema.table}, for the counters and the policy
+ * @param epoch the ring by which the scan was planned; the newest known stands in for an unknown one
+ * @param mayFill whether blocks that are missing shall be fetched and kept
+ * @param observer counts the scan's reads by source
+ */
+public record ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, ReadObserver observer)
+{
+    public ReadScope
+    {
+        requireNonNull(table, "table is null");
+        requireNonNull(epoch, "epoch is null");
+        requireNonNull(observer, "observer is null");
+    }
+}

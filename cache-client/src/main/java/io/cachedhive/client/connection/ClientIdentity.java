@@ -1,0 +1,36 @@
+package io.cachedhive.client.connection;
+
+import io.cachedhive.protocol.wire.Message.NamedOrigin;
+
+import java.util.List;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Who a client says it is when it connects to a worker.
+ *
+ * @param cluster the Trino cluster: its counters are kept apart
+ * @param catalog the catalog: its counters are kept apart
+ * @param node the Trino node
+ * @param origins the origins that reads name, by their place in this list
+ * @param sharedSecret proven to workers over TCP, and asked of them; never sent
+ */
+public record ClientIdentity(String cluster, String catalog, String node, List<NamedOrigin> origins, Optional<String> sharedSecret)
+{
+    public ClientIdentity
+    {
+        requireNonNull(cluster, "cluster is null");
+        requireNonNull(catalog, "catalog is null");
+        requireNonNull(node, "node is null");
+        origins = List.copyOf(origins);
+        requireNonNull(sharedSecret, "sharedSecret is null");
+    }
+
+    @Override
+    public String toString()
+    {
+        // without the secret
+        return "ClientIdentity{cluster=%s, catalog=%s, node=%s, origins=%s}".formatted(cluster, catalog, node, origins);
+    }
+}

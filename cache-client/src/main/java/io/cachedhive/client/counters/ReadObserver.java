@@ -1,0 +1,100 @@
+package io.cachedhive.client.counters;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Counts the reads of one scan by source. Any number of threads may count into it; reads that fail or are interrupted are not counted.
+ */
+public final class ReadObserver
+{
+    private static final int SOURCES = ReadSource.values().length;
+
+    private final LongAdder requests = new LongAdder();
+    private final LongAdder waitNanos = new LongAdder();
+    private final LongAdder[] bytes = adders(SOURCES);
+    private final LongAdder[] sourceRequests = adders(SOURCES);
+    private final LongAdder[] bypassBytes = adders(BypassCause.values().length);
+
+    static LongAdder[] adders(int count)
+    {
+        LongAdder[] adders = new LongAdder[count];
+        for (int i = 0; i < count; i++) {
+            adders[i] = new LongAdder();
+        }
+        return adders;
+    }
+
+    /**
+     * Reads, each once whatever its sources.
+     */
+    public long requests()
+    {
+        return requests.sum();
+    }
+
+    public long bytes(ReadSource source)
+    {
+        return bytes[source.ordinal()].sum();
+    }
+
+    /**
+     * Reads with at least a byte from the source: a read of two sources is counted in both.
+     */
+    public long requests(ReadSource source)
+    {
+        return sourceRequests[source.ordinal()].sum();
+    }
+
+    public long totalBytes()
+    {
+        long total = 0;
+        for (LongAdder adder : bytes) {
+            total += adder.sum();
+        }
+        return total;
+    }
+
+    /**
+     * Without the causes that never came.
+     */
+    public Map<BypassCause, Long> bypassBytes()
+    {
+        Map<BypassCause, Long> values = new EnumMap<>(BypassCause.class);
+        for (BypassCause cause : BypassCause.values()) {
+            long value = bypassBytes[cause.ordinal()].sum();
+            if (value != 0) {
+                values.put(cause, value);
+            }
+        }
+        return values;
+    }
+
+    /**
+     * How long readers waited for workers or the origin; hits in shared memory do not wait.
+     */
+    public long waitNanos()
+    {
+        return waitNanos.sum();
+    }
+
+    void addRequest(long nanosWaited)
+    {
+        requests.increment();
+        if (nanosWaited > 0) {
+            waitNanos.add(nanosWaited);
+        }
+    }
+
+    void add(ReadSource source, long count)
+    {
+        bytes[source.ordinal()].add(count);
+        sourceRequests[source.ordinal()].increment();
+    }
+
+    void addBypass(BypassCause cause, long count)
+    {
+        bypassBytes[cause.ordinal()].add(count);
+    }
+}
