@@ -1,0 +1,103 @@
+package io.cachedhive.plugin.conformance;
+
+import com.google.common.collect.ImmutableMap;
+import io.cachedhive.quickstart.s3.S3Server;
+import io.trino.testing.BaseConnectorSmokeTest;
+import io.trino.testing.QueryRunner;
+import io.trino.testing.TestingConnectorBehavior;
+import org.junit.jupiter.api.Test;
+
+import static io.cachedhive.plugin.conformance.HiveBehavior.DIRECTORY_RENAME;
+import static io.cachedhive.plugin.conformance.HiveBehavior.NOT_TRANSACTIONAL;
+import static io.cachedhive.plugin.conformance.HiveBehavior.SCHEMA_RENAME;
+import static io.cachedhive.plugin.conformance.HiveBehavior.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/** A minute's selection of what {@link AbstractHiveConnectorTest} checks at length. */
+abstract class AbstractHiveConnectorSmokeTest
+        extends BaseConnectorSmokeTest
+{
+    abstract ConnectorUnderTest connector();
+
+    @Override
+    protected QueryRunner createQueryRunner()
+            throws Exception
+    {
+        S3Server s3 = closeAfterClass(TestingHiveCluster.startS3());
+        ConnectorUnderTest connector = closeAfterClass(connector());
+        return TestingHiveCluster.start(s3, connector, ImmutableMap.of("hive.storage-format", "PARQUET"), REQUIRED_TPCH_TABLES);
+    }
+
+    @Override
+    protected boolean hasBehavior(TestingConnectorBehavior behavior)
+    {
+        return HiveBehavior.declared(behavior).orElseGet(() -> super.hasBehavior(behavior));
+    }
+
+    @Test
+    @Override
+    public void verifySupportsUpdateDeclaration()
+    {
+        assertRefused(super::verifySupportsUpdateDeclaration, NOT_TRANSACTIONAL);
+    }
+
+    @Test
+    @Override
+    public void verifySupportsRowLevelUpdateDeclaration()
+    {
+        assertRefused(super::verifySupportsRowLevelUpdateDeclaration, NOT_TRANSACTIONAL);
+    }
+
+    @Test
+    @Override
+    public void verifySupportsRowLevelDeleteDeclaration()
+    {
+        assertRefused(super::verifySupportsRowLevelDeleteDeclaration, NOT_TRANSACTIONAL);
+    }
+
+    @Test
+    @Override
+    public void testRowLevelUpdate()
+    {
+        assertRefused(super::testRowLevelUpdate, NOT_TRANSACTIONAL);
+    }
+
+    @Test
+    @Override
+    public void testMerge()
+    {
+        assertRefused(super::testMerge, NOT_TRANSACTIONAL);
+    }
+
+    @Test
+    @Override
+    public void testRenameTable()
+    {
+        assertRefused(super::testRenameTable, DIRECTORY_RENAME);
+    }
+
+    @Test
+    @Override
+    public void testRenameSchema()
+    {
+        assertRefused(super::testRenameSchema, SCHEMA_RENAME);
+    }
+
+    /** Hive adds the properties of the table. */
+    @Test
+    @Override
+    public void testShowCreateTable()
+    {
+        assertThat((String) computeScalar("SHOW CREATE TABLE region"))
+                .isEqualTo(
+                        """
+                        CREATE TABLE %s.tpch.region (
+                           regionkey bigint,
+                           name varchar(25),
+                           comment varchar(152)
+                        )
+                        WITH (
+                           format = 'PARQUET'
+                        )""".formatted(getSession().getCatalog().orElseThrow()));
+    }
+}

@@ -1,0 +1,11 @@
+package io.cachedhive.plugin.conformance;
+
+class TestPlainHiveConnectorTest
+        extends AbstractHiveConnectorTest
+{
+    @Override
+    ConnectorUnderTest connector()
+    {
+        return new PlainHive();
+    }
+}
