@@ -89,15 +89,8 @@ public final class ReadObserver
 
     void add(ReadSource source, long count)
     {
-        add(source, count, true);
-    }
-
-    void add(ReadSource source, long count, boolean firstOfRequest)
-    {
         bytes[source.ordinal()].add(count);
-        if (firstOfRequest) {
-            sourceRequests[source.ordinal()].increment();
-        }
+        sourceRequests[source.ordinal()].increment();
     }
 
     void addBypass(BypassCause cause, long count)

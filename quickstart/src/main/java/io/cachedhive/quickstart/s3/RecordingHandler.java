@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -228,8 +227,7 @@ final class RecordingHandler
         void end(int status, S3Request.Outcome outcome)
         {
             if (ended.compareAndSet(false, true)) {
-                // a handler that sets none means 200
-                this.status = status == 0 && outcome == COMPLETED ? 200 : status;
+                this.status = status;
                 endNanos = System.nanoTime();
                 log.append(toRequest(outcome));
                 inFlight.remove(this);
@@ -248,8 +246,7 @@ final class RecordingHandler
             extends Response.Wrapper
     {
         private final Exchange exchange;
-        // when the bytes written so far may be gone at the earliest; from the first of them on
-        private OptionalLong earliestNanos = OptionalLong.empty();
+        private long earliestNanos = System.nanoTime();
 
         RecordingResponse(Request request, Response wrapped, Exchange exchange)
         {
@@ -292,11 +289,9 @@ final class RecordingHandler
                 return;
             }
             long now = System.nanoTime();
-            long from = Math.max(earliestNanos.orElse(now), now - LONGEST_CATCH_UP_NANOS);
-            long until = from + (long) ((double) size / bytesPerSecond * SECONDS.toNanos(1));
-            earliestNanos = OptionalLong.of(until);
-            if (until - now >= SHORTEST_PAUSE_NANOS) {
-                pause(until - now);
+            earliestNanos = Math.max(earliestNanos, now - LONGEST_CATCH_UP_NANOS) + (long) ((double) size / bytesPerSecond * SECONDS.toNanos(1));
+            if (earliestNanos - now >= SHORTEST_PAUSE_NANOS) {
+                pause(earliestNanos - now);
             }
         }
     }

@@ -1,13 +1,11 @@
 package io.cachedhive.quickstart.tpch;
 
-import io.cachedhive.quickstart.sql.QueryResult;
 import io.cachedhive.quickstart.sql.SqlConnection;
 
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 
 import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
@@ -65,52 +63,45 @@ public final class TpchTables
         }
     }
 
-    public static List<String> tableNames()
-    {
-        return TABLES.stream().map(Table::name).toList();
-    }
-
-    /**
-     * Loads what is not there yet. A table that is there is taken as whole: Hive shows a table only after all of its files are written.
-     *
-     * @param scale of the data, 1 is about 1 GB of text
-     * @param columnNaming how the tpch catalog names its columns
-     * @param progress told what is being done
-     * @return rows written
-     */
-    public static long load(SqlConnection connection, String catalog, Schema schema, double scale, ColumnNaming columnNaming, Consumer<String> progress)
+    /// Tables of the schema that are not there. A table that is there is whole: Hive shows it only after all of its files are written.
+    public static List<String> missing(SqlConnection connection, String catalog, Schema schema)
             throws SQLException
     {
         connection.query("CREATE SCHEMA IF NOT EXISTS %s.%s".formatted(catalog, schema.schemaName()));
         List<Object> present = connection.query("SHOW TABLES FROM %s.%s".formatted(catalog, schema.schemaName())).rows().stream()
                 .map(List::getFirst)
                 .toList();
-        long written = 0;
-        for (Table table : TABLES) {
-            if (present.contains(table.name())) {
-                continue;
-            }
-            progress.accept("loading %s.%s".formatted(schema.schemaName(), table.name()));
-            QueryResult result = connection.query(table.createTable(catalog, schema, scale, columnNaming));
-            written += result.updateCount().orElse(0);
-        }
-        return written;
-    }
-
-    /// Whether all tables of the schema are there.
-    public static boolean isLoaded(SqlConnection connection, String catalog, Schema schema)
-            throws SQLException
-    {
-        QueryResult tables = connection.query("SELECT table_name FROM %s.information_schema.tables WHERE table_schema = '%s'".formatted(catalog, schema.schemaName()));
-        return tables.rows().stream().map(List::getFirst).toList().containsAll(tableNames());
+        return TABLES.stream().map(Table::name).filter(name -> !present.contains(name)).toList();
     }
 
     /**
-     * The two settings of {@code tpch.column-naming}.
+     * Creates and fills a table that is not there, from a catalog {@code tpch} with its default column names. Leaves session properties of writers on the connection.
+     *
+     * @param scale of the data, 1 is about 1 GB of text
+     * @return rows written
      */
-    public enum ColumnNaming
+    public static long load(SqlConnection connection, String catalog, Schema schema, String tableName, double scale)
+            throws SQLException
     {
-        SIMPLIFIED, STANDARD
+        // At small scales Trino would start with one writer and end with one file: every worker shall write, so that tables have several.
+        connection.setSession("scale_writers", "false");
+        connection.setSession("task_scale_writers_enabled", "false");
+        connection.setSession("task_min_writer_count", "2");
+        return connection.query(createTable(catalog, schema, tableName, scale)).updateCount().orElse(0);
+    }
+
+    static String createTable(String catalog, Schema schema, String tableName, double scale)
+    {
+        Table table = TABLES.stream()
+                .filter(candidate -> candidate.name().equals(tableName))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no such TPC-H table: " + tableName));
+        return table.createTable(catalog, schema, scale);
+    }
+
+    static List<String> tableNames()
+    {
+        return TABLES.stream().map(Table::name).toList();
     }
 
     private record Table(String name, String prefix, List<String> columns, List<String> decimals)
@@ -123,7 +114,7 @@ public final class TpchTables
             decimals = List.copyOf(decimals);
         }
 
-        String createTable(String catalog, Schema schema, double scale, ColumnNaming columnNaming)
+        String createTable(String catalog, Schema schema, double scale)
         {
             List<String> ordered = new ArrayList<>(columns);
             List<String> properties = new ArrayList<>(List.of("format = '%s'".formatted(schema.name())));
@@ -136,9 +127,8 @@ public final class TpchTables
             }
             String select = ordered.stream()
                     .map(column -> {
-                        String source = columnNaming == ColumnNaming.STANDARD ? prefix + "_" + column : column;
                         // the connector's doubles would make sums depend on the order of addition, and Q15 compares two of them for equality
-                        String expression = decimals.contains(column) ? "CAST(%s AS decimal(12, 2))".formatted(source) : source;
+                        String expression = decimals.contains(column) ? "CAST(%s AS decimal(12, 2))".formatted(column) : column;
                         return "%s AS %s_%s".formatted(expression, prefix, column);
                     })
                     .collect(joining(", "));

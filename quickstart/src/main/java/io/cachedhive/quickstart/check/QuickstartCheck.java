@@ -1,0 +1,143 @@
+package io.cachedhive.quickstart.check;
+
+import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.quickstart.tpch.TpchQuery;
+import io.cachedhive.quickstart.tpch.TpchTables.Schema;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Proves on a running cluster that the cache does what it is for: right rows, no request for data files once they are cached, also after a restart of all cache workers,
+ * reads on the hosts that own the data, and counters that add up.
+ */
+public final class QuickstartCheck
+{
+    private static final String CACHED = "cachedhive";
+    private static final String PLAIN = "hive";
+    private static final String STRATEGY = CACHED + ".node_selection_strategy";
+    private static final double MAX_NON_LOCAL_SHARE = 0.05;
+    private static final Duration RESTART_TIMEOUT = Duration.ofMinutes(2);
+    // a second run that begins earlier might be served from what the first one has not finished
+    private static final Duration PAUSE_BETWEEN_RUNS = Duration.ofSeconds(5);
+
+    private final Cluster cluster;
+    private final WorkloadRunner runner;
+    private final Expectations expectations;
+    private final Consumer<String> progress;
+
+    public QuickstartCheck(Cluster cluster, Consumer<String> progress, Expectations expectations)
+    {
+        this.cluster = requireNonNull(cluster, "cluster is null");
+        this.progress = requireNonNull(progress, "progress is null");
+        this.expectations = requireNonNull(expectations, "expectations is null");
+        runner = new WorkloadRunner(cluster, progress);
+    }
+
+    /// All 22 queries over ORC, and those that read each table at least once over Parquet.
+    static List<QueryTask> fullWorkload()
+    {
+        List<QueryTask> tasks = new ArrayList<>();
+        TpchQuery.all().forEach(query -> tasks.add(new QueryTask(Schema.ORC, query)));
+        tasks.addAll(strategyWorkload());
+        return tasks;
+    }
+
+    /// Few queries that together read all tables but the two smallest, some of them twice.
+    static List<QueryTask> strategyWorkload()
+    {
+        return QueryTask.of(Schema.PARQUET, 1, 3, 9, 12, 16);
+    }
+
+    /// Runs everything; what does not hold is in the expectations.
+    ///
+    /// @param firstRunIsCold whether the cache was empty before
+    /// @return the runs, in their order
+    public List<WorkloadRun> run(boolean firstRunIsCold)
+            throws Exception
+    {
+        List<QueryTask> all = fullWorkload();
+        List<QueryTask> few = strategyWorkload();
+
+        WorkloadRun first = runner.runCached("first run", CACHED, all, Map.of());
+        long firstEnd = System.nanoTime();
+        WorkloadRun plain = runner.runPlain("plain Hive", PLAIN, all);
+        expectations.hasRows(plain);
+        expectations.someDataFileGets(plain);
+        expectations.sameRows(plain, first);
+        expectations.sourcesSumToRequested(first);
+        if (firstRunIsCold) {
+            expectations.someDataFileGets(first);
+        }
+
+        awaitElapsed(firstEnd, PAUSE_BETWEEN_RUNS);
+        WorkloadRun second = runner.runCached("second run", CACHED, all, Map.of());
+        expectations.sameRows(plain, second);
+        expectCached(second);
+        expectations.sameLists(plain, second);
+
+        List<WorkloadRun> runs = new ArrayList<>(List.of(plain, first, second));
+        for (String strategy : List.of("SOFT_AFFINITY", "HARD_AFFINITY")) {
+            Map<String, String> session = Map.of(STRATEGY, strategy);
+            runner.runCached(strategy + " first run", CACHED, few, session);
+            WorkloadRun run = runner.runCached(strategy + " second run", CACHED, few, session);
+            expectations.sameRows(plain, run);
+            expectCached(run);
+            expectations.nonLocalAtMost(run, MAX_NON_LOCAL_SHARE);
+            runs.add(run);
+        }
+        // read last: it leaves copies on hosts that do not own them
+        WorkloadRun anywhere = runner.runCached("NO_PREFERENCE", CACHED, few, Map.of(STRATEGY, "NO_PREFERENCE"));
+        expectations.sameRows(plain, anywhere);
+        expectCached(anywhere);
+        expectations.someNonLocal(anywhere);
+        runs.add(anywhere);
+
+        restartCacheWorkers();
+        WorkloadRun restarted = runner.runCached("after the restart", CACHED, all, Map.of());
+        expectations.sameRows(plain, restarted);
+        expectCached(restarted);
+        runs.add(restarted);
+        return runs;
+    }
+
+    private void expectCached(WorkloadRun run)
+    {
+        expectations.noDataFileRequests(run);
+        expectations.allFromCache(run);
+        expectations.sourcesSumToRequested(run);
+    }
+
+    private void restartCacheWorkers()
+            throws Exception
+    {
+        progress.accept("stopping all cache workers");
+        cluster.cacheWorkers().forEach(ClusterNode::stop);
+        progress.accept("starting all cache workers");
+        cluster.cacheWorkers().forEach(ClusterNode::start);
+        cluster.cacheWorkers().forEach(ClusterNode::awaitReady);
+        try (SqlConnection connection = runner.connect()) {
+            CacheStatistics statistics = new CacheStatistics(connection, CACHED);
+            cluster.watching(RESTART_TIMEOUT, () -> {
+                statistics.awaitHealthy(cluster.cacheWorkers().size(), RESTART_TIMEOUT);
+                return true;
+            });
+        }
+    }
+
+    private static void awaitElapsed(long sinceNanos, Duration duration)
+            throws InterruptedException
+    {
+        long leftMillis = duration.toMillis() - (System.nanoTime() - sinceNanos) / 1_000_000;
+        if (leftMillis > 0) {
+            Thread.sleep(leftMillis);
+        }
+    }
+}

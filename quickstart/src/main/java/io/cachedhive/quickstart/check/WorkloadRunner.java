@@ -1,0 +1,88 @@
+package io.cachedhive.quickstart.check;
+
+import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.sql.QueryResult;
+import io.cachedhive.quickstart.sql.SqlConnection;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Runs queries on a cluster and notes what its S3 server and its cache counted meanwhile. Nothing else may run on the cluster.
+ */
+public final class WorkloadRunner
+{
+    private static final Duration QUERY_TIMEOUT = Duration.ofMinutes(3);
+    private static final Duration COUNTERS_TIMEOUT = Duration.ofSeconds(60);
+    private static final String USER = "quickstart";
+
+    private final Cluster cluster;
+    private final Consumer<String> progress;
+
+    public WorkloadRunner(Cluster cluster, Consumer<String> progress)
+    {
+        this.cluster = requireNonNull(cluster, "cluster is null");
+        this.progress = requireNonNull(progress, "progress is null");
+    }
+
+    /// Runs the queries over a catalog without a cache.
+    public WorkloadRun runPlain(String name, String catalog, List<QueryTask> tasks)
+            throws Exception
+    {
+        return run(name, catalog, tasks, Map.of(), false);
+    }
+
+    /// Runs the queries over a catalog with a cache, and waits until its counters are at rest.
+    ///
+    /// @param session session properties
+    public WorkloadRun runCached(String name, String catalog, List<QueryTask> tasks, Map<String, String> session)
+            throws Exception
+    {
+        return run(name, catalog, tasks, session, true);
+    }
+
+    private WorkloadRun run(String name, String catalog, List<QueryTask> tasks, Map<String, String> session, boolean cached)
+            throws Exception
+    {
+        try (SqlConnection connection = connect(); SqlConnection statisticsConnection = connect()) {
+            for (Map.Entry<String, String> property : session.entrySet()) {
+                connection.setSession(property.getKey(), property.getValue());
+            }
+            CacheStatistics statistics = new CacheStatistics(statisticsConnection, catalog);
+            Optional<BytesBySource> before = cached ? Optional.of(cluster.watching(COUNTERS_TIMEOUT, () -> statistics.awaitStable(COUNTERS_TIMEOUT))) : Optional.empty();
+            long mark = cluster.s3().log().mark();
+            List<QueryRun> runs = new ArrayList<>();
+            for (QueryTask task : tasks) {
+                progress.accept("%s: %s (%s of %s)".formatted(name, task.name(), runs.size() + 1, tasks.size()));
+                connection.setCatalogAndSchema(catalog, task.schema().schemaName());
+                long queryMark = cluster.s3().log().mark();
+                QueryResult result;
+                try {
+                    result = cluster.watching(QUERY_TIMEOUT, () -> connection.query(task.query().sql()));
+                }
+                catch (SQLException e) {
+                    throw new IllegalStateException("%s: %s over catalog %s failed: %s".formatted(name, task.name(), catalog, e.getMessage()), e);
+                }
+                runs.add(new QueryRun(task, result, cluster.s3().log().since(queryMark)));
+            }
+            Optional<BytesBySource> bytes = Optional.empty();
+            if (before.isPresent()) {
+                bytes = Optional.of(cluster.watching(COUNTERS_TIMEOUT, () -> statistics.awaitStable(COUNTERS_TIMEOUT)).minus(before.get()));
+            }
+            return new WorkloadRun(name, runs, cluster.s3().log().since(mark), bytes);
+        }
+    }
+
+    SqlConnection connect()
+            throws SQLException
+    {
+        return SqlConnection.open(cluster.coordinator().httpUri(), USER, Optional.empty(), Optional.empty());
+    }
+}
