@@ -3,6 +3,7 @@ package io.cachedhive.client;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ClientCounters;
 import io.cachedhive.client.counters.ClientCounters.TableCounters;
+import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.PublishedRing;
 
@@ -49,15 +50,24 @@ public final class CacheClient
             throw new IllegalArgumentException("origin is not in the list of %s: %s".formatted(config.identity().origins().size(), origin));
         }
         TableCounters table = counters.table(scope.table());
-        return (position, buffer, offset, length) -> readFromOrigin(table, scope, input, position, buffer, offset, length);
-    }
+        return new CachedFile()
+        {
+            @Override
+            public void readFully(long position, byte[] buffer, int offset, int length)
+                    throws IOException
+            {
+                readAhead(position, buffer, offset, length).use(length);
+            }
 
-    private static void readFromOrigin(TableCounters table, ReadScope scope, OriginInput input, long position, byte[] buffer, int offset, int length)
-            throws IOException
-    {
-        long start = System.nanoTime();
-        input.readFully(position, buffer, offset, length);
-        table.addBypass(scope.observer(), BypassCause.NO_WORKER, length, System.nanoTime() - start);
+            @Override
+            public ReadAhead readAhead(long position, byte[] buffer, int offset, int length)
+                    throws IOException
+            {
+                long start = System.nanoTime();
+                input.readFully(position, buffer, offset, length);
+                return ReadAhead.ofBypass(table, scope.observer(), BypassCause.NO_WORKER, length, System.nanoTime() - start);
+            }
+        };
     }
 
     /**

@@ -1,5 +1,7 @@
 package io.cachedhive.client;
 
+import io.cachedhive.client.counters.ReadAhead;
+
 import java.io.IOException;
 import java.io.InterruptedIOException;
 
@@ -17,5 +19,11 @@ public interface CachedFile
      * @throws InterruptedIOException when the thread is interrupted while it waits for a worker; the thread stays interrupted
      */
     void readFully(long position, byte[] buffer, int offset, int length)
+            throws IOException;
+
+    /**
+     * As {@link #readFully}, for a stream, which reads further than it was asked for yet: nothing is counted but what the stream says it used.
+     */
+    ReadAhead readAhead(long position, byte[] buffer, int offset, int length)
             throws IOException;
 }

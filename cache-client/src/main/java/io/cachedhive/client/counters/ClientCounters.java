@@ -129,6 +129,27 @@ public final class ClientCounters
             observer.addBypass(cause, count);
         }
 
+        void addRequest(ReadObserver observer, long waitNanos)
+        {
+            requests.increment();
+            observer.addRequest(waitNanos);
+        }
+
+        void addBytes(ReadObserver observer, ReadSource source, long count, boolean firstOfRequest)
+        {
+            bytes[source.ordinal()].add(count);
+            if (firstOfRequest) {
+                sourceRequests[source.ordinal()].increment();
+            }
+            observer.add(source, count, firstOfRequest);
+        }
+
+        void addBypassBytes(ReadObserver observer, BypassCause cause, long count)
+        {
+            bypassBytes[cause.ordinal()].add(count);
+            observer.addBypass(cause, count);
+        }
+
         private void addTo(Map<String, Long> values, boolean zeros)
         {
             merge(values, CounterNames.REQUESTS, requests, zeros);

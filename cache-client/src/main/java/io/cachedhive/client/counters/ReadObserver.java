@@ -89,8 +89,15 @@ public final class ReadObserver
 
     void add(ReadSource source, long count)
     {
+        add(source, count, true);
+    }
+
+    void add(ReadSource source, long count, boolean firstOfRequest)
+    {
         bytes[source.ordinal()].add(count);
-        sourceRequests[source.ordinal()].increment();
+        if (firstOfRequest) {
+            sourceRequests[source.ordinal()].increment();
+        }
     }
 
     void addBypass(BypassCause cause, long count)

@@ -1,7 +1,5 @@
 package io.cachedhive.plugin.conformance;
 
-import com.google.common.collect.ImmutableMap;
-import io.cachedhive.quickstart.s3.S3Server;
 import io.trino.testing.BaseConnectorSmokeTest;
 import io.trino.testing.QueryRunner;
 import io.trino.testing.TestingConnectorBehavior;
@@ -11,6 +9,7 @@ import static io.cachedhive.plugin.conformance.HiveBehavior.DIRECTORY_RENAME;
 import static io.cachedhive.plugin.conformance.HiveBehavior.NOT_TRANSACTIONAL;
 import static io.cachedhive.plugin.conformance.HiveBehavior.SCHEMA_RENAME;
 import static io.cachedhive.plugin.conformance.HiveBehavior.assertRefused;
+import static io.trino.plugin.hive.HiveStorageFormat.PARQUET;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /** A minute's selection of what {@link AbstractHiveConnectorTest} checks at length. */
@@ -23,9 +22,9 @@ abstract class AbstractHiveConnectorSmokeTest
     protected QueryRunner createQueryRunner()
             throws Exception
     {
-        S3Server s3 = closeAfterClass(TestingHiveCluster.startS3());
-        ConnectorUnderTest connector = closeAfterClass(connector());
-        return TestingHiveCluster.start(s3, connector, ImmutableMap.of("hive.storage-format", "PARQUET"), REQUIRED_TPCH_TABLES);
+        return new TestingHiveCluster(connector(), PARQUET)
+                .setTables(REQUIRED_TPCH_TABLES)
+                .start(this::closeAfterClass);
     }
 
     @Override

@@ -1,7 +1,5 @@
 package io.cachedhive.plugin.conformance;
 
-import com.google.common.collect.ImmutableMap;
-import io.cachedhive.quickstart.s3.S3Server;
 import io.trino.Session;
 import io.trino.testing.BaseConnectorTest;
 import io.trino.testing.QueryRunner;
@@ -18,6 +16,7 @@ import static io.cachedhive.plugin.conformance.HiveBehavior.DIRECTORY_RENAME;
 import static io.cachedhive.plugin.conformance.HiveBehavior.NOT_TRANSACTIONAL;
 import static io.cachedhive.plugin.conformance.HiveBehavior.SCHEMA_RENAME;
 import static io.cachedhive.plugin.conformance.HiveBehavior.assertRefused;
+import static io.trino.plugin.hive.HiveStorageFormat.ORC;
 import static io.trino.testing.TestingNames.randomNameSuffix;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
@@ -39,9 +38,9 @@ abstract class AbstractHiveConnectorTest
     protected QueryRunner createQueryRunner()
             throws Exception
     {
-        S3Server s3 = closeAfterClass(TestingHiveCluster.startS3());
-        ConnectorUnderTest connector = closeAfterClass(connector());
-        return TestingHiveCluster.start(s3, connector, ImmutableMap.of("hive.storage-format", "ORC"), REQUIRED_TPCH_TABLES);
+        return new TestingHiveCluster(connector(), ORC)
+                .setTables(REQUIRED_TPCH_TABLES)
+                .start(this::closeAfterClass);
     }
 
     @Override

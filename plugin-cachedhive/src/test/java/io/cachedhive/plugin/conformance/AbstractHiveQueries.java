@@ -1,10 +1,10 @@
 package io.cachedhive.plugin.conformance;
 
-import com.google.common.collect.ImmutableMap;
-import io.cachedhive.quickstart.s3.S3Server;
 import io.trino.testing.AbstractTestQueries;
 import io.trino.testing.QueryRunner;
 import org.junit.jupiter.api.Tag;
+
+import static io.trino.plugin.hive.HiveStorageFormat.PARQUET;
 
 /** Trino's queries over Parquet tables. {@link AbstractHiveConnectorTest} runs the same queries over ORC. */
 @Tag("conformance")
@@ -17,8 +17,8 @@ abstract class AbstractHiveQueries
     protected QueryRunner createQueryRunner()
             throws Exception
     {
-        S3Server s3 = closeAfterClass(TestingHiveCluster.startS3());
-        ConnectorUnderTest connector = closeAfterClass(connector());
-        return TestingHiveCluster.start(s3, connector, ImmutableMap.of("hive.storage-format", "PARQUET"), REQUIRED_TPCH_TABLES);
+        return new TestingHiveCluster(connector(), PARQUET)
+                .setTables(REQUIRED_TPCH_TABLES)
+                .start(this::closeAfterClass);
     }
 }

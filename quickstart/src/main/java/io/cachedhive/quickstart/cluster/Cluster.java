@@ -68,6 +68,8 @@ public final class Cluster
 
     private static final String NODES = "nodes";
     private static final String COORDINATOR_ADDRESS = "127.0.0.1";
+    // Trino's error code of a query that found too few workers
+    private static final int INSUFFICIENT_RESOURCES = 131072;
     private static final Duration WATCH_INTERVAL = Duration.ofMillis(250);
     // the kernel's limit is 107, and names are appended
     private static final int LONGEST_SOCKET_PATH_BYTES = 100;
@@ -209,7 +211,8 @@ public final class Cluster
                 return;
             }
             if (System.nanoTime() >= deadline) {
-                throw new ClusterException("the coordinator sees %s active workers instead of %s after %s".formatted(active.map(Object::toString).orElse("no"), count, timeout));
+                String seen = active.map(Object::toString).orElse("an unknown number of");
+                throw new ClusterException("the coordinator sees %s active workers instead of %s after %s".formatted(seen, count, timeout));
             }
             ClusterNode.pause();
         }
@@ -217,15 +220,17 @@ public final class Cluster
 
     private Optional<Integer> activeWorkers()
     {
-        try (Connection connection = connect("system", "runtime");
+        // without any worker a query waits for the first one; here it shall fail instead
+        String url = jdbcUrl() + "/system/runtime?user=quickstart&sessionProperties=required_workers_max_wait_time:1s";
+        try (Connection connection = DriverManager.getConnection(url);
                 Statement statement = connection.createStatement();
                 ResultSet result = statement.executeQuery("SELECT count(*) FROM system.runtime.nodes WHERE NOT coordinator AND state = 'active'")) {
             result.next();
             return Optional.of(result.getInt(1));
         }
-        catch (SQLException _) {
-            // not before it has started, and not while it is being restarted
-            return Optional.empty();
+        catch (SQLException e) {
+            // no answer before it has started, and while it is being restarted
+            return e.getErrorCode() == INSUFFICIENT_RESOURCES ? Optional.of(0) : Optional.empty();
         }
     }
 

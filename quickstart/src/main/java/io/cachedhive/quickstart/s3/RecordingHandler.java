@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -227,7 +228,8 @@ final class RecordingHandler
         void end(int status, S3Request.Outcome outcome)
         {
             if (ended.compareAndSet(false, true)) {
-                this.status = status;
+                // a handler that sets none means 200
+                this.status = status == 0 && outcome == COMPLETED ? 200 : status;
                 endNanos = System.nanoTime();
                 log.append(toRequest(outcome));
                 inFlight.remove(this);
@@ -246,7 +248,8 @@ final class RecordingHandler
             extends Response.Wrapper
     {
         private final Exchange exchange;
-        private long earliestNanos = System.nanoTime();
+        // when the bytes written so far may be gone at the earliest; from the first of them on
+        private OptionalLong earliestNanos = OptionalLong.empty();
 
         RecordingResponse(Request request, Response wrapped, Exchange exchange)
         {
@@ -289,9 +292,11 @@ final class RecordingHandler
                 return;
             }
             long now = System.nanoTime();
-            earliestNanos = Math.max(earliestNanos, now - LONGEST_CATCH_UP_NANOS) + (long) ((double) size / bytesPerSecond * SECONDS.toNanos(1));
-            if (earliestNanos - now >= SHORTEST_PAUSE_NANOS) {
-                pause(earliestNanos - now);
+            long from = Math.max(earliestNanos.orElse(now), now - LONGEST_CATCH_UP_NANOS);
+            long until = from + (long) ((double) size / bytesPerSecond * SECONDS.toNanos(1));
+            earliestNanos = OptionalLong.of(until);
+            if (until - now >= SHORTEST_PAUSE_NANOS) {
+                pause(until - now);
             }
         }
     }

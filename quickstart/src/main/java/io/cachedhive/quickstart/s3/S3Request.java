@@ -102,6 +102,20 @@ public record S3Request(
         return true;
     }
 
+    /**
+     * Which program asked, as it names itself: the {@code app/…} of the AWS SDK's user agent (Trino says {@code Trino}), or the first word of the user agent.
+     */
+    public String application()
+    {
+        String[] words = userAgent.split(" ");
+        for (String word : words) {
+            if (word.startsWith("app/")) {
+                return word.substring("app/".length());
+            }
+        }
+        return words[0];
+    }
+
     /** The prefix asked for, if this is a listing. */
     public Optional<String> listPrefix()
     {

@@ -59,6 +59,12 @@ public record S3RequestCounts(long gets, long heads, long lists, long puts, long
         return by(requests, S3Request::userAgent);
     }
 
+    /** By the program that asked, see {@link S3Request#application}. */
+    public static Map<String, S3RequestCounts> byApplication(Collection<S3Request> requests)
+    {
+        return by(requests, S3Request::application);
+    }
+
     /**
      * Counts by bucket and the first {@code depth} names of the key or of the listed prefix, for example {@code lake/tpch/lineitem} at depth 2.
      */

@@ -1,0 +1,83 @@
+package io.cachedhive.store;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * How a store is to be. Values that contradict each other or the machine are refused by {@link BlockStore#open}.
+ *
+ * @param ramDirectory {@code cache.ram.directory}: a directory on tmpfs
+ * @param ramMaxSizeBytes {@code cache.ram.max-size}: the size of the shared-memory file, everything in it counted
+ * @param sharedGroup {@code cache.worker.socket-group}: the group that may read the shared-memory file; without one only the owner may
+ * @param blockSizeBytes {@code cache.block-size}: a power of two from 64 KiB to 8 MiB
+ * @param ssdDirectories {@code cache.ssd.directories} and their sizes; may be empty
+ * @param stateDirectory {@code cache.state-directory}: keeps the cache worker id where no SSD does; made if missing
+ * @param checkpointInterval how often the SSD index is checkpointed when it changed
+ */
+public record StoreConfig(
+        Path ramDirectory,
+        long ramMaxSizeBytes,
+        Optional<String> sharedGroup,
+        int blockSizeBytes,
+        List<SsdDirectoryConfig> ssdDirectories,
+        Path stateDirectory,
+        Duration checkpointInterval)
+{
+    public static final Path DEFAULT_RAM_DIRECTORY = Path.of("/dev/shm");
+    public static final long DEFAULT_RAM_MAX_SIZE_BYTES = 1L << 30;
+    public static final int DEFAULT_BLOCK_SIZE_BYTES = 1 << 20;
+    public static final Duration DEFAULT_CHECKPOINT_INTERVAL = Duration.ofMinutes(1);
+
+    public StoreConfig
+    {
+        requireNonNull(ramDirectory, "ramDirectory is null");
+        requireNonNull(sharedGroup, "sharedGroup is null");
+        ssdDirectories = List.copyOf(ssdDirectories);
+        requireNonNull(stateDirectory, "stateDirectory is null");
+        requireNonNull(checkpointInterval, "checkpointInterval is null");
+    }
+
+    /**
+     * Defaults, without SSD.
+     */
+    public static StoreConfig ramOnly(Path stateDirectory)
+    {
+        return new StoreConfig(
+                DEFAULT_RAM_DIRECTORY,
+                DEFAULT_RAM_MAX_SIZE_BYTES,
+                Optional.empty(),
+                DEFAULT_BLOCK_SIZE_BYTES,
+                List.of(),
+                stateDirectory,
+                DEFAULT_CHECKPOINT_INTERVAL);
+    }
+
+    public StoreConfig withRam(Path directory, long maxSizeBytes)
+    {
+        return new StoreConfig(directory, maxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, checkpointInterval);
+    }
+
+    public StoreConfig withSharedGroup(Optional<String> group)
+    {
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, group, blockSizeBytes, ssdDirectories, stateDirectory, checkpointInterval);
+    }
+
+    public StoreConfig withBlockSize(int bytes)
+    {
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, bytes, ssdDirectories, stateDirectory, checkpointInterval);
+    }
+
+    public StoreConfig withSsdDirectories(List<SsdDirectoryConfig> directories)
+    {
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, directories, stateDirectory, checkpointInterval);
+    }
+
+    public StoreConfig withCheckpointInterval(Duration interval)
+    {
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, interval);
+    }
+}

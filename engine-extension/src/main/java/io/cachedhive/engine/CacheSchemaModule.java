@@ -1,0 +1,81 @@
+package io.cachedhive.engine;
+
+import com.google.common.collect.ImmutableList;
+import com.google.inject.Binder;
+import com.google.inject.Module;
+import com.google.inject.Singleton;
+import com.google.inject.multibindings.ProvidesIntoSet;
+import io.trino.spi.connector.ColumnMetadata;
+import io.trino.spi.connector.ConnectorTableMetadata;
+import io.trino.spi.connector.SchemaTableName;
+import io.trino.spi.connector.SystemTable;
+
+import static com.google.inject.Scopes.SINGLETON;
+import static io.trino.spi.type.BigintType.BIGINT;
+import static io.trino.spi.type.DoubleType.DOUBLE;
+import static io.trino.spi.type.TimestampWithTimeZoneType.TIMESTAMP_TZ_MILLIS;
+import static io.trino.spi.type.VarcharType.VARCHAR;
+
+/**
+ * Adds the tables of the schema {@code cache} to the global {@code system} catalog.
+ * Their columns are fixed here because the server must know them before it loads any catalog.
+ */
+public final class CacheSchemaModule
+        implements Module
+{
+    static final ConnectorTableMetadata STATS = new ConnectorTableMetadata(
+            new SchemaTableName("cache", "stats"),
+            ImmutableList.<ColumnMetadata>builder()
+                    .add(new ColumnMetadata("catalog_name", VARCHAR))
+                    .add(new ColumnMetadata("node_id", VARCHAR))
+                    .add(new ColumnMetadata("host", VARCHAR))
+                    .add(new ColumnMetadata("state", VARCHAR))
+                    .add(new ColumnMetadata("problem", VARCHAR))
+                    .add(new ColumnMetadata("since", TIMESTAMP_TZ_MILLIS))
+                    .add(new ColumnMetadata("hit_rate", DOUBLE))
+                    .add(new ColumnMetadata("requests", BIGINT))
+                    .add(new ColumnMetadata("ram_hit_bytes", BIGINT))
+                    .add(new ColumnMetadata("ssd_hit_bytes", BIGINT))
+                    .add(new ColumnMetadata("non_local_hit_bytes", BIGINT))
+                    .add(new ColumnMetadata("remote_read_bytes", BIGINT))
+                    .add(new ColumnMetadata("bypass_bytes", BIGINT))
+                    .add(new ColumnMetadata("ram_used_bytes", BIGINT))
+                    .add(new ColumnMetadata("ssd_used_bytes", BIGINT))
+                    .build());
+
+    static final ConnectorTableMetadata NODES = new ConnectorTableMetadata(
+            new SchemaTableName("cache", "nodes"),
+            ImmutableList.<ColumnMetadata>builder()
+                    .add(new ColumnMetadata("catalog_name", VARCHAR))
+                    .add(new ColumnMetadata("node_id", VARCHAR))
+                    .add(new ColumnMetadata("address", VARCHAR))
+                    .add(new ColumnMetadata("version", VARCHAR))
+                    .add(new ColumnMetadata("epoch", VARCHAR))
+                    .add(new ColumnMetadata("weight", BIGINT))
+                    .add(new ColumnMetadata("ring_share", DOUBLE))
+                    .add(new ColumnMetadata("zone", VARCHAR))
+                    .add(new ColumnMetadata("uptime_seconds", DOUBLE))
+                    .add(new ColumnMetadata("restored_blocks", BIGINT))
+                    .add(new ColumnMetadata("state", VARCHAR))
+                    .build());
+
+    @Override
+    public void configure(Binder binder)
+    {
+        binder.bind(CachedHiveCatalogs.class).in(SINGLETON);
+    }
+
+    @ProvidesIntoSet
+    @Singleton
+    public static SystemTable createStats(CachedHiveCatalogs catalogs)
+    {
+        return new CatalogUnionTable(STATS, catalogs);
+    }
+
+    @ProvidesIntoSet
+    @Singleton
+    public static SystemTable createNodes(CachedHiveCatalogs catalogs)
+    {
+        return new CatalogUnionTable(NODES, catalogs);
+    }
+}

@@ -1,0 +1,129 @@
+package io.cachedhive.tests.architecture;
+
+import io.cachedhive.tests.architecture.JavaSource.Reference;
+import io.cachedhive.tests.architecture.ProjectModule.Dependency;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Which module may use which, and where Trino may appear: the rules of {@code docs/architecture.md}, in a form that can be checked.
+ *
+ * <p>Shipped code is held to the arrows, in the poms and in the sources. Tests may use other modules to stand up what they need, but the
+ * rules on Trino hold for them too.
+ */
+final class ModuleArrows
+{
+    static final String GROUP_ID = "io.cachedhive";
+    static final String TRINO_FILE_SYSTEM_CACHE = "io.trino.filesystem.cache";
+
+    /**
+     * @param packageName where all of the module's classes are
+     * @param uses the modules that its shipped code may use
+     * @param mayUseTrino whether {@code io.trino} may appear in it
+     */
+    private record Rule(String packageName, Set<String> uses, boolean mayUseTrino) {}
+
+    private static final Map<String, Rule> RULES = rules();
+
+    private ModuleArrows() {}
+
+    private static Map<String, Rule> rules()
+    {
+        Map<String, Rule> rules = new LinkedHashMap<>();
+        rules.put("cache-protocol", new Rule("io.cachedhive.protocol", Set.of(), false));
+        rules.put("cache-store", new Rule("io.cachedhive.store", Set.of("cache-protocol"), false));
+        rules.put("cache-client", new Rule("io.cachedhive.client", Set.of("cache-protocol"), false));
+        rules.put("cache-worker-daemon", new Rule("io.cachedhive.worker", Set.of("cache-protocol", "cache-store", "cache-client"), false));
+        rules.put("plugin-cachedhive", new Rule("io.cachedhive.plugin", Set.of("cache-protocol", "cache-client"), true));
+        rules.put("engine-extension", new Rule("io.cachedhive.engine", Set.of(), true));
+        rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of(), true));
+        rules.put("admin-cli", new Rule("io.cachedhive.admin", Set.of("cache-protocol", "cache-client"), false));
+        rules.put("product-tests", new Rule("io.cachedhive.tests", Set.of("quickstart"), true));
+        rules.put("benchmarks", new Rule("io.cachedhive.benchmark", Set.of("cache-protocol", "cache-store", "cache-client", "quickstart"), true));
+        return rules;
+    }
+
+    /**
+     * One sentence for each violation; none if the project keeps the rules.
+     */
+    static List<String> violations(List<ProjectModule> modules)
+    {
+        List<String> violations = new ArrayList<>();
+        for (ProjectModule module : modules) {
+            Rule rule = RULES.get(module.name());
+            if (rule == null) {
+                violations.add("module %s has no rule: say in ModuleArrows what it may use".formatted(module.name()));
+                continue;
+            }
+            checkDependencies(module, rule, violations);
+            checkSources(module, rule, violations);
+        }
+        checkFileSystemCache(modules, violations);
+        return violations;
+    }
+
+    private static void checkDependencies(ProjectModule module, Rule rule, List<String> violations)
+    {
+        for (Dependency dependency : module.dependencies()) {
+            if (dependency.groupId().equals(GROUP_ID) && !dependency.isForTestsOnly() && !rule.uses().contains(dependency.artifactId())) {
+                violations.add("%s/pom.xml: %s may not depend on %s".formatted(module.name(), module.name(), dependency.artifactId()));
+            }
+            if (dependency.groupId().equals("io.trino") && !rule.mayUseTrino()) {
+                violations.add("%s/pom.xml: %s may not depend on Trino, but names %s".formatted(module.name(), module.name(), dependency.artifactId()));
+            }
+        }
+    }
+
+    private static void checkSources(ProjectModule module, Rule rule, List<String> violations)
+    {
+        Reference home = new Reference(rule.packageName(), 1);
+        module.sources()
+                .filter(source -> !new Reference(source.packageName(), 1).isIn(home.name()))
+                .forEach(source -> violations.add("%s: is in package %s, but %s is all in %s".formatted(
+                        source.path(), source.packageName(), module.name(), rule.packageName())));
+
+        for (JavaSource source : module.mainSources()) {
+            for (Reference reference : source.references()) {
+                RULES.forEach((other, otherRule) -> {
+                    if (!other.equals(module.name()) && reference.isIn(otherRule.packageName()) && !rule.uses().contains(other)) {
+                        violations.add("%s:%s: %s may not use %s, but names %s".formatted(source.path(), reference.line(), module.name(), other, reference.name()));
+                    }
+                });
+            }
+        }
+        if (!rule.mayUseTrino()) {
+            module.sources().forEach(source -> source.references().stream()
+                    .filter(reference -> reference.isIn("io.trino"))
+                    .forEach(reference -> violations.add("%s:%s: %s may not use Trino, but names %s".formatted(
+                            source.path(), reference.line(), module.name(), reference.name()))));
+        }
+    }
+
+    /**
+     * The next Trino has another interface in its place: then one package of the plugin changes and nothing else.
+     */
+    private static void checkFileSystemCache(List<ProjectModule> modules, List<String> violations)
+    {
+        Set<String> packages = new TreeSet<>();
+        for (ProjectModule module : modules) {
+            module.sources()
+                    .filter(source -> source.references().stream().anyMatch(reference -> reference.isIn(TRINO_FILE_SYSTEM_CACHE)))
+                    .forEach(source -> {
+                        if (module.name().equals("plugin-cachedhive")) {
+                            packages.add(source.packageName());
+                        }
+                        else {
+                            violations.add("%s: only the plugin may use %s".formatted(source.path(), TRINO_FILE_SYSTEM_CACHE));
+                        }
+                    });
+        }
+        if (packages.size() > 1) {
+            violations.add("%s is used in more than one package: %s".formatted(TRINO_FILE_SYSTEM_CACHE, String.join(", ", packages)));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+package io.cachedhive.quickstart.home;
+
+import io.cachedhive.quickstart.home.CacheWorkerHome.SsdDirectory;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.jar.JarFile;
+import java.util.stream.Stream;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/** Homes assembled from a repository whose build left files of the right names. */
+class TestHomes
+{
+    @TempDir
+    private Path directory;
+
+    private Path repository;
+
+    @BeforeEach
+    void build()
+            throws IOException
+    {
+        repository = directory.resolve("repository");
+        for (String file : List.of(
+                "pom.xml",
+                "quickstart/pom.xml",
+                "plugin-cachedhive/pom.xml",
+                "engine-extension/target/trino-server/lib/trino-main-483.jar",
+                "plugin-cachedhive/target/plugin/cachedhive/plugin-cachedhive-1.jar",
+                "plugin-cachedhive/target/plugin/cachedhive/cache-client-1.jar",
+                "plugin-cachedhive/target/plugin/cachedhive/cache-protocol-1.jar",
+                "plugin-cachedhive/target/plugin/cachedhive/trino-hive-483.jar",
+                "quickstart/target/plugin/tpch/trino-tpch-483.jar",
+                "quickstart/target/launcher/bin/launcher",
+                "quickstart/target/launcher/bin/linux-amd64/launcher",
+                "cache-worker-daemon/target/cache-worker-1/bin/launcher",
+                "cache-worker-daemon/target/cache-worker-1/lib/cache-worker-daemon-1.jar",
+                "cache-worker-daemon/target/cache-worker-1/etc/node.properties",
+                "cache-worker-daemon/target/cache-worker-1/etc/log.properties")) {
+            write(file, "");
+        }
+        write("cache-worker-daemon/target/cache-worker-1/etc/config.properties", "# the cache\ncache.worker.port=8484\ncache.ttl=7d\n");
+        write("cache-worker-daemon/target/cache-worker-1/etc/jvm.config", "-Xmx1G\n-XX:+UseG1GC\n");
+    }
+
+    @Test
+    void testTrinoHome()
+            throws Exception
+    {
+        TrinoHome home = TrinoHome.builder(Distribution.ofRepository(repository), directory.resolve("home"))
+                .nodeId("worker-1")
+                .address("127.0.0.2")
+                .httpPort(8080)
+                .worker(URI.create("http://127.0.0.1:8081"))
+                .heapMegabytes(700)
+                .plugin(TrinoHome.Plugin.CACHEDHIVE)
+                .plugin(TrinoHome.Plugin.HIVE)
+                .plugin(TrinoHome.Plugin.TPCH)
+                .catalog("tpch", Map.of("connector.name", "tpch"))
+                .catalogProperty("tpch", "tpch.splits-per-node", "4")
+                .config("query.max-memory", "1GB")
+                .jvmOption("-Done=1")
+                .logLevel("io.airlift", "WARN")
+                .assemble();
+
+        assertThat(home.httpUri()).isEqualTo(URI.create("http://127.0.0.2:8080"));
+        assertThat(home.launcher()).exists();
+        assertThat(properties(home, "bin/launcher.properties")).containsEntry("main-class", TrinoHome.EXTENDED_SERVER);
+        assertThat(home.path().resolve("lib/trino-main-483.jar")).exists();
+        assertThat(names(home.path().resolve("plugin/cachedhive")))
+                .containsExactly("cache-client-1.jar", "cache-protocol-1.jar", "plugin-cachedhive-1.jar", "trino-hive-483.jar");
+        assertThat(names(home.path().resolve("plugin/hive"))).containsExactly("service.jar", "trino-hive-483.jar");
+        assertThat(service(home, "hive")).isEqualTo("io.trino.plugin.hive.HivePlugin\n");
+        assertThat(names(home.path().resolve("plugin/tpch"))).containsExactly("service.jar", "trino-hive-483.jar", "trino-tpch-483.jar");
+        assertThat(service(home, "tpch")).isEqualTo("io.trino.plugin.tpch.TpchPlugin\n");
+
+        assertThat(properties(home, "etc/node.properties")).containsEntry("node.id", "worker-1").containsEntry("node.bind-ip", "127.0.0.2");
+        assertThat(properties(home, "etc/config.properties")).containsExactlyInAnyOrderEntriesOf(Map.of(
+                "coordinator", "false",
+                "http-server.http.port", "8080",
+                "discovery.uri", "http://127.0.0.1:8081",
+                "query.max-memory", "1GB"));
+        assertThat(properties(home, "etc/catalog/tpch.properties")).containsExactlyInAnyOrderEntriesOf(Map.of("connector.name", "tpch", "tpch.splits-per-node", "4"));
+        assertThat(properties(home, "etc/log.properties")).containsExactlyInAnyOrderEntriesOf(Map.of("io.trino", "INFO", "io.airlift", "WARN"));
+        assertThat(Files.readAllLines(home.path().resolve("etc/jvm.config"))).contains("-Xmx700m", "-Done=1");
+    }
+
+    @Test
+    void testAssembledAgain()
+            throws Exception
+    {
+        Path path = directory.resolve("home");
+        Distribution distribution = Distribution.ofRepository(repository);
+        TrinoHome.builder(distribution, path).coordinator().httpPort(1).plugin(TrinoHome.Plugin.CACHEDHIVE).catalog("old", Map.of("connector.name", "tpch")).assemble();
+        Files.createDirectories(path.resolve("var/log"));
+        Files.writeString(path.resolve("var/log/output.log"), "kept");
+
+        TrinoHome home = TrinoHome.builder(distribution, path).coordinator().httpPort(1).plugin(TrinoHome.Plugin.HIVE).assemble();
+        assertThat(names(path.resolve("plugin"))).containsExactly("hive");
+        assertThat(path.resolve("etc/catalog/old.properties")).doesNotExist();
+        assertThat(path.resolve("var/log/output.log")).hasContent("kept");
+        assertThat(properties(home, "etc/config.properties")).containsEntry("discovery.uri", "http://127.0.0.1:1").containsEntry("node-scheduler.include-coordinator", "false");
+        // links were removed, not what they led to
+        assertThat(repository.resolve("plugin-cachedhive/target/plugin/cachedhive/plugin-cachedhive-1.jar")).exists();
+        assertThat(repository.resolve("engine-extension/target/trino-server/lib/trino-main-483.jar")).exists();
+    }
+
+    @Test
+    void testCacheWorkerHome()
+            throws Exception
+    {
+        CacheWorkerHome home = CacheWorkerHome.builder(Distribution.ofRepository(repository), directory.resolve("home"))
+                .nodeId("cache-worker-1")
+                .address("127.0.0.2")
+                .workerPort(9484)
+                .httpPort(9485)
+                .ramDirectory(directory.resolve("shm"))
+                .ramMaxSize("64MB")
+                .ssdDirectories(List.of(new SsdDirectory(directory.resolve("a"), "1GB"), new SsdDirectory(directory.resolve("b"), "2GB")))
+                .origin("default", Map.of("s3.endpoint", "http://127.0.0.1:9000"))
+                .config("cache.ttl", "1d")
+                .heapMegabytes(300)
+                .assemble();
+
+        assertThat(home.httpUri()).isEqualTo(URI.create("http://127.0.0.2:9485"));
+        assertThat(home.launcher()).exists();
+        assertThat(properties(home, "bin/launcher.properties")).containsEntry("main-class", "io.cachedhive.worker.CacheWorker");
+        assertThat(home.path().resolve("lib/cache-worker-daemon-1.jar")).exists();
+        assertThat(properties(home, "etc/config.properties")).containsExactlyInAnyOrderEntriesOf(Map.of(
+                "http-server.http.port", "9485",
+                "cache.worker.port", "9484",
+                "cache.worker.socket-path", home.path().resolve("worker.sock").toString(),
+                "cache.ram.directory", directory.resolve("shm").toString(),
+                "cache.ram.max-size", "64MB",
+                "cache.ssd.directories", directory.resolve("a") + "," + directory.resolve("b"),
+                "cache.ssd.max-sizes", "1GB,2GB",
+                "cache.ttl", "1d"));
+        assertThat(properties(home, "etc/origins/default.properties")).containsEntry("s3.endpoint", "http://127.0.0.1:9000");
+        assertThat(Files.readAllLines(home.path().resolve("etc/jvm.config"))).containsExactly("-XX:+UseG1GC", "-Xmx300m");
+        assertThat(directory.resolve("a")).isDirectory();
+    }
+
+    @Test
+    void testSaysWhatIsNotBuilt()
+            throws Exception
+    {
+        Distribution distribution = Distribution.ofRepository(repository);
+        assertThat(distribution.missing()).isEmpty();
+        Files.delete(repository.resolve("cache-worker-daemon/target/cache-worker-1/bin/launcher"));
+        assertThat(distribution.missing()).singleElement().satisfies(path -> assertThat(path.toString()).contains("cache-worker"));
+        assertThatThrownBy(distribution::cacheWorker)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageStartingWith("the cache worker has not been built");
+        assertThatThrownBy(() -> Distribution.ofRepository(directory)).hasMessage("not the root of the cachedhive repository: " + directory);
+    }
+
+    private void write(String file, String text)
+            throws IOException
+    {
+        Path path = repository.resolve(file);
+        Files.createDirectories(path.getParent());
+        Files.writeString(path, text);
+    }
+
+    private static List<String> names(Path path)
+            throws IOException
+    {
+        try (Stream<Path> paths = Files.list(path)) {
+            return paths.map(file -> file.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    private static String service(TrinoHome home, String plugin)
+            throws IOException
+    {
+        try (JarFile jar = new JarFile(home.path().resolve("plugin").resolve(plugin).resolve("service.jar").toFile())) {
+            return new String(jar.getInputStream(jar.getEntry("META-INF/services/io.trino.spi.Plugin")).readAllBytes(), UTF_8);
+        }
+    }
+
+    private static Properties properties(ServerHome home, String file)
+            throws IOException
+    {
+        Properties properties = new Properties();
+        try (Reader reader = Files.newBufferedReader(home.path().resolve(file))) {
+            properties.load(reader);
+        }
+        return properties;
+    }
+}
