@@ -34,7 +34,7 @@ public final class ClientCounters
      */
     public void addRequested(String table, long bytes)
     {
-        table(table).requestedBytes.add(bytes);
+        table(table).addRequested(bytes);
     }
 
     /**
@@ -84,6 +84,14 @@ public final class ClientCounters
         private final LongAdder[] bypassBytes = ReadObserver.adders(CAUSES.length);
 
         private TableCounters() {}
+
+        /**
+         * See {@link ClientCounters#addRequested}.
+         */
+        public void addRequested(long bytes)
+        {
+            requestedBytes.add(bytes);
+        }
 
         /**
          * Counts a read that was served by one source other than bypass.

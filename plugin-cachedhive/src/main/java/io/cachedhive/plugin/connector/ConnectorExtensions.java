@@ -1,0 +1,27 @@
+package io.cachedhive.plugin.connector;
+
+import com.google.inject.Inject;
+import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.split.RingView;
+import io.trino.spi.connector.SystemTable;
+
+import java.util.Set;
+import java.util.function.Supplier;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What the connector adds to Hive's from outside. The rest is bound inside, by {@link CachedHiveModule}.
+ */
+record ConnectorExtensions(CachedHiveConfig config, FileOrigins origins, CacheDecisions decisions, Supplier<RingView> ringView, Set<SystemTable> systemTables)
+{
+    @Inject
+    ConnectorExtensions
+    {
+        requireNonNull(config, "config is null");
+        requireNonNull(origins, "origins is null");
+        requireNonNull(decisions, "decisions is null");
+        requireNonNull(ringView, "ringView is null");
+        systemTables = Set.copyOf(systemTables);
+    }
+}

@@ -1,0 +1,151 @@
+package io.cachedhive.plugin.filesystem;
+
+import com.google.inject.Inject;
+import com.google.inject.Provider;
+import io.cachedhive.client.CacheClient;
+import io.cachedhive.client.counters.ClientCounters.TableCounters;
+import io.cachedhive.plugin.context.ReadContext;
+import io.cachedhive.plugin.context.SplitFile;
+import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.protocol.file.FileVersion;
+import io.trino.filesystem.Location;
+import io.trino.filesystem.TrinoFileSystemFactory;
+import io.trino.filesystem.TrinoInput;
+import io.trino.filesystem.TrinoInputFile;
+import io.trino.filesystem.TrinoInputStream;
+import io.trino.filesystem.cache.TrinoFileSystemCache;
+import io.trino.spi.catalog.CatalogName;
+
+import java.io.IOException;
+import java.util.Collection;
+import java.util.Optional;
+import java.util.function.LongConsumer;
+import java.util.function.Supplier;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The binding between Trino's file system and the cache.
+ *
+ * <p>The key that Trino hands over names no bucket and is never used: a file is known by its origin, full location, length and time of last modification.
+ */
+public final class CachedHiveFileSystemCache
+        implements TrinoFileSystemCache
+{
+    private final String catalog;
+    private final FileOrigins origins;
+    private final NodeCacheClient client;
+    private final Provider<TrinoFileSystemFactory> fileSystemFactory;
+
+    /**
+     * @param fileSystemFactory a provider, since the factory itself needs this cache
+     */
+    @Inject
+    public CachedHiveFileSystemCache(CatalogName catalog, FileOrigins origins, NodeCacheClient client, Provider<TrinoFileSystemFactory> fileSystemFactory)
+    {
+        this.catalog = requireNonNull(catalog, "catalog is null").toString();
+        this.origins = requireNonNull(origins, "origins is null");
+        this.client = requireNonNull(client, "client is null");
+        this.fileSystemFactory = requireNonNull(fileSystemFactory, "fileSystemFactory is null");
+    }
+
+    @Override
+    public TrinoInput cacheInput(TrinoInputFile delegate, String key)
+            throws IOException
+    {
+        Optional<ReadContext> context = ReadContext.current(catalog);
+        Optional<FileOrigin> origin = origins.find(delegate.location());
+        if (context.isEmpty() || origin.isEmpty()) {
+            return delegate.newInput();
+        }
+        FileVersion version = fileVersion(context.get(), origin.get(), delegate);
+        TrinoOriginInput originInput = new TrinoOriginInput(delegate, unknownFile(context.get(), delegate));
+        CacheClient client = this.client.get();
+        return new RequestedBytesInput(
+                new CachedTrinoInput(
+                        delegate.location(),
+                        version.length(),
+                        client.open(origin.get().index(), version, context.get().scope(), originInput),
+                        originInput),
+                requestedBytes(context.get(), client));
+    }
+
+    @Override
+    public TrinoInputStream cacheStream(TrinoInputFile delegate, String key)
+            throws IOException
+    {
+        Optional<ReadContext> context = ReadContext.current(catalog);
+        Optional<FileOrigin> origin = origins.find(delegate.location());
+        if (context.isEmpty() || origin.isEmpty()) {
+            return delegate.newStream();
+        }
+        FileVersion version = fileVersion(context.get(), origin.get(), delegate);
+        CacheClient client = this.client.get();
+        TrinoOriginStream originStream = new TrinoOriginStream(delegate, unknownFile(context.get(), delegate), !client.local().connected());
+        SplitFile splitFile = context.get().splitFile();
+        return new RequestedBytesInputStream(
+                new CachedTrinoInputStream(
+                        delegate.location(),
+                        version.length(),
+                        splitFile.location().equals(delegate.location()) ? splitFile.splitEnd() : version.length(),
+                        client.open(origin.get().index(), version, context.get().scope(), originStream),
+                        originStream),
+                requestedBytes(context.get(), client));
+    }
+
+    private FileVersion fileVersion(ReadContext context, FileOrigin origin, TrinoInputFile delegate)
+            throws IOException
+    {
+        String location = delegate.location().toString();
+        Optional<SplitFile> listed = listedFile(context, delegate.location());
+        if (listed.isPresent()) {
+            return new FileVersion(origin.id(), location, listed.get().length(), listed.get().lastModifiedMillis());
+        }
+        // costs a HEAD if the reader does not know them, as it would without the cache
+        return new FileVersion(origin.id(), location, delegate.length(), delegate.lastModified().toEpochMilli());
+    }
+
+    /**
+     * What the split knows of the file saves asking the origin, where some readers would. In S3 only: elsewhere a listing may tell a padded length.
+     */
+    private static Optional<SplitFile> listedFile(ReadContext context, Location location)
+    {
+        SplitFile splitFile = context.splitFile();
+        if (splitFile.location().equals(location) && FileOrigins.isS3(location)) {
+            return Optional.of(splitFile);
+        }
+        return Optional.empty();
+    }
+
+    private Supplier<TrinoInputFile> unknownFile(ReadContext context, TrinoInputFile delegate)
+    {
+        return () -> fileSystemFactory.get().create(context.identity()).newInputFile(delegate.location());
+    }
+
+    private static LongConsumer requestedBytes(ReadContext context, CacheClient client)
+    {
+        TableCounters counters = client.counters().table(context.tableName());
+        return count -> {
+            context.addRequested(count);
+            counters.addRequested(count);
+        };
+    }
+
+    @Override
+    public long cacheLength(TrinoInputFile delegate, String key)
+            throws IOException
+    {
+        Optional<SplitFile> listed = ReadContext.current(catalog)
+                .flatMap(context -> listedFile(context, delegate.location()));
+        return listed.isPresent() ? listed.get().length() : delegate.length();
+    }
+
+    /**
+     * A hint, given on one node only, and no use here: a file that was replaced is another file version.
+     */
+    @Override
+    public void expire(Location location) {}
+
+    @Override
+    public void expire(Collection<Location> locations) {}
+}

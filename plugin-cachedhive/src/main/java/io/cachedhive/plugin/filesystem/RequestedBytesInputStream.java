@@ -1,0 +1,121 @@
+package io.cachedhive.plugin.filesystem;
+
+import io.trino.filesystem.TrinoInputStream;
+
+import java.io.IOException;
+import java.util.function.LongConsumer;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Counts the bytes that a reader asks for, and knows nothing of where they come from.
+ */
+final class RequestedBytesInputStream
+        extends TrinoInputStream
+{
+    private final TrinoInputStream delegate;
+    private final LongConsumer requestedBytes;
+
+    RequestedBytesInputStream(TrinoInputStream delegate, LongConsumer requestedBytes)
+    {
+        this.delegate = requireNonNull(delegate, "delegate is null");
+        this.requestedBytes = requireNonNull(requestedBytes, "requestedBytes is null");
+    }
+
+    @Override
+    public int read()
+            throws IOException
+    {
+        int value = delegate.read();
+        if (value >= 0) {
+            requestedBytes.accept(1);
+        }
+        return value;
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length)
+            throws IOException
+    {
+        int count = delegate.read(bytes, offset, length);
+        if (count > 0) {
+            requestedBytes.accept(count);
+        }
+        return count;
+    }
+
+    @Override
+    public byte[] readAllBytes()
+            throws IOException
+    {
+        byte[] bytes = delegate.readAllBytes();
+        requestedBytes.accept(bytes.length);
+        return bytes;
+    }
+
+    @Override
+    public byte[] readNBytes(int length)
+            throws IOException
+    {
+        byte[] bytes = delegate.readNBytes(length);
+        requestedBytes.accept(bytes.length);
+        return bytes;
+    }
+
+    @Override
+    public int readNBytes(byte[] bytes, int offset, int length)
+            throws IOException
+    {
+        int count = delegate.readNBytes(bytes, offset, length);
+        requestedBytes.accept(count);
+        return count;
+    }
+
+    @Override
+    public long skip(long n)
+            throws IOException
+    {
+        return delegate.skip(n);
+    }
+
+    @Override
+    public void skipNBytes(long n)
+            throws IOException
+    {
+        delegate.skipNBytes(n);
+    }
+
+    @Override
+    public int available()
+            throws IOException
+    {
+        return delegate.available();
+    }
+
+    @Override
+    public long getPosition()
+            throws IOException
+    {
+        return delegate.getPosition();
+    }
+
+    @Override
+    public void seek(long position)
+            throws IOException
+    {
+        delegate.seek(position);
+    }
+
+    @Override
+    public void close()
+            throws IOException
+    {
+        delegate.close();
+    }
+
+    @Override
+    public String toString()
+    {
+        return delegate.toString();
+    }
+}

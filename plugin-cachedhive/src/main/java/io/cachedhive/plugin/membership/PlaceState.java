@@ -1,0 +1,24 @@
+package io.cachedhive.plugin.membership;
+
+/**
+ * What the coordinator knows of the cache worker of a place.
+ */
+public enum PlaceState
+{
+    /**
+     * It answers.
+     */
+    ANSWERING,
+    /**
+     * It answered within the grace period: it keeps its chunks.
+     */
+    GRACE,
+    /**
+     * It did not answer for longer than the grace period. The place is there for its Trino worker.
+     */
+    DEAD,
+    /**
+     * It never answered. The place is there for its Trino worker.
+     */
+    UNSEEN,
+}

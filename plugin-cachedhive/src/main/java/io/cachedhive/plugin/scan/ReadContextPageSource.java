@@ -1,0 +1,132 @@
+package io.cachedhive.plugin.scan;
+
+import io.cachedhive.client.counters.BypassCause;
+import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.plugin.context.ReadContext;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.trino.plugin.base.metrics.LongCount;
+import io.trino.spi.connector.ConnectorPageSource;
+import io.trino.spi.connector.SourcePage;
+import io.trino.spi.metrics.Metric;
+import io.trino.spi.metrics.Metrics;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Opens the scan's {@link ReadContext} around every call, since readers open some files late, and adds the scan's bytes by source to its metrics.
+ *
+ * <p>The metrics come from here and not from the inputs because only some of Hive's readers pass an input's metrics on.
+ */
+final class ReadContextPageSource
+        implements ConnectorPageSource
+{
+    private final ConnectorPageSource delegate;
+    private final ReadContext context;
+
+    ReadContextPageSource(ConnectorPageSource delegate, ReadContext context)
+    {
+        this.delegate = requireNonNull(delegate, "delegate is null");
+        this.context = requireNonNull(context, "context is null");
+    }
+
+    @Override
+    public long getCompletedBytes()
+    {
+        try (ReadContext.Opened _ = context.open()) {
+            return delegate.getCompletedBytes();
+        }
+    }
+
+    @Override
+    public OptionalLong getCompletedPositions()
+    {
+        try (ReadContext.Opened _ = context.open()) {
+            return delegate.getCompletedPositions();
+        }
+    }
+
+    @Override
+    public long getReadTimeNanos()
+    {
+        try (ReadContext.Opened _ = context.open()) {
+            return delegate.getReadTimeNanos();
+        }
+    }
+
+    @Override
+    public boolean isFinished()
+    {
+        try (ReadContext.Opened _ = context.open()) {
+            return delegate.isFinished();
+        }
+    }
+
+    @Override
+    public SourcePage getNextSourcePage()
+    {
+        try (ReadContext.Opened _ = context.open()) {
+            return delegate.getNextSourcePage();
+        }
+    }
+
+    @Deprecated
+    @Override
+    public long getMemoryUsage()
+    {
+        try (ReadContext.Opened _ = context.open()) {
+            return delegate.getMemoryUsage();
+        }
+    }
+
+    @Override
+    public void close()
+            throws IOException
+    {
+        try (ReadContext.Opened _ = context.open()) {
+            delegate.close();
+        }
+    }
+
+    @Override
+    public CompletableFuture<?> isBlocked()
+    {
+        try (ReadContext.Opened _ = context.open()) {
+            return delegate.isBlocked();
+        }
+    }
+
+    @Override
+    public Metrics getMetrics()
+    {
+        Metrics metrics;
+        try (ReadContext.Opened _ = context.open()) {
+            metrics = delegate.getMetrics();
+        }
+        return metrics.mergeWith(bytesBySource());
+    }
+
+    private Metrics bytesBySource()
+    {
+        Map<String, Metric<?>> values = new HashMap<>();
+        values.put(CounterNames.REQUESTED_BYTES, new LongCount(context.requestedBytes()));
+        for (ReadSource source : ReadSource.values()) {
+            values.put(source.bytesCounter(), new LongCount(context.observer().bytes(source)));
+        }
+        for (Map.Entry<BypassCause, Long> bypass : context.observer().bypassBytes().entrySet()) {
+            values.put(bypass.getKey().counter(), new LongCount(bypass.getValue()));
+        }
+        return new Metrics(values);
+    }
+
+    @Override
+    public String toString()
+    {
+        return delegate.toString();
+    }
+}

@@ -1,0 +1,85 @@
+package io.cachedhive.plugin.split;
+
+import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.trino.plugin.hive.HiveTableHandle;
+import io.trino.spi.connector.ColumnHandle;
+import io.trino.spi.connector.ConnectorSession;
+import io.trino.spi.connector.ConnectorSplitManager;
+import io.trino.spi.connector.ConnectorSplitSource;
+import io.trino.spi.connector.ConnectorTableHandle;
+import io.trino.spi.connector.ConnectorTransactionHandle;
+import io.trino.spi.connector.Constraint;
+import io.trino.spi.connector.SchemaTableName;
+import io.trino.spi.function.table.ConnectorTableFunctionHandle;
+
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Decides for each scan whether it uses the cache, and sends its splits to where their bytes are.
+ */
+public final class CachedHiveSplitManager
+        implements ConnectorSplitManager
+{
+    private final ConnectorSplitManager delegate;
+    private final FileOrigins origins;
+    private final long chunkSizeBytes;
+    private final Supplier<RingView> ringView;
+    private final Function<ConnectorSession, Optional<CacheDecision>> decisions;
+    private final Function<ConnectorSession, NodeSelectionStrategy> strategies;
+
+    /**
+     * @param ringView the ring at the moment
+     * @param decisions empty for a scan that shall be exactly plain Hive's
+     */
+    public CachedHiveSplitManager(
+            ConnectorSplitManager delegate,
+            FileOrigins origins,
+            long chunkSizeBytes,
+            Supplier<RingView> ringView,
+            Function<ConnectorSession, Optional<CacheDecision>> decisions,
+            Function<ConnectorSession, NodeSelectionStrategy> strategies)
+    {
+        this.delegate = requireNonNull(delegate, "delegate is null");
+        this.origins = requireNonNull(origins, "origins is null");
+        this.chunkSizeBytes = chunkSizeBytes;
+        this.ringView = requireNonNull(ringView, "ringView is null");
+        this.decisions = requireNonNull(decisions, "decisions is null");
+        this.strategies = requireNonNull(strategies, "strategies is null");
+    }
+
+    @Override
+    public ConnectorSplitSource getSplits(
+            ConnectorTransactionHandle transaction,
+            ConnectorSession session,
+            ConnectorTableHandle table,
+            Set<ColumnHandle> dynamicFilterColumns,
+            Constraint constraint)
+    {
+        Optional<CacheDecision> decision = decisions.apply(session);
+        ConnectorSplitSource splits = delegate.getSplits(transaction, session, table, dynamicFilterColumns, constraint);
+        if (decision.isEmpty() || !(table instanceof HiveTableHandle hiveTable)) {
+            return splits;
+        }
+        RingView view = ringView.get();
+        SplitPlacement placement = new SplitPlacement(origins, chunkSizeBytes, strategies.apply(session), view);
+        SchemaTableName tableName = hiveTable.getSchemaTableName();
+        return new CachedHiveSplitSource(splits, split -> CachedHiveSplit.of(
+                split,
+                placement.addresses(split),
+                tableName,
+                decision.get(),
+                view.ring().isEmpty() ? Optional.empty() : Optional.of(view.ring().epoch())));
+    }
+
+    @Override
+    public ConnectorSplitSource getSplits(ConnectorTransactionHandle transaction, ConnectorSession session, ConnectorTableFunctionHandle function)
+    {
+        return delegate.getSplits(transaction, session, function);
+    }
+}

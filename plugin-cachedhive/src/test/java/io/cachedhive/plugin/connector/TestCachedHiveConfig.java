@@ -1,0 +1,84 @@
+package io.cachedhive.plugin.connector;
+
+import com.google.common.collect.ImmutableMap;
+import io.airlift.units.DataSize;
+import io.airlift.units.Duration;
+import org.junit.jupiter.api.Test;
+
+import java.util.Map;
+
+import static io.airlift.configuration.testing.ConfigAssertions.assertFullMapping;
+import static io.airlift.configuration.testing.ConfigAssertions.assertRecordedDefaults;
+import static io.airlift.configuration.testing.ConfigAssertions.recordDefaults;
+import static io.airlift.testing.ValidationAssertions.assertFailsValidation;
+import static io.airlift.testing.ValidationAssertions.assertValidates;
+import static io.airlift.units.DataSize.Unit.MEGABYTE;
+import static io.cachedhive.plugin.split.NodeSelectionStrategy.NO_PREFERENCE;
+import static io.cachedhive.plugin.split.NodeSelectionStrategy.SOFT_AFFINITY;
+import static java.util.concurrent.TimeUnit.MINUTES;
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+class TestCachedHiveConfig
+{
+    @Test
+    void testDefaults()
+    {
+        assertRecordedDefaults(recordDefaults(CachedHiveConfig.class)
+                .setMode(CacheMode.ON)
+                .setClusterName("trino")
+                .setOrigin("default")
+                .setWorkerSocketPath("/run/cachedhive/worker.sock")
+                .setWorkerPort(8484)
+                .setSharedSecret(null)
+                .setChunkSize(DataSize.of(512, MEGABYTE))
+                .setNodeSelectionStrategy(SOFT_AFFINITY)
+                .setGracePeriod(new Duration(5, MINUTES))
+                .setMinLiveShare(0.8)
+                .setSharedPermissions(false)
+                .setCacheLocalFiles(false));
+    }
+
+    @Test
+    void testExplicitPropertyMappings()
+    {
+        Map<String, String> properties = ImmutableMap.<String, String>builder()
+                .put("cachedhive.mode", "OFF")
+                .put("cachedhive.cluster-name", "adhoc")
+                .put("cachedhive.origin", "lake")
+                .put("cachedhive.worker.socket-path", "/tmp/worker.sock")
+                .put("cachedhive.worker.port", "9999")
+                .put("cachedhive.shared-secret", "open sesame")
+                .put("cachedhive.chunk-size", "64MB")
+                .put("cachedhive.node-selection-strategy", "NO_PREFERENCE")
+                .put("cachedhive.grace-period", "30s")
+                .put("cachedhive.min-live-share", "0.5")
+                .put("cachedhive.shared-permissions", "true")
+                .put("cachedhive.cache-local-files", "true")
+                .buildOrThrow();
+
+        assertFullMapping(properties, new CachedHiveConfig()
+                .setMode(CacheMode.OFF)
+                .setClusterName("adhoc")
+                .setOrigin("lake")
+                .setWorkerSocketPath("/tmp/worker.sock")
+                .setWorkerPort(9999)
+                .setSharedSecret("open sesame")
+                .setChunkSize(DataSize.of(64, MEGABYTE))
+                .setNodeSelectionStrategy(NO_PREFERENCE)
+                .setGracePeriod(new Duration(30, SECONDS))
+                .setMinLiveShare(0.5)
+                .setSharedPermissions(true)
+                .setCacheLocalFiles(true));
+    }
+
+    @Test
+    void testChunksAreOfWholeBlocks()
+    {
+        assertValidates(new CachedHiveConfig().setChunkSize(DataSize.of(24, MEGABYTE)));
+        assertFailsValidation(
+                new CachedHiveConfig().setChunkSize(DataSize.of(20, MEGABYTE)),
+                "chunkSizeOfWholeBlocks",
+                "cachedhive.chunk-size must be a multiple of 8MB, the largest block size",
+                jakarta.validation.constraints.AssertTrue.class);
+    }
+}
