@@ -1,0 +1,332 @@
+package io.cachedhive.admin;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+class TestCacheAdmin
+{
+    private static final String STATUS = """
+            {"worker": "w1", "state": "RUNNING", "version": "1-SNAPSHOT", "uptime_millis": 3723000, "newest_ring": "0123456789abcdef",
+             "gauges": {"ram_used_bytes": 536870912, "ram_capacity_bytes": 1073741824, "ssd_used_bytes": 0, "ssd_capacity_bytes": 107374182400}}
+            """;
+
+    private final List<Closeable> servers = new ArrayList<>();
+
+    @AfterEach
+    void stopServers()
+            throws IOException
+    {
+        for (Closeable server : servers) {
+            server.close();
+        }
+    }
+
+    @Test
+    void testStatusTable()
+            throws IOException
+    {
+        String first = worker("/v1/status", 200, STATUS);
+        String second = worker("/v1/status", 200, STATUS.replace("w1", "w2").replace("RUNNING", "DRAINING")
+                .replace("\"uptime", "\"problem\": \"/mnt/a is full: make room.\", \"uptime"));
+
+        Outcome outcome = run("status", "--hosts", first + "," + second);
+
+        assertThat(outcome.error()).isEmpty();
+        assertThat(outcome.out().lines().map(line -> line.replaceAll(" {2,}", "  "))).containsExactly(
+                "HOST  STATE  WORKER  VERSION  UP  RAM USED  OF  SSD USED  OF  RING  PROBLEM",
+                first + "  RUNNING  w1  1-SNAPSHOT  1h 2m  512.0MB  1.0GB  0B  100.0GB  0123456789abcdef  -",
+                second + "  DRAINING  w2  1-SNAPSHOT  1h 2m  512.0MB  1.0GB  0B  100.0GB  0123456789abcdef  /mnt/a is full: make room.");
+        assertThat(outcome.code()).isEqualTo(ExitCode.OK);
+    }
+
+    @Test
+    void testColumnsAreAligned()
+            throws IOException
+    {
+        String first = worker("/v1/status", 200, STATUS);
+        String second = worker("/v1/status", 200, STATUS.replace("w1", "worker-with-a-longer-name").replace("536870912", "7"));
+
+        List<String> lines = run("status", "--hosts", first + "," + second).out().lines().toList();
+
+        int version = lines.getFirst().indexOf("VERSION");
+        assertThat(lines.subList(1, 3)).allSatisfy(line -> assertThat(line.substring(version)).startsWith("1-SNAPSHOT"));
+        int ramEnd = lines.getFirst().indexOf("RAM USED") + "RAM USED".length();
+        assertThat(lines.subList(1, 3)).allSatisfy(line -> assertThat(line.substring(0, ramEnd)).endsWith("B"));
+    }
+
+    @Test
+    void testJson()
+            throws IOException
+    {
+        String good = worker("/v1/status", 200, STATUS);
+        String bad = worker("/v1/status", 500, "oops");
+
+        Outcome outcome = run("status", "--output", "json", "--hosts", good + "," + bad);
+
+        List<String> lines = outcome.out().lines().toList();
+        assertThat(lines).hasSize(2);
+        JsonNode answered = new ObjectMapper().readTree(lines.getFirst());
+        assertThat(answered.get("host").asText()).isEqualTo(good);
+        assertThat(answered.get("answer")).isEqualTo(new ObjectMapper().readTree(STATUS));
+        JsonNode failed = new ObjectMapper().readTree(lines.get(1));
+        assertThat(failed.get("host").asText()).isEqualTo(bad);
+        assertThat(failed.get("problem").asText()).contains("var/log/server.log");
+        assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
+    }
+
+    @Test
+    void testHostsAreAskedAtOnce()
+            throws IOException
+    {
+        // each answers only when all have been asked
+        CountDownLatch asked = new CountDownLatch(5);
+        List<String> hosts = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            hosts.add(server("/v1/status", exchange -> {
+                asked.countDown();
+                try {
+                    asked.await();
+                }
+                catch (InterruptedException _) {
+                    Thread.currentThread().interrupt();
+                }
+                respond(exchange, 200, STATUS);
+            }));
+        }
+
+        Outcome outcome = run("status", "--timeout", "30s", "--hosts", String.join(",", hosts));
+
+        assertThat(outcome.error()).isEmpty();
+        assertThat(outcome.code()).isEqualTo(ExitCode.OK);
+    }
+
+    @Test
+    void testNobodyListens()
+            throws IOException
+    {
+        int port;
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = socket.getLocalPort();
+        }
+        String good = worker("/v1/status", 200, STATUS);
+
+        Outcome outcome = run("status", "--hosts", "127.0.0.1:%s,%s".formatted(port, good));
+
+        assertThat(outcome.out().lines().map(line -> line.replaceAll(" {2,}", "  ")))
+                .contains("127.0.0.1:%s  UNREACHABLE".formatted(port))
+                .anyMatch(line -> line.startsWith(good + "  RUNNING"));
+        assertThat(outcome.error().lines()).singleElement().asString()
+                .startsWith("cache-admin: Nothing listens at 127.0.0.1:%s: start the cache worker there".formatted(port));
+        assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
+    }
+
+    @Test
+    void testSilentHost()
+            throws IOException
+    {
+        // the kernel accepts, nobody ever answers
+        ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        servers.add(silent);
+
+        Outcome outcome = run("status", "--timeout", "200ms", "--hosts", "127.0.0.1:" + silent.getLocalPort());
+
+        assertThat(outcome.error().lines()).singleElement().asString().contains("does not answer within 200 ms").contains("--timeout");
+        assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
+    }
+
+    @Test
+    void testBodyThatDrips()
+            throws IOException
+    {
+        ServerSocket dripping = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        servers.add(dripping);
+        Thread.ofVirtual().start(() -> {
+            try (Socket socket = dripping.accept()) {
+                socket.getInputStream().read(new byte[4096]);
+                socket.getOutputStream().write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{".getBytes(UTF_8));
+                socket.getOutputStream().flush();
+                // until the other end gives up
+                socket.getInputStream().read();
+            }
+            catch (IOException _) {
+                // likewise
+            }
+        });
+
+        Outcome outcome = run("status", "--timeout", "300ms", "--hosts", "127.0.0.1:" + dripping.getLocalPort());
+
+        assertThat(outcome.error()).contains("does not answer within 300 ms");
+        assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
+    }
+
+    @Test
+    void testUnknownName()
+    {
+        // RFC 2606 keeps this name free
+        Outcome outcome = run("status", "--timeout", "2m", "--hosts", "worker.invalid");
+
+        assertThat(outcome.error().lines()).singleElement().asString().contains("The name worker.invalid is unknown");
+        assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+            "404 | not found  | is not the HTTP API of a cache worker",
+            "200 | <html>     | is not the HTTP API of a cache worker",
+            "200 | [1]        | is not the HTTP API of a cache worker",
+            "302 | x          | is not the HTTP API of a cache worker",
+            "401 | {}         | refuses to answer (HTTP 401)",
+            "403 | {}         | refuses to answer (HTTP 403)",
+            "503 | {}         | failed to answer /v1/status (HTTP 503)",
+    })
+    void testStrangeAnswer(int status, String body, String problem)
+            throws IOException
+    {
+        Outcome outcome = run("status", "--hosts", worker("/v1/status", status, body));
+
+        assertThat(outcome.error().lines()).singleElement().asString().contains(problem);
+        assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
+    }
+
+    @Test
+    void testNotHttp()
+            throws IOException
+    {
+        ServerSocket other = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        servers.add(other);
+        Thread.ofVirtual().start(() -> {
+            try (Socket socket = other.accept()) {
+                socket.getInputStream().read(new byte[4096]);
+                socket.getOutputStream().write("SSH-2.0-OpenSSH\r\n".getBytes(UTF_8));
+            }
+            catch (IOException _) {
+                // the assertion below tells
+            }
+        });
+
+        Outcome outcome = run("status", "--hosts", "127.0.0.1:" + other.getLocalPort());
+
+        assertThat(outcome.error().lines()).singleElement().asString().contains("is not the HTTP API of a cache worker");
+        assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {
+            "",
+            "status",
+            "nonsense",
+            "status --hosts",
+            "status --hosts a:b",
+            "status --hosts a --output yaml",
+            "status --hosts a --timeout 5",
+            "status --hosts a --timeout 0s",
+            "status --hosts a extra",
+            "status --hosts a --nonsense",
+    })
+    void testWrongUsage(String arguments)
+    {
+        Outcome outcome = run(arguments.isEmpty() ? new String[0] : arguments.split(" "));
+
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.error().lines()).singleElement().asString()
+                .startsWith("cache-admin: ")
+                .endsWith(" --help tells more)");
+        assertThat(outcome.code()).isEqualTo(ExitCode.WRONG_USAGE);
+    }
+
+    @Test
+    void testHelp()
+    {
+        assertThat(run("--help").out()).contains("status", "stats", "Exit code: 0 every host answered");
+        assertThat(run("status", "--help").out()).contains("--hosts", "--timeout", "(default: 5s)");
+        assertThat(run("--help").code()).isEqualTo(ExitCode.OK);
+        assertThat(run("status", "--help").code()).isEqualTo(ExitCode.OK);
+    }
+
+    @Test
+    void testProgressOnTerminalOnly()
+            throws IOException
+    {
+        String host = worker("/v1/status", 200, STATUS);
+
+        assertThat(run("status", "--hosts", host).error()).isEmpty();
+        Outcome watched = run(true, "status", "--hosts", host);
+        assertThat(watched.error()).contains("1 of 1 hosts answered");
+        // nothing of it stays on the line
+        assertThat(watched.error()).endsWith("\r\033[K\r");
+        assertThat(watched.out()).startsWith("HOST");
+    }
+
+    private record Outcome(int code, String out, String error) {}
+
+    private static Outcome run(String... arguments)
+    {
+        return run(false, arguments);
+    }
+
+    private static Outcome run(boolean errorIsTerminal, String... arguments)
+    {
+        StringWriter out = new StringWriter();
+        StringWriter error = new StringWriter();
+        int code = CacheAdmin.run(new Console(new PrintWriter(out), new PrintWriter(error), errorIsTerminal), arguments);
+        return new Outcome(code, out.toString(), error.toString());
+    }
+
+    private String worker(String path, int status, String body)
+            throws IOException
+    {
+        return server(path, exchange -> respond(exchange, status, body));
+    }
+
+    private String server(String path, Handler handler)
+            throws IOException
+    {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext(path, exchange -> {
+            try (exchange) {
+                handler.handle(exchange);
+            }
+        });
+        server.setExecutor(Thread::startVirtualThread);
+        server.start();
+        servers.add(() -> server.stop(0));
+        return "127.0.0.1:" + server.getAddress().getPort();
+    }
+
+    private interface Handler
+    {
+        void handle(HttpExchange exchange)
+                throws IOException;
+    }
+
+    private static void respond(HttpExchange exchange, int status, String body)
+            throws IOException
+    {
+        byte[] bytes = body.getBytes(UTF_8);
+        exchange.getResponseHeaders().add("Location", "/elsewhere");
+        exchange.sendResponseHeaders(status, bytes.length);
+        exchange.getResponseBody().write(bytes);
+    }
+}
