@@ -1,0 +1,265 @@
+package io.cachedhive.protocol.memory;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.WireWriter;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+import static io.cachedhive.protocol.memory.MemoryLayout.BUCKET_BYTES;
+import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_BYTES;
+import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_DIGEST_HIGH_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_DIGEST_LOW_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_FRAME_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_GENERATION_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_CHECKSUM_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_HIGH_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_LOW_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_ETAG_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_GENERATION_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_HEADER_BYTES;
+import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_LENGTH_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.HEARTBEAT_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.INT;
+import static io.cachedhive.protocol.memory.MemoryLayout.INT_HANDLE;
+import static io.cachedhive.protocol.memory.MemoryLayout.LONG;
+import static io.cachedhive.protocol.memory.MemoryLayout.LONG_HANDLE;
+import static io.cachedhive.protocol.memory.MemoryLayout.MAX_RING_BODY_BYTES;
+import static io.cachedhive.protocol.memory.MemoryLayout.RINGS_SEQUENCE_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.RING_BODY_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.RING_CHECKSUM_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.RING_LENGTH_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.RING_SLOTS_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.RING_SLOT_BYTES;
+import static io.cachedhive.protocol.memory.MemoryLayout.RING_SLOT_COUNT;
+import static io.cachedhive.protocol.memory.MemoryLayout.STATE_OFFSET;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The other side of {@link SharedMemoryReader}: the order of stores that its proof rests on, in one place.
+ *
+ * <p>There is one writer of a file. Calls for one frame, calls for the index, and calls for the rings each have to come one at a time; the
+ * caller's lock sees to it.
+ */
+public final class SharedMemoryWriter
+{
+    private final MemorySegment memory;
+    private final MemoryLayout layout;
+
+    private SharedMemoryWriter(MemorySegment memory, MemoryLayout layout)
+    {
+        this.memory = requireNonNull(memory, "memory is null");
+        this.layout = requireNonNull(layout, "layout is null");
+    }
+
+    /**
+     * Writes the header of a new file, all of whose bytes are zero, in state {@link MemoryState#STARTING}.
+     */
+    public static SharedMemoryWriter format(MemorySegment memory, MemoryLayout layout, Digest128 instance, CacheWorkerId workerId)
+    {
+        if (memory.byteSize() != layout.fileSizeBytes()) {
+            throw new IllegalArgumentException("memory is not as large as its layout: %s, %s".formatted(memory.byteSize(), layout.fileSizeBytes()));
+        }
+        layout.format(memory, instance, workerId);
+        return new SharedMemoryWriter(memory, layout);
+    }
+
+    /**
+     * Takes over the file of a worker that is gone, in order to withdraw what it shows.
+     */
+    public static SharedMemoryWriter takeOver(MemorySegment memory, Path file)
+            throws MemoryFormatException
+    {
+        return new SharedMemoryWriter(memory, MemoryLayout.validate(memory, file));
+    }
+
+    public MemoryLayout layout()
+    {
+        return layout;
+    }
+
+    public void setState(MemoryState state)
+    {
+        INT_HANDLE.setVolatile(memory, (long) STATE_OFFSET, state.code());
+    }
+
+    /**
+     * @param millis milliseconds since the epoch
+     */
+    public void setHeartbeat(long millis)
+    {
+        LONG_HANDLE.setRelease(memory, (long) HEARTBEAT_OFFSET, millis);
+    }
+
+    /**
+     * Shows these rings and no others.
+     *
+     * @param newestFirst rings beyond the sixteenth, and those that do not fit into a slot, are left out
+     */
+    public void publishRings(List<PublishedRing> newestFirst)
+    {
+        long sequence = (long) LONG_HANDLE.getOpaque(memory, (long) RINGS_SEQUENCE_OFFSET);
+        LONG_HANDLE.setOpaque(memory, (long) RINGS_SEQUENCE_OFFSET, sequence | 1);
+        VarHandle.storeStoreFence();
+        int slot = 0;
+        CRC32C checksum = new CRC32C();
+        for (PublishedRing ring : newestFirst) {
+            if (slot == RING_SLOT_COUNT) {
+                break;
+            }
+            WireWriter writer = new WireWriter(256);
+            Message.writeRing(writer, ring);
+            ByteBuffer body = writer.finish();
+            if (body.remaining() > MAX_RING_BODY_BYTES) {
+                continue;
+            }
+            long offset = RING_SLOTS_OFFSET + (long) slot * RING_SLOT_BYTES;
+            memory.set(INT, offset + RING_LENGTH_OFFSET, body.remaining());
+            checksum.reset();
+            checksum.update(body.duplicate());
+            memory.set(INT, offset + RING_CHECKSUM_OFFSET, (int) checksum.getValue());
+            MemorySegment.copy(MemorySegment.ofBuffer(body), 0, memory, offset + RING_BODY_OFFSET, body.remaining());
+            slot++;
+        }
+        for (; slot < RING_SLOT_COUNT; slot++) {
+            memory.set(INT, RING_SLOTS_OFFSET + (long) slot * RING_SLOT_BYTES + RING_LENGTH_OFFSET, 0);
+        }
+        LONG_HANDLE.setRelease(memory, (long) RINGS_SEQUENCE_OFFSET, (sequence | 1) + 1);
+    }
+
+    /**
+     * The bytes of a frame.
+     */
+    public MemorySegment payload(int frame, long length)
+    {
+        return memory.asSlice(layout.frameOffset(frame), length);
+    }
+
+    /**
+     * From now on no reader accepts the frame: call before its bytes are touched.
+     *
+     * @param generation the even number under which the frame will be published; the one before it is shown meanwhile
+     */
+    public void beginFrame(int frame, long generation)
+    {
+        if (generation <= 0 || (generation & 1) != 0) {
+            throw new IllegalArgumentException("generation is not a positive even number: " + generation);
+        }
+        LONG_HANDLE.setOpaque(memory, layout.headerOffset(frame), generation - 1);
+        // no store to the frame may be seen before this one
+        VarHandle.storeStoreFence();
+    }
+
+    /**
+     * The frame holds the block from now on.
+     *
+     * @param checksum CRC32C of the payload
+     */
+    public void publishFrame(int frame, long generation, long digestHigh, long digestLow, long etagDigest, int length, int checksum)
+    {
+        long header = layout.headerOffset(frame);
+        long writing = (long) LONG_HANDLE.getOpaque(memory, header + FRAME_GENERATION_OFFSET);
+        if (writing != generation - 1) {
+            throw new IllegalStateException("frame %s was not begun with generation %s: %s".formatted(frame, generation, writing));
+        }
+        memory.set(LONG, header + FRAME_DIGEST_HIGH_OFFSET, digestHigh);
+        memory.set(LONG, header + FRAME_DIGEST_LOW_OFFSET, digestLow);
+        memory.set(LONG, header + FRAME_ETAG_OFFSET, etagDigest);
+        memory.set(INT, header + FRAME_LENGTH_OFFSET, length);
+        memory.set(INT, header + FRAME_CHECKSUM_OFFSET, checksum);
+        LONG_HANDLE.setRelease(memory, header + FRAME_GENERATION_OFFSET, generation);
+    }
+
+    /**
+     * The frame holds nothing from now on.
+     */
+    public void withdrawFrame(int frame)
+    {
+        LONG_HANDLE.setVolatile(memory, layout.headerOffset(frame) + FRAME_GENERATION_OFFSET, 0L);
+    }
+
+    /**
+     * Lets readers find the block. An entry of the same block is replaced.
+     *
+     * @return false if the bucket is full, so that readers find the block through the worker only
+     */
+    public boolean putEntry(long digestHigh, long digestLow, int frame, long generation)
+    {
+        long bucket = MemoryLayout.bucketOffset(layout.indexOffset(), layout.bucketCount(), digestLow);
+        long free = -1;
+        long same = -1;
+        for (long entry = bucket; entry < bucket + BUCKET_BYTES; entry += ENTRY_BYTES) {
+            if (memory.get(LONG, entry + ENTRY_GENERATION_OFFSET) == 0) {
+                if (free < 0) {
+                    free = entry;
+                }
+            }
+            else if (memory.get(LONG, entry + ENTRY_DIGEST_LOW_OFFSET) == digestLow && memory.get(LONG, entry + ENTRY_DIGEST_HIGH_OFFSET) == digestHigh) {
+                same = entry;
+            }
+        }
+        long entry = same >= 0 ? same : free;
+        if (entry < 0) {
+            return false;
+        }
+        LONG_HANDLE.setOpaque(memory, entry + ENTRY_GENERATION_OFFSET, 0L);
+        VarHandle.storeStoreFence();
+        memory.set(LONG, entry + ENTRY_DIGEST_HIGH_OFFSET, digestHigh);
+        memory.set(LONG, entry + ENTRY_DIGEST_LOW_OFFSET, digestLow);
+        memory.set(LONG, entry + ENTRY_FRAME_OFFSET, frame);
+        LONG_HANDLE.setRelease(memory, entry + ENTRY_GENERATION_OFFSET, generation);
+        return true;
+    }
+
+    /**
+     * Readers no longer find the block in this frame. Nothing happens if they did not.
+     */
+    public void removeEntry(long digestHigh, long digestLow, int frame)
+    {
+        long bucket = MemoryLayout.bucketOffset(layout.indexOffset(), layout.bucketCount(), digestLow);
+        for (long entry = bucket; entry < bucket + BUCKET_BYTES; entry += ENTRY_BYTES) {
+            if (memory.get(LONG, entry + ENTRY_DIGEST_LOW_OFFSET) == digestLow
+                    && memory.get(LONG, entry + ENTRY_DIGEST_HIGH_OFFSET) == digestHigh
+                    && memory.get(LONG, entry + ENTRY_FRAME_OFFSET) == frame) {
+                LONG_HANDLE.setVolatile(memory, entry + ENTRY_GENERATION_OFFSET, 0L);
+            }
+        }
+    }
+
+    /**
+     * No frame of the file holds anything from now on.
+     */
+    public void withdrawAllFrames()
+    {
+        for (long unit = 0; unit < layout.unitCount(); unit++) {
+            long generation = layout.headersOffset() + unit * FRAME_HEADER_BYTES + FRAME_GENERATION_OFFSET;
+            if (memory.get(LONG, generation) != 0) {
+                LONG_HANDLE.setOpaque(memory, generation, 0L);
+            }
+        }
+        VarHandle.fullFence();
+    }
+
+    /**
+     * CRC32C of a frame's bytes, by way of the heap.
+     */
+    public int checksum(int frame, int length, byte[] scratch)
+    {
+        CRC32C checksum = new CRC32C();
+        long source = layout.frameOffset(frame);
+        for (int offset = 0; offset < length; offset += scratch.length) {
+            int piece = Math.min(scratch.length, length - offset);
+            MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, source + offset, scratch, 0, piece);
+            checksum.update(scratch, 0, piece);
+        }
+        return (int) checksum.getValue();
+    }
+}

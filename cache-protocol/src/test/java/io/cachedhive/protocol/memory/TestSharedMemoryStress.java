@@ -1,0 +1,194 @@
+package io.cachedhive.protocol.memory;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import static io.cachedhive.protocol.memory.TestingMemory.firstWrongByte;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Readers and a writer that puts other blocks into few frames as fast as it can: whatever a reader accepts is the block it asked for.
+ */
+class TestSharedMemoryStress
+{
+    private static final int BLOCK = 256 << 10;
+    private static final int FRAMES = 4;
+    private static final int BLOCKS = 6;
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void threadsOfOneProcess(boolean verifyAll)
+            throws Exception
+    {
+        long seed = Long.getLong("cachedhive.test.seed", System.nanoTime());
+        System.out.println("seed: " + seed);
+        try (TestingMemory memory = TestingMemory.create(directory.resolve("memory"), BLOCK);
+                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), verifyAll);
+                ExecutorService executor = Executors.newCachedThreadPool()) {
+            AtomicBoolean done = new AtomicBoolean();
+            Future<Long> writes = executor.submit(() -> write(memory, new Random(seed), done::get));
+            List<Future<Reads>> reads = new ArrayList<>();
+            for (int i = 0; i < 2; i++) {
+                Random random = new Random(seed + 1 + i);
+                reads.add(executor.submit(() -> read(reader, random, TimeUnit.MILLISECONDS.toNanos(700))));
+            }
+            Reads total = new Reads(0, 0);
+            try {
+                for (Future<Reads> future : reads) {
+                    total = total.plus(future.get(60, SECONDS));
+                }
+            }
+            finally {
+                done.set(true);
+            }
+            System.out.printf("%s, %s written%n", total, writes.get(60, SECONDS));
+            assertThat(total.accepted()).isPositive();
+            assertThat(total.missed()).isPositive();
+            assertThat(writes.get()).isPositive();
+        }
+    }
+
+    @Test
+    void twoProcesses()
+            throws Exception
+    {
+        long seed = Long.getLong("cachedhive.test.seed", System.nanoTime());
+        System.out.println("seed: " + seed);
+        Path file = directory.resolve("memory");
+        Path log = directory.resolve("writer.log");
+        Process writer = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx64m",
+                "-cp", System.getProperty("java.class.path"),
+                WriterProcess.class.getName(),
+                file.toString(),
+                Long.toString(seed))
+                .redirectErrorStream(true)
+                .redirectOutput(Redirect.to(log.toFile()))
+                .start();
+        try {
+            SharedMemoryReader opened = null;
+            for (long deadline = System.nanoTime() + SECONDS.toNanos(60); opened == null; ) {
+                assertThat(System.nanoTime() - deadline).describedAs(() -> "writer did not start: " + text(log)).isNegative();
+                try {
+                    opened = SharedMemoryReader.open(file);
+                }
+                catch (IOException e) {
+                    assertThat(writer.waitFor(20, TimeUnit.MILLISECONDS)).describedAs(() -> "writer ended: " + text(log)).isFalse();
+                }
+            }
+            try (SharedMemoryReader reader = opened; ExecutorService executor = Executors.newCachedThreadPool()) {
+                Future<Reads> first = executor.submit(() -> read(reader, new Random(seed + 1), SECONDS.toNanos(2)));
+                Reads reads = read(reader, new Random(seed + 2), SECONDS.toNanos(2)).plus(first.get(60, SECONDS));
+                System.out.println(reads);
+                assertThat(writer.isAlive()).describedAs(() -> text(log)).isTrue();
+                assertThat(reads.accepted()).isPositive();
+                assertThat(reads.missed()).isPositive();
+            }
+        }
+        finally {
+            writer.destroyForcibly().waitFor();
+        }
+    }
+
+    private static String text(Path file)
+    {
+        try {
+            return Files.readString(file);
+        }
+        catch (IOException e) {
+            return e.toString();
+        }
+    }
+
+    private record Reads(long accepted, long missed)
+    {
+        Reads plus(Reads other)
+        {
+            return new Reads(accepted + other.accepted, missed + other.missed);
+        }
+    }
+
+    private static Reads read(SharedMemoryReader reader, Random random, long durationNanos)
+    {
+        byte[] target = new byte[BLOCK];
+        BlockInfo info = new BlockInfo();
+        long accepted = 0;
+        long missed = 0;
+        long start = System.nanoTime();
+        while (System.nanoTime() - start < durationNanos || accepted == 0 || missed == 0) {
+            if (System.nanoTime() - start > SECONDS.toNanos(30)) {
+                break;
+            }
+            long block = random.nextInt(BLOCKS);
+            int offset = random.nextInt(BLOCK);
+            int length = 1 + random.nextInt(BLOCK - offset);
+            if (reader.read(block, block * 31, offset, target, 0, length, info) == -1) {
+                missed++;
+                continue;
+            }
+            accepted++;
+            int wrong = firstWrongByte(target, 0, length, block, block * 31, offset);
+            if (wrong != -1) {
+                throw new AssertionError("block %s, range %s + %s: wrong byte at %s".formatted(block, offset, length, wrong));
+            }
+        }
+        return new Reads(accepted, missed);
+    }
+
+    private static long write(TestingMemory memory, Random random, Callable<Boolean> done)
+            throws Exception
+    {
+        long[] blocks = new long[FRAMES];
+        long written = 0;
+        while (!done.call()) {
+            int place = random.nextInt(FRAMES);
+            int frame = place * (BLOCK / MemoryLayout.UNIT_BYTES);
+            long old = blocks[place];
+            if (random.nextBoolean()) {
+                // sometimes the outdated entry stays: the frame's header has to be enough
+                memory.writer().removeEntry(old, old * 31, frame);
+            }
+            long block = random.nextInt(BLOCKS);
+            memory.put(frame, block, block * 31, BLOCK, block);
+            blocks[place] = block;
+            written++;
+        }
+        return written;
+    }
+
+    static final class WriterProcess
+    {
+        private WriterProcess() {}
+
+        static void main(String[] args)
+                throws Exception
+        {
+            Path parent = ProcessHandle.current().parent().map(handle -> Path.of("/proc/" + handle.pid())).orElseThrow();
+            try (TestingMemory memory = TestingMemory.create(Path.of(args[0]), BLOCK)) {
+                long start = System.nanoTime();
+                write(memory, new Random(Long.parseLong(args[1])), () -> System.nanoTime() - start > SECONDS.toNanos(120) || !Files.exists(parent));
+            }
+        }
+    }
+}
