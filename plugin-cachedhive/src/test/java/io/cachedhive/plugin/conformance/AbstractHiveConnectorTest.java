@@ -1,6 +1,7 @@
 package io.cachedhive.plugin.conformance;
 
 import io.trino.Session;
+import io.trino.plugin.hive.HiveStorageFormat;
 import io.trino.testing.BaseConnectorTest;
 import io.trino.testing.QueryRunner;
 import io.trino.testing.TestingConnectorBehavior;
@@ -16,13 +17,13 @@ import static io.cachedhive.plugin.conformance.HiveBehavior.DIRECTORY_RENAME;
 import static io.cachedhive.plugin.conformance.HiveBehavior.NOT_TRANSACTIONAL;
 import static io.cachedhive.plugin.conformance.HiveBehavior.SCHEMA_RENAME;
 import static io.cachedhive.plugin.conformance.HiveBehavior.assertRefused;
-import static io.trino.plugin.hive.HiveStorageFormat.ORC;
 import static io.trino.testing.TestingNames.randomNameSuffix;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 /**
- * Trino's own contract of a connector, over ORC tables in S3 with a file metastore.
+ * Trino's own contract of a connector, over tables in S3 with a file metastore.
  * What Hive cannot do is declared in {@link HiveBehavior} or overridden here, each with its reason, and holds for plain Hive:
  * the cached connector has no exceptions of its own.
  */
@@ -32,13 +33,20 @@ abstract class AbstractHiveConnectorTest
 {
     private static final int MAX_NAME_LENGTH = 128;
 
+    protected final HiveStorageFormat storageFormat;
+
+    AbstractHiveConnectorTest(HiveStorageFormat storageFormat)
+    {
+        this.storageFormat = requireNonNull(storageFormat, "storageFormat is null");
+    }
+
     abstract ConnectorUnderTest connector();
 
     @Override
     protected QueryRunner createQueryRunner()
             throws Exception
     {
-        return new TestingHiveCluster(connector(), ORC)
+        return new TestingHiveCluster(connector(), storageFormat)
                 .setTables(REQUIRED_TPCH_TABLES)
                 .start(this::closeAfterClass);
     }
@@ -135,8 +143,8 @@ abstract class AbstractHiveConnectorTest
                            comment varchar(79)
                         )
                         WITH (
-                           format = 'ORC'
-                        )""".formatted(getSession().getCatalog().orElseThrow()));
+                           format = '%s'
+                        )""".formatted(getSession().getCatalog().orElseThrow(), storageFormat));
     }
 
     // What Hive refuses, in its own words
@@ -240,20 +248,6 @@ abstract class AbstractHiveConnectorTest
 
     // Where Hive behaves in another way than the suite expects
 
-    /** A dropped column leaves its values in the files, and ORC's columns are found by position. */
-    @Test
-    @Override
-    public void testDropAndAddColumnWithSameName()
-    {
-        try (TestTable table = newTrinoTable("test_drop_add_column", "AS SELECT 1 x, 2 y, 3 z")) {
-            assertUpdate("ALTER TABLE " + table.getName() + " DROP COLUMN y");
-            assertQuery("SELECT * FROM " + table.getName(), "VALUES (1, 2)");
-
-            assertUpdate("ALTER TABLE " + table.getName() + " ADD COLUMN y int");
-            assertQuery("SELECT * FROM " + table.getName(), "VALUES (1, 2, 3)");
-        }
-    }
-
     @Override
     protected void verifySelectAfterInsertFailurePermissible(Throwable e)
     {
@@ -267,13 +261,6 @@ abstract class AbstractHiveConnectorTest
     public void testInsertForDefaultColumn()
     {
         abort("Hive columns have no default values");
-    }
-
-    /** Files as small as those of the suite are read as one range, and ORC's reader does so with single stripes. */
-    @Override
-    protected boolean supportsPhysicalPushdown()
-    {
-        return false;
     }
 
     @Override

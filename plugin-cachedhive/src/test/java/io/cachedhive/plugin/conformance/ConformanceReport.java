@@ -30,6 +30,7 @@ public final class ConformanceReport
 {
     private static final Pattern REPORT_FILE = Pattern.compile("TEST-.*\\.conformance\\.Test(PlainHive|CachedHive)(\\w+)\\.xml");
     private static final Pattern OVERRIDDEN_TEST = Pattern.compile("@Test\\s+@Override\\s+public void (\\w+)\\(");
+    private static final Pattern BASE_CLASS = Pattern.compile("\\sextends (\\w+)");
     private static final String SOURCES = "plugin-cachedhive/src/test/java/io/cachedhive/plugin/conformance";
 
     // in the order in which one outcome hides another, where a test runs several times
@@ -123,10 +124,30 @@ public final class ConformanceReport
         }
         List<Suite> suites = new ArrayList<>();
         for (Map.Entry<String, Map<String, Run>> entry : runs.entrySet()) {
-            String source = Files.readString(root.resolve(SOURCES).resolve("AbstractHive%s.java".formatted(entry.getKey())));
-            suites.add(new Suite(entry.getKey(), baseClass(source), overriddenTests(source), entry.getValue()));
+            suites.add(readSuite(root.resolve(SOURCES), entry.getKey(), entry.getValue()));
         }
         return suites;
+    }
+
+    /** Follows the abstract class of a suite up to the class of Trino's that it is made of. */
+    private static Suite readSuite(Path sources, String name, Map<String, Run> runs)
+            throws IOException
+    {
+        Set<String> overridden = new TreeSet<>();
+        String base = "AbstractHive" + name;
+        while (Files.exists(sources.resolve(base + ".java"))) {
+            String source = Files.readString(sources.resolve(base + ".java"));
+            Matcher tests = OVERRIDDEN_TEST.matcher(source);
+            while (tests.find()) {
+                overridden.add(tests.group(1));
+            }
+            Matcher parent = BASE_CLASS.matcher(source);
+            if (!parent.find()) {
+                throw new IllegalStateException("no base class in " + base);
+            }
+            base = parent.group(1);
+        }
+        return new Suite(name, base, overridden, runs);
     }
 
     private static Run readRun(Path report)
@@ -154,22 +175,6 @@ public final class ConformanceReport
             return Outcome.FAILED;
         }
         return test.getElementsByTagName("skipped").getLength() > 0 ? Outcome.SKIPPED : Outcome.PASSED;
-    }
-
-    private static String baseClass(String source)
-    {
-        Matcher matcher = Pattern.compile("extends (\\w+)").matcher(source);
-        return matcher.find() ? matcher.group(1) : "";
-    }
-
-    private static Set<String> overriddenTests(String source)
-    {
-        Set<String> tests = new TreeSet<>();
-        Matcher matcher = OVERRIDDEN_TEST.matcher(source);
-        while (matcher.find()) {
-            tests.add(matcher.group(1));
-        }
-        return tests;
     }
 
     private static String toMarkdown(List<Suite> suites)

@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.conformance;
 
-class TestPlainHiveConnectorTest
-        extends AbstractHiveConnectorTest
+class TestPlainHiveParquetConnectorTest
+        extends AbstractHiveParquetConnectorTest
 {
     @Override
     ConnectorUnderTest connector()

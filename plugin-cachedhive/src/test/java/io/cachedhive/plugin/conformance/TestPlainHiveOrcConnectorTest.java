@@ -1,0 +1,11 @@
+package io.cachedhive.plugin.conformance;
+
+class TestPlainHiveOrcConnectorTest
+        extends AbstractHiveOrcConnectorTest
+{
+    @Override
+    ConnectorUnderTest connector()
+    {
+        return new PlainHive();
+    }
+}
