@@ -59,6 +59,8 @@ public final class Quickstart
 
     private static final String CACHED = "cachedhive";
     private static final String PLAIN = "hive";
+    // a quiet machine needs half a minute
+    private static final Duration START_TIMEOUT = Duration.ofMinutes(10);
     private static final Duration LOAD_TIMEOUT = Duration.ofMinutes(30);
     private static final Duration CACHE_WORKERS_TIMEOUT = Duration.ofMinutes(2);
     private static final long MIB = 1L << 20;
@@ -259,6 +261,7 @@ public final class Quickstart
                 .ramMaxSize(RAM_TIER_BYTES / MIB + "MB")
                 .ssdMaxSize(ssdBytes() / GIB + "GB")
                 .s3Faults(S3Faults.NONE.withLatency(Duration.ofMillis(latencyMillis)))
+                .startTimeout(START_TIMEOUT)
                 .progress(this::progress)
                 .start();
     }

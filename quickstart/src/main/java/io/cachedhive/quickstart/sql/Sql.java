@@ -84,6 +84,7 @@ public final class Sql
     private final PrintStream error;
     private final Terminal terminal;
     private final Map<String, String> environment;
+    private volatile boolean interrupted;
 
     Sql(InputStream in, Writer out, PrintStream error, Terminal terminal, Map<String, String> environment, Optional<Path> defaultDirectory)
     {
@@ -158,7 +159,12 @@ public final class Sql
                 connection.setSession(property.getKey(), property.getValue());
             }
             // Ctrl-C must not leave the query running on the server
-            Thread cancel = new Thread(connection::cancel, "cancel");
+            Thread cancel = new Thread(
+                    () -> {
+                        interrupted = true;
+                        connection.cancel();
+                    },
+                    "cancel");
             Runtime.getRuntime().addShutdownHook(cancel);
             try {
                 return statements.isEmpty() ? runInput(connection) : runAll(connection, StatementSplitter.split(String.join("\n", statements)));
@@ -234,8 +240,9 @@ public final class Sql
     {
         ResultPrinter printer = output.printer(out, terminal.columns());
         Progress progress = new Progress();
+        ClearingHandler handler = new ClearingHandler(progress, printer);
         try {
-            SqlConnection.Outcome outcome = connection.stream(statement, new ClearingHandler(progress, printer), progress);
+            SqlConnection.Outcome outcome = connection.stream(statement, handler, progress);
             progress.clear();
             printer.finish();
             out.flush();
@@ -244,8 +251,14 @@ public final class Sql
         }
         catch (SQLException e) {
             progress.clear();
-            printer.finish();
+            // what arrived before the failure was right; a header alone would look like an empty result
+            if (handler.rowSeen()) {
+                printer.finish();
+            }
             out.flush();
+            if (interrupted) {
+                return fail(STATEMENT_FAILED, "cancelled");
+            }
             for (Throwable cause = e; cause != null; cause = cause.getCause()) {
                 if (cause instanceof IOException || cause instanceof UncheckedIOException) {
                     return fail(NO_SERVER, "cannot reach Trino at %s: %s".formatted(connection.server(), cause.getMessage()));
@@ -311,9 +324,24 @@ public final class Sql
         }
     }
 
-    private record ClearingHandler(Progress progress, ResultPrinter printer)
+    private static final class ClearingHandler
             implements RowHandler
     {
+        private final Progress progress;
+        private final ResultPrinter printer;
+        private boolean rowSeen;
+
+        private ClearingHandler(Progress progress, ResultPrinter printer)
+        {
+            this.progress = progress;
+            this.printer = printer;
+        }
+
+        boolean rowSeen()
+        {
+            return rowSeen;
+        }
+
         @Override
         public void columns(List<ResultColumn> columns)
                 throws IOException
@@ -326,6 +354,7 @@ public final class Sql
         public void row(List<Object> values)
                 throws IOException
         {
+            rowSeen = true;
             progress.clear();
             printer.row(values);
         }
