@@ -1,15 +1,30 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.counters.BypassCause;
+import io.airlift.log.Logger;
+import io.cachedhive.client.connection.StateLog;
+import io.cachedhive.client.connection.TransferMemory;
+import io.cachedhive.client.connection.WorkerConnections;
+import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.counters.ClientCounters;
-import io.cachedhive.client.counters.ClientCounters.TableCounters;
-import io.cachedhive.client.counters.ReadAhead;
+import io.cachedhive.client.counters.HitLog;
+import io.cachedhive.client.counters.UsageBatches;
+import io.cachedhive.client.local.BlockMemory;
+import io.cachedhive.client.local.LocalTier;
+import io.cachedhive.client.local.MappedBlockMemory;
+import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.wire.Message.Ack;
+import io.cachedhive.protocol.wire.Message.Usage;
 
-import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -22,12 +37,43 @@ import static java.util.Objects.requireNonNull;
 public final class CacheClient
         implements AutoCloseable
 {
+    private static final Logger log = Logger.get(CacheClient.class);
+
+    private static final long USAGE_MILLIS = 200;
+    private static final int HITS_PER_BATCH = 8192;
+    private static final long WATCH_MILLIS = 500;
+    private static final long FLUSH_MILLIS = 1000;
+
     private final CacheClientConfig config;
     private final ClientCounters counters = new ClientCounters();
+    private final HitLog hits = new HitLog(HITS_PER_BATCH);
+    private final UsageBatches usage;
+    private final WorkerConnections connections;
+    private final LocalTier local;
+    private final ReadContext context;
+    private final StateLog stateLog;
+    private volatile CompletableFuture<Ack> telling = CompletableFuture.completedFuture(null);
+    private volatile boolean closed;
 
-    private CacheClient(CacheClientConfig config)
+    private CacheClient(CacheClientConfig config, BlockMemory.Opener memoryOpener, LongSupplier nanoTime)
     {
         this.config = requireNonNull(config, "config is null");
+        CacheClientConfig.Limits limits = config.limits();
+        this.stateLog = new StateLog(log, nanoTime);
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        this.usage = new UsageBatches(new Digest128(random.nextLong(), random.nextLong()), counters, hits);
+        this.connections = new WorkerConnections(
+                "cachedhive-" + config.identity().catalog(),
+                config.identity(),
+                config.timeouts(),
+                limits.ioThreads(),
+                limits.requestsPerWorker(),
+                new TransferMemory(limits.directBytes()),
+                nanoTime);
+        this.local = new LocalTier(connections, config.socketPath(), memoryOpener, config.timeouts().silenceMillis());
+        this.context = new ReadContext(config, connections, local, hits);
+        connections.every(USAGE_MILLIS, this::tellUsage);
+        connections.every(WATCH_MILLIS, this::watch);
     }
 
     /**
@@ -35,7 +81,12 @@ public final class CacheClient
      */
     public static CacheClient start(CacheClientConfig config)
     {
-        return new CacheClient(config);
+        return start(config, MappedBlockMemory::open, System::nanoTime);
+    }
+
+    static CacheClient start(CacheClientConfig config, BlockMemory.Opener memoryOpener, LongSupplier nanoTime)
+    {
+        return new CacheClient(config, memoryOpener, nanoTime);
     }
 
     /**
@@ -49,25 +100,10 @@ public final class CacheClient
         if (origin < 0 || origin >= config.identity().origins().size()) {
             throw new IllegalArgumentException("origin is not in the list of %s: %s".formatted(config.identity().origins().size(), origin));
         }
-        TableCounters table = counters.table(scope.table());
-        return new CachedFile()
-        {
-            @Override
-            public void readFully(long position, byte[] buffer, int offset, int length)
-                    throws IOException
-            {
-                readAhead(position, buffer, offset, length).use(length);
-            }
-
-            @Override
-            public ReadAhead readAhead(long position, byte[] buffer, int offset, int length)
-                    throws IOException
-            {
-                long start = System.nanoTime();
-                input.readFully(position, buffer, offset, length);
-                return ReadAhead.ofBypass(table, scope.observer(), BypassCause.NO_WORKER, length, System.nanoTime() - start);
-            }
-        };
+        if (!config.identity().origins().get(origin).id().equals(file.origin())) {
+            throw new IllegalArgumentException("file is of another origin than %s: %s".formatted(config.identity().origins().get(origin), file));
+        }
+        return new BlockwiseFile(context, origin, file, scope, counters.table(scope.table()), input);
     }
 
     /**
@@ -80,7 +116,7 @@ public final class CacheClient
 
     public LocalWorker local()
     {
-        return new LocalWorker(Optional.empty(), Optional.empty(), false, Optional.of("no cache worker listens on %s: start it".formatted(config.socketPath())));
+        return new LocalWorker(local.workerId(), local.instance(), local.link().session().isPresent(), local.problem());
     }
 
     /**
@@ -88,17 +124,104 @@ public final class CacheClient
      */
     public List<PublishedRing> rings()
     {
-        return List.of();
+        return local.rings().newestFirst();
     }
 
     public Optional<PublishedRing> newestRing()
     {
-        return rings().stream().findFirst();
+        return local.rings().newest();
+    }
+
+    /**
+     * What is on its way between workers and readers right now; all zero when nobody reads.
+     */
+    public InFlight inFlight()
+    {
+        long requests = connections.peers().stream()
+                .map(WorkerLink::session)
+                .flatMap(Optional::stream)
+                .mapToLong(session -> session.pendingRequests())
+                .sum();
+        requests += local.link().session().map(session -> (long) session.pendingRequests()).orElse(0L);
+        return new InFlight(requests, connections.memory().reservedBytes(), connections.memory().lentBytes(), context.fillMemory().reservedBytes());
+    }
+
+    /**
+     * @param requests that are not answered yet, those that tell counters among them
+     * @param reservedBytes memory outside the heap that requests may need for their answers
+     * @param lentBytes of that, what holds bytes
+     * @param fillBytes heap that holds blocks on their way to a worker
+     */
+    public record InFlight(long requests, long reservedBytes, long lentBytes, long fillBytes) {}
+
+    private void tellUsage()
+    {
+        if (!telling.isDone() || local.link().session().isEmpty() || closed) {
+            return;
+        }
+        usage.next().ifPresent(this::tell);
+    }
+
+    private CompletableFuture<Ack> tell(Usage batch)
+    {
+        CompletableFuture<Ack> answer = connections.ask(local.link(), batch, Ack.class, config.timeouts().silenceMillis());
+        telling = answer;
+        return answer.whenComplete((_, failure) -> {
+            if (failure == null) {
+                usage.acknowledged(batch.batch());
+            }
+        });
+    }
+
+    private void watch()
+    {
+        watch(local.link(), "cache worker of this host", local.problem());
+        for (WorkerLink peer : connections.peers()) {
+            watch(peer, "cache worker of another host", peer.problem());
+        }
+        stateLog.logChanges();
+    }
+
+    private void watch(WorkerLink link, String role, Optional<String> problem)
+    {
+        if (!link.isConnecting()) {
+            stateLog.update("%s (%s)".formatted(role, link.endpoint()), problem);
+        }
     }
 
     /**
      * Sends what was counted and ends all connections and threads. Reads go on, from the origin.
      */
     @Override
-    public void close() {}
+    public void close()
+    {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        flush();
+        connections.close();
+        local.close();
+    }
+
+    private void flush()
+    {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(FLUSH_MILLIS);
+        try {
+            telling.handle((_, _) -> null).get(FLUSH_MILLIS, TimeUnit.MILLISECONDS);
+            while (local.link().session().isPresent() && System.nanoTime() < deadline) {
+                Optional<Usage> batch = usage.next();
+                if (batch.isEmpty()) {
+                    return;
+                }
+                tell(batch.get()).get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+            }
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        catch (ExecutionException | TimeoutException e) {
+            log.debug(e, "the last counts are not told");
+        }
+    }
 }

@@ -2,6 +2,8 @@ package io.cachedhive.client.admin;
 
 import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.client.connection.TransferMemory;
+import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.PublishedRing;
@@ -13,6 +15,7 @@ import io.cachedhive.protocol.wire.Message.Preloaded;
 import io.cachedhive.protocol.wire.Message.Stats;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 import static java.util.Objects.requireNonNull;
@@ -21,18 +24,29 @@ import static java.util.Objects.requireNonNull;
  * Talks to any worker over TCP, for a coordinator. Nothing blocks; every future ends within its time-out, and fails with a {@link WorkerException},
  * whose message is one sentence.
  *
- * <p>Keeps one connection to each worker that was asked in the last minute.
+ * <p>Keeps one connection to each worker that was asked in the last minutes.
  */
 public final class WorkerAdmin
         implements AutoCloseable
 {
-    private final ClientIdentity identity;
+    private static final int IO_THREADS = 1;
+    private static final int REQUESTS_PER_WORKER = 1024;
+
     private final Timeouts timeouts;
+    private final WorkerConnections connections;
 
     private WorkerAdmin(ClientIdentity identity, Timeouts timeouts)
     {
-        this.identity = requireNonNull(identity, "identity is null");
         this.timeouts = requireNonNull(timeouts, "timeouts is null");
+        // no blocks come this way: no memory for them
+        this.connections = new WorkerConnections(
+                "cachedhive-admin-" + identity.catalog(),
+                identity,
+                timeouts,
+                IO_THREADS,
+                REQUESTS_PER_WORKER,
+                new TransferMemory(0),
+                System::nanoTime);
     }
 
     public static WorkerAdmin start(ClientIdentity identity, Timeouts timeouts)
@@ -80,10 +94,15 @@ public final class WorkerAdmin
 
     private <T extends Message> CompletableFuture<T> ask(WorkerAddress address, Message request, Class<T> answer, long timeoutMillis)
     {
-        return CompletableFuture.failedFuture(new WorkerException("%s cannot be asked for %s within %s ms by %s: not connected"
-                .formatted(address, answer.getSimpleName(), timeoutMillis, identity.node())));
+        return connections.ask(connections.peer(address, Optional.empty()), request, answer, timeoutMillis);
     }
 
+    /**
+     * Fails what is under way, ends all connections and threads.
+     */
     @Override
-    public void close() {}
+    public void close()
+    {
+        connections.close();
+    }
 }

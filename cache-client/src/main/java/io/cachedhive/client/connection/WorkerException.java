@@ -2,19 +2,63 @@ package io.cachedhive.client.connection;
 
 import java.io.IOException;
 
+import static java.util.Objects.requireNonNull;
+
 /**
- * A worker could not be asked, or refused: the message is one sentence for an operator.
+ * A worker could not be asked, or refused: the message is one sentence for an operator. Has no stack trace, since a worker that is away
+ * makes as many of these as there are reads.
  */
 public class WorkerException
         extends IOException
 {
-    public WorkerException(String message)
+    private final Reason reason;
+
+    public WorkerException(Reason reason, String message)
     {
         super(message);
+        this.reason = requireNonNull(reason, "reason is null");
     }
 
-    public WorkerException(String message, Throwable cause)
+    public enum Reason
     {
-        super(message, cause);
+        /**
+         * Nobody listens there, or the connection was lost.
+         */
+        UNREACHABLE,
+        /**
+         * No answer in time.
+         */
+        SILENT,
+        /**
+         * Silent several times in a row, and no probe was answered since.
+         */
+        BREAKER_OPEN,
+        /**
+         * Too many requests are under way.
+         */
+        OVERLOADED,
+        /**
+         * The worker does not want this client, or the client not this worker.
+         */
+        REFUSED,
+        /**
+         * The answer is not of the protocol, or an error.
+         */
+        PROTOCOL,
+        /**
+         * This client is closed.
+         */
+        CLOSED,
+    }
+
+    public Reason reason()
+    {
+        return reason;
+    }
+
+    @Override
+    public synchronized Throwable fillInStackTrace()
+    {
+        return this;
     }
 }

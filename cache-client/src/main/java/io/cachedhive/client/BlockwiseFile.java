@@ -1,0 +1,303 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.connection.WorkerLink;
+import io.cachedhive.client.counters.BypassCause;
+import io.cachedhive.client.counters.ClientCounters.TableCounters;
+import io.cachedhive.client.counters.ReadAhead;
+import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.client.local.LocalTier;
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.memory.BlockInfo;
+import io.cachedhive.protocol.ring.ChunkKey;
+import io.cachedhive.protocol.wire.Message;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+import static java.util.Objects.checkFromIndexSize;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A file that is read block by block: what is in shared memory from there, the rest by a {@link RangeRead}, and when that gives up, the whole
+ * range from the origin.
+ *
+ * <p>The whole range, also when most of it is already there: bytes that come straight from the origin carry no ETag, so nobody can say whether
+ * they are of the same state of the file as the blocks beside them. It is the one request that plain Hive would have made.
+ */
+final class BlockwiseFile
+        implements CachedFile
+{
+    private final ReadContext context;
+    private final int origin;
+    private final FileVersion file;
+    private final long digestHigh;
+    private final long digestLow;
+    private final long locationHash;
+    private final ReadScope scope;
+    private final TableCounters counters;
+    private final OriginInput input;
+
+    // who gave blocks, to be told when two of them do not fit together
+    private final Set<WorkerLink> givers = ConcurrentHashMap.newKeySet();
+    private volatile boolean etagKnown;
+    private volatile long etagDigest;
+    // set for good when blocks of two states of the file were seen
+    private volatile boolean torn;
+
+    BlockwiseFile(ReadContext context, int origin, FileVersion file, ReadScope scope, TableCounters counters, OriginInput input)
+    {
+        this.context = requireNonNull(context, "context is null");
+        this.origin = origin;
+        this.file = requireNonNull(file, "file is null");
+        this.scope = requireNonNull(scope, "scope is null");
+        this.counters = requireNonNull(counters, "counters is null");
+        this.input = requireNonNull(input, "input is null");
+        Digest128 digest = file.id().digest();
+        this.digestHigh = digest.high();
+        this.digestLow = digest.low();
+        this.locationHash = ChunkKey.locationHash(file.origin(), file.location());
+    }
+
+    int origin()
+    {
+        return origin;
+    }
+
+    FileVersion file()
+    {
+        return file;
+    }
+
+    ReadScope scope()
+    {
+        return scope;
+    }
+
+    OriginInput input()
+    {
+        return input;
+    }
+
+    ChunkKey chunk(long position)
+    {
+        return ChunkKey.at(locationHash, position, context.chunkSizeBytes());
+    }
+
+    long blockDigestHigh(int index)
+    {
+        return BlockKey.digestHigh(digestHigh, index);
+    }
+
+    long blockDigestLow(int index)
+    {
+        return BlockKey.digestLow(digestLow, index);
+    }
+
+    void addGiver(WorkerLink link)
+    {
+        givers.add(link);
+    }
+
+    /**
+     * Whether a block with that ETag is of the same state of the file as all others before it.
+     */
+    boolean isSameState(long digest)
+    {
+        if (!etagKnown) {
+            synchronized (this) {
+                if (!etagKnown) {
+                    etagDigest = digest;
+                    etagKnown = true;
+                }
+            }
+        }
+        return etagDigest == digest;
+    }
+
+    @Override
+    public void readFully(long position, byte[] buffer, int offset, int length)
+            throws IOException
+    {
+        if (isEmpty(position, buffer, offset, length)) {
+            return;
+        }
+        Served served = serve(position, buffer, offset, length);
+        if (served == Served.FROM_SHARED_MEMORY) {
+            counters.addRead(scope.observer(), ReadSource.RAM_HIT, length);
+        }
+        else if (served.bypass() != null) {
+            counters.addBypass(scope.observer(), served.bypass(), length, served.waitNanos());
+        }
+        else {
+            counters.addRead(scope.observer(), served.bytesBySource(), served.waitNanos());
+        }
+    }
+
+    @Override
+    public ReadAhead readAhead(long position, byte[] buffer, int offset, int length)
+            throws IOException
+    {
+        long[] bytesBySource = new long[ReadSource.values().length];
+        if (!isEmpty(position, buffer, offset, length)) {
+            Served served = serve(position, buffer, offset, length);
+            if (served.bypass() != null) {
+                return ReadAhead.ofBypass(counters, scope.observer(), served.bypass(), length, served.waitNanos());
+            }
+            if (served != Served.FROM_SHARED_MEMORY) {
+                return new ReadAhead(counters, scope.observer(), served.bytesBySource(), new long[BypassCause.values().length], served.waitNanos());
+            }
+            bytesBySource[ReadSource.RAM_HIT.ordinal()] = length;
+        }
+        return new ReadAhead(counters, scope.observer(), bytesBySource, new long[BypassCause.values().length], 0);
+    }
+
+    private boolean isEmpty(long position, byte[] buffer, int offset, int length)
+            throws EOFException
+    {
+        checkFromIndexSize(offset, length, buffer.length);
+        if (position < 0 || position > file.length() - length) {
+            throw new EOFException("range is not within the %s bytes of %s: %s bytes at %s".formatted(file.length(), file.location(), length, position));
+        }
+        return length == 0;
+    }
+
+    /**
+     * @param bytesBySource by the source's ordinal; null if the read bypassed the cache
+     * @param bypass null if the cache served
+     */
+    private record Served(long[] bytesBySource, BypassCause bypass, long waitNanos)
+    {
+        /**
+         * All of it, and without waiting: the hot path, for which nothing is allocated.
+         */
+        static final Served FROM_SHARED_MEMORY = new Served(null, null, 0);
+    }
+
+    private Served serve(long position, byte[] buffer, int offset, int length)
+            throws IOException
+    {
+        if (torn) {
+            return readFromOrigin(BypassCause.ETAG_CHANGED, position, buffer, offset, length, context.nanoTime());
+        }
+        LocalTier.Mapping mapping = context.local().mapping();
+        if (mapping == null) {
+            return serveMissing(List.of(new ByteRange(position, position + length)), 0, position, buffer, offset, length);
+        }
+
+        List<ByteRange> missing = null;
+        long hitBytes = 0;
+        BlockInfo info = new BlockInfo();
+        int blockSize = mapping.blockSizeBytes();
+        long end = position + length;
+        long from = position;
+        while (from < end) {
+            int block = (int) (from / blockSize);
+            int offsetInBlock = (int) (from - (long) block * blockSize);
+            int wanted = (int) Math.min(blockSize - offsetInBlock, end - from);
+            long high = blockDigestHigh(block);
+            long low = blockDigestLow(block);
+            if (mapping.memory().read(high, low, offsetInBlock, buffer, offset + (int) (from - position), wanted, info) == wanted) {
+                if (!isSameState(info.etagDigest())) {
+                    long start = context.nanoTime();
+                    tear();
+                    return readFromOrigin(BypassCause.ETAG_CHANGED, position, buffer, offset, length, start);
+                }
+                context.hits().add(high, low);
+                hitBytes += wanted;
+            }
+            else {
+                missing = ByteRange.append(missing, from, from + wanted);
+            }
+            from += wanted;
+        }
+        if (missing == null) {
+            return Served.FROM_SHARED_MEMORY;
+        }
+        return serveMissing(missing, hitBytes, position, buffer, offset, length);
+    }
+
+    private Served serveMissing(List<ByteRange> missing, long hitBytes, long position, byte[] buffer, int offset, int length)
+            throws IOException
+    {
+        long start = context.nanoTime();
+        RangeRead read = new RangeRead(context, this, position, buffer, offset);
+        BypassCause cause;
+        try {
+            read.fetch(missing);
+            long[] bytesBySource = read.bytesBySource();
+            bytesBySource[ReadSource.RAM_HIT.ordinal()] += hitBytes;
+            return new Served(bytesBySource, null, context.nanoTime() - start);
+        }
+        catch (Bypass e) {
+            cause = e.bypassCause();
+            if (cause == BypassCause.ETAG_CHANGED) {
+                tear();
+            }
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while waiting for the cache");
+        }
+        finally {
+            // before anything is read from the origin: other readers want the memory
+            read.close();
+        }
+        return readFromOrigin(cause, position, buffer, offset, length, start);
+    }
+
+    private Served readFromOrigin(BypassCause cause, long position, byte[] buffer, int offset, int length, long start)
+            throws IOException
+    {
+        input.readFully(position, buffer, offset, length);
+        return new Served(null, cause, context.nanoTime() - start);
+    }
+
+    /**
+     * Two states of the file under one version: this input has done with the cache, and those who gave the blocks are to look again.
+     */
+    private void tear()
+    {
+        synchronized (this) {
+            if (torn) {
+                return;
+            }
+            torn = true;
+        }
+        givers.add(context.local().link());
+        for (WorkerLink giver : givers) {
+            if (giver.session().isPresent()) {
+                // nobody waits for it: the next readers profit
+                context.connections().ask(giver, new Message.Revalidate(origin, file), Message.Ack.class, context.fetchMillis());
+            }
+        }
+    }
+
+    /**
+     * @param start of the first byte
+     * @param end after the last byte
+     */
+    record ByteRange(long start, long end)
+    {
+        /**
+         * Joins neighbours: what is appended begins no sooner than the last one ends.
+         */
+        static List<ByteRange> append(List<ByteRange> ranges, long start, long end)
+        {
+            List<ByteRange> result = ranges == null ? new ArrayList<>() : ranges;
+            if (!result.isEmpty() && result.getLast().end() == start) {
+                result.set(result.size() - 1, new ByteRange(result.getLast().start(), end));
+            }
+            else {
+                result.add(new ByteRange(start, end));
+            }
+            return result;
+        }
+    }
+}

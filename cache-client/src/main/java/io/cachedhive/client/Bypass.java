@@ -1,0 +1,44 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.client.counters.BypassCause;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The cache does not serve this read.
+ */
+final class Bypass
+        extends Exception
+{
+    private final BypassCause cause;
+
+    Bypass(BypassCause cause, String message)
+    {
+        // thrown for every read while a worker is away: no stack trace
+        super(message, null, false, false);
+        this.cause = requireNonNull(cause, "cause is null");
+    }
+
+    /**
+     * A worker that was the owner of a chunk could not be asked.
+     */
+    static Bypass of(WorkerException failure)
+    {
+        return new Bypass(
+                switch (failure.reason()) {
+                    case UNREACHABLE, REFUSED -> BypassCause.DISCONNECTED;
+                    case SILENT -> BypassCause.TIMEOUT;
+                    case BREAKER_OPEN -> BypassCause.BREAKER_OPEN;
+                    case OVERLOADED -> BypassCause.OVERLOADED;
+                    case PROTOCOL -> BypassCause.PROTOCOL_ERROR;
+                    case CLOSED -> BypassCause.CLOSED;
+                },
+                failure.getMessage());
+    }
+
+    BypassCause bypassCause()
+    {
+        return cause;
+    }
+}

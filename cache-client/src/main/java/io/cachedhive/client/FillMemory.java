@@ -1,0 +1,36 @@
+package io.cachedhive.client;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Bounds the heap that holds blocks on their way from the origin to a worker.
+ */
+final class FillMemory
+{
+    private final long limitBytes;
+    private final AtomicLong reservedBytes = new AtomicLong();
+
+    FillMemory(long limitBytes)
+    {
+        this.limitBytes = limitBytes;
+    }
+
+    boolean tryReserve(long bytes)
+    {
+        if (reservedBytes.addAndGet(bytes) <= limitBytes) {
+            return true;
+        }
+        release(bytes);
+        return false;
+    }
+
+    void release(long bytes)
+    {
+        reservedBytes.addAndGet(-bytes);
+    }
+
+    long reservedBytes()
+    {
+        return reservedBytes.get();
+    }
+}

@@ -1,0 +1,134 @@
+package io.cachedhive.client.connection;
+
+import io.cachedhive.client.connection.WorkerException.Reason;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.HandshakeProof;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.Challenge;
+import io.cachedhive.protocol.wire.Message.Hello;
+import io.cachedhive.protocol.wire.Message.Proof;
+import io.cachedhive.protocol.wire.Message.Welcome;
+import io.cachedhive.protocol.wire.WireException;
+
+import java.util.Optional;
+
+import static io.cachedhive.protocol.wire.HandshakeProof.Role.CLIENT;
+import static io.cachedhive.protocol.wire.HandshakeProof.Role.SERVER;
+
+/**
+ * The client's side of the beginning of a connection: what to say next, and whether to go on.
+ */
+final class Handshake
+{
+    private static final int MIN_BLOCK_BYTES = 64 << 10;
+    private static final int MAX_BLOCK_BYTES = 8 << 20;
+
+    private final Endpoint endpoint;
+    private final ClientIdentity identity;
+    private final byte[] nonce;
+    private boolean challenged;
+    private Optional<Welcome> welcome = Optional.empty();
+
+    Handshake(Endpoint endpoint, ClientIdentity identity, byte[] nonce)
+    {
+        this.endpoint = endpoint;
+        this.identity = identity;
+        this.nonce = nonce;
+    }
+
+    Hello hello()
+    {
+        return new Hello(Message.MIN_VERSION, Message.MAX_VERSION, nonce, identity.cluster(), identity.catalog(), identity.node(), identity.origins());
+    }
+
+    /**
+     * Empty until the worker has said welcome.
+     */
+    Optional<Welcome> welcome()
+    {
+        return welcome;
+    }
+
+    /**
+     * @return what to send next, if anything
+     * @throws WorkerException if this worker is not to be used, with the remedy
+     */
+    Optional<Message> answer(Message message)
+            throws WireException, WorkerException
+    {
+        return switch (message) {
+            case Challenge challenge when !challenged -> {
+                challenged = true;
+                yield Optional.of(prove(challenge));
+            }
+            case Welcome accepted when challenged -> {
+                check(accepted);
+                welcome = Optional.of(accepted);
+                yield Optional.empty();
+            }
+            case Message.Error error -> throw new WorkerException(Reason.REFUSED, "cache worker at %s refuses: %s".formatted(endpoint, error.message()));
+            default -> throw new WireException("%s message in the midst of a handshake".formatted(message.type()));
+        };
+    }
+
+    private Proof prove(Challenge challenge)
+            throws WorkerException
+    {
+        if (challenge.version() < Message.MIN_VERSION || challenge.version() > Message.MAX_VERSION) {
+            throw new WorkerException(Reason.REFUSED, "cache worker at %s speaks protocol version %s, this client %s to %s: install the same release on both"
+                    .formatted(endpoint, challenge.version(), Message.MIN_VERSION, Message.MAX_VERSION));
+        }
+        if (challenge.nonce().length != HandshakeProof.NONCE_BYTES) {
+            throw new WorkerException(Reason.REFUSED, "cache worker at %s sent a nonce of %s bytes instead of %s: install the same release on both"
+                    .formatted(endpoint, challenge.nonce().length, HandshakeProof.NONCE_BYTES));
+        }
+        boolean mutual = endpoint instanceof Endpoint.Tcp && identity.sharedSecret().isPresent();
+        if (mutual && !HandshakeProof.verify(identity.sharedSecret(), SERVER, nonce, challenge.nonce(), challenge.proof())) {
+            throw new WorkerException(Reason.REFUSED, "cache worker at %s does not prove that it knows the shared secret: ".formatted(endpoint) +
+                    "give cachedhive.shared-secret and the worker's internal-communication.shared-secret the same value");
+        }
+        if (challenge.proofRequired() && identity.sharedSecret().isEmpty()) {
+            throw new WorkerException(Reason.REFUSED, "cache worker at %s asks for the shared secret: ".formatted(endpoint) +
+                    "set cachedhive.shared-secret to the value of the worker's internal-communication.shared-secret");
+        }
+        return new Proof(challenge.proofRequired() ? HandshakeProof.prove(identity.sharedSecret(), CLIENT, nonce, challenge.nonce()) : new byte[0]);
+    }
+
+    private void check(Welcome welcome)
+            throws WireException, WorkerException
+    {
+        if (welcome.blockSizeBytes() < MIN_BLOCK_BYTES || welcome.blockSizeBytes() > MAX_BLOCK_BYTES) {
+            throw new WireException("block size is not between %s and %s: %s".formatted(MIN_BLOCK_BYTES, MAX_BLOCK_BYTES, welcome.blockSizeBytes()));
+        }
+        if (welcome.origins().size() != identity.origins().size()) {
+            throw new WireException("worker tells the status of %s origins instead of %s".formatted(welcome.origins().size(), identity.origins().size()));
+        }
+        if (endpoint instanceof Endpoint.Tcp(_, var expected) && expected.isPresent() && !expected.get().equals(welcome.worker())) {
+            throw new WorkerException(Reason.REFUSED, "cache worker at %s is %s, not %s as the ring says: the next ring will know"
+                    .formatted(endpoint, welcome.worker(), expected.get()));
+        }
+    }
+
+    /**
+     * What is wrong with the worker's origins, and what to do.
+     */
+    static Optional<String> originProblem(ClientIdentity identity, Welcome welcome)
+    {
+        for (int i = 0; i < identity.origins().size(); i++) {
+            String name = identity.origins().get(i).name();
+            OriginId id = identity.origins().get(i).id();
+            switch (welcome.origins().get(i)) {
+                case KNOWN -> {}
+                case UNKNOWN -> {
+                    return Optional.of("cache worker %s has no origin %s, so that Trino reads for it: add etc/origins/%s.properties to the worker"
+                            .formatted(welcome.worker(), name, name));
+                }
+                case MISMATCH -> {
+                    return Optional.of(("origin %s of cache worker %s is another endpoint or region than this catalog's (%s), and nothing is cached: " +
+                            "make etc/origins/%s.properties of the worker and the catalog agree").formatted(name, welcome.worker(), id, name));
+                }
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,403 @@
+package io.cachedhive.client.connection;
+
+import io.cachedhive.client.connection.WorkerException.Reason;
+import io.cachedhive.protocol.wire.Message;
+
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The way to one worker, over any number of connections after one another: connects, connects anew in the background, and keeps readers
+ * from waiting for a worker that is known to be away.
+ *
+ * <p>A reader waits for a connection only when there is hope: while the first attempt is under way since the worker was last connected, or was last
+ * looked for long ago. All other attempts are made behind the readers' backs.
+ */
+public final class WorkerLink
+{
+    // how long after its last use a link goes on looking for its worker
+    private static final long USED_NANOS = TimeUnit.SECONDS.toNanos(60);
+    // a failed attempt says nothing any more after that time
+    private static final long FAILURE_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private final WorkerConnections connections;
+    private final Endpoint endpoint;
+    private final ClientIdentity identity;
+    private final boolean always;
+    private final Listener listener;
+    private final Breaker breaker;
+    private final long attemptNanos;
+    private final long waitNanos;
+
+    private volatile WorkerSession session;
+    private volatile long lastUseNanos;
+    // the thread for time only
+    private Runnable giveUpProbe = () -> {};
+
+    // guarded by this
+    private CompletableFuture<WorkerSession> attempt;
+    private WorkerSession attempted;
+    private boolean attemptStarted;
+    private int failures;
+    private long lastAttemptNanos;
+    private Optional<WorkerException> lastFailure = Optional.empty();
+    private boolean closed;
+
+    WorkerLink(WorkerConnections connections, Endpoint endpoint, ClientIdentity identity, Timeouts timeouts, boolean always, Listener listener)
+    {
+        this.connections = requireNonNull(connections, "connections is null");
+        this.endpoint = requireNonNull(endpoint, "endpoint is null");
+        this.identity = requireNonNull(identity, "identity is null");
+        this.always = always;
+        this.listener = requireNonNull(listener, "listener is null");
+        this.breaker = new Breaker(connections::nanoTime, TimeUnit.MILLISECONDS.toNanos(timeouts.probeMillis()));
+        this.attemptNanos = TimeUnit.MILLISECONDS.toNanos(timeouts.reconnectMillis());
+        this.waitNanos = TimeUnit.MILLISECONDS.toNanos(timeouts.silenceMillis());
+        this.lastUseNanos = connections.nanoTime();
+        this.lastAttemptNanos = lastUseNanos - FAILURE_NANOS;
+    }
+
+    /**
+     * Called on an I/O thread, one at a time.
+     */
+    public interface Listener
+    {
+        Listener NONE = new Listener() {};
+
+        /**
+         * Before any reader gets the connection.
+         */
+        default void connected(WorkerSession session) {}
+
+        default void disconnected(WorkerSession session) {}
+    }
+
+    public Endpoint endpoint()
+    {
+        return endpoint;
+    }
+
+    /**
+     * The connection to use, waited for if there is hope.
+     *
+     * @throws WorkerException at once if the worker is known to be away or silent, or after the time-out
+     */
+    public WorkerSession acquire()
+            throws WorkerException, InterruptedException
+    {
+        WorkerSession current = session;
+        if (current != null && current.isOpen()) {
+            lastUseNanos = connections.nanoTime();
+            if (breaker.isOpen()) {
+                throw new WorkerException(Reason.BREAKER_OPEN, "cache worker at %s did not answer %s times in a row".formatted(endpoint, Breaker.SILENCES));
+            }
+            return current;
+        }
+        CompletableFuture<WorkerSession> hope = connectForReader();
+        try {
+            return hope.get(waitNanos, TimeUnit.NANOSECONDS);
+        }
+        catch (TimeoutException e) {
+            throw new WorkerException(Reason.SILENT, "cache worker at %s did not accept the connection in time".formatted(endpoint));
+        }
+        catch (ExecutionException e) {
+            throw failure(e);
+        }
+    }
+
+    /**
+     * The connection if there is one, whether or not the breaker is open.
+     */
+    public Optional<WorkerSession> session()
+    {
+        return Optional.ofNullable(session).filter(WorkerSession::isOpen);
+    }
+
+    /**
+     * The connection, or the attempt under way, or a new one if the last is long enough ago; else its failure.
+     */
+    CompletableFuture<WorkerSession> connect()
+    {
+        lastUseNanos = connections.nanoTime();
+        CompletableFuture<WorkerSession> result;
+        synchronized (this) {
+            WorkerSession current = session;
+            if (current != null && current.isOpen()) {
+                return CompletableFuture.completedFuture(current);
+            }
+            if (attempt == null && !mayAttempt()) {
+                return CompletableFuture.failedFuture(unavailable());
+            }
+            result = attempt();
+        }
+        startAttempted();
+        return result;
+    }
+
+    private CompletableFuture<WorkerSession> connectForReader()
+            throws WorkerException
+    {
+        long now = connections.nanoTime();
+        lastUseNanos = now;
+        CompletableFuture<WorkerSession> result;
+        boolean wait;
+        synchronized (this) {
+            WorkerSession current = session;
+            if (current != null && current.isOpen()) {
+                return CompletableFuture.completedFuture(current);
+            }
+            if (attempt == null) {
+                if (!mayAttempt()) {
+                    throw unavailable();
+                }
+                if (now - lastAttemptNanos >= FAILURE_NANOS) {
+                    failures = 0;
+                }
+            }
+            wait = failures == 0;
+            result = attempt();
+        }
+        startAttempted();
+        if (!wait) {
+            throw unavailable();
+        }
+        return result;
+    }
+
+    private boolean mayAttempt()
+    {
+        return !closed && connections.nanoTime() - lastAttemptNanos >= attemptNanos;
+    }
+
+    private WorkerException unavailable()
+    {
+        if (closed) {
+            return new WorkerException(Reason.CLOSED, "this client is closed");
+        }
+        return lastFailure.orElseGet(() -> new WorkerException(Reason.UNREACHABLE, "cache worker at %s is not connected".formatted(endpoint)));
+    }
+
+    private CompletableFuture<WorkerSession> attempt()
+    {
+        if (attempt == null) {
+            attempt = new CompletableFuture<>();
+            lastAttemptNanos = connections.nanoTime();
+            attempted = connections.newSession(endpoint, identity, new SessionEvents());
+            attemptStarted = false;
+        }
+        return attempt;
+    }
+
+    /**
+     * Outside of the lock, since on a closed client the session fails at once.
+     */
+    private void startAttempted()
+    {
+        WorkerSession starting;
+        synchronized (this) {
+            if (attempted == null || attemptStarted) {
+                return;
+            }
+            attemptStarted = true;
+            starting = attempted;
+        }
+        connections.start(starting);
+    }
+
+    private WorkerException failure(ExecutionException e)
+    {
+        return e.getCause() instanceof WorkerException failure ? failure : new WorkerException(Reason.UNREACHABLE, String.valueOf(e.getCause()));
+    }
+
+    /**
+     * To be called when a read was answered.
+     */
+    public void answered()
+    {
+        breaker.answered();
+    }
+
+    /**
+     * To be called when a read was not answered in time.
+     */
+    public void silent()
+    {
+        breaker.silent();
+    }
+
+    public boolean isBreakerOpen()
+    {
+        return breaker.isOpen();
+    }
+
+    /**
+     * What is wrong with the worker, in one sentence; empty while it is used.
+     */
+    public Optional<String> problem()
+    {
+        WorkerSession current = session;
+        if (current != null && current.isOpen()) {
+            if (breaker.isOpen()) {
+                return Optional.of("cache worker at %s accepts connections and does not answer: look at its log and at the load of its host".formatted(endpoint));
+            }
+            return Optional.empty();
+        }
+        synchronized (this) {
+            return Optional.of(unavailable().getMessage());
+        }
+    }
+
+    /**
+     * Whether it is too early to say how the worker is.
+     */
+    public synchronized boolean isConnecting()
+    {
+        return failures == 0 && session == null && lastFailure.isEmpty();
+    }
+
+    /**
+     * Whether nothing was asked of the worker for the time.
+     */
+    boolean isUnusedFor(long nanos)
+    {
+        return connections.nanoTime() - lastUseNanos >= nanos;
+    }
+
+    /**
+     * Begins to connect.
+     */
+    public void start()
+    {
+        tick();
+    }
+
+    /**
+     * Connects anew, probes: to be called several times a second.
+     */
+    void tick()
+    {
+        WorkerSession current = session;
+        if (current == null || !current.isOpen()) {
+            if (always || !isUnusedFor(USED_NANOS)) {
+                synchronized (this) {
+                    if (attempt == null && mayAttempt()) {
+                        attempt();
+                    }
+                }
+                startAttempted();
+            }
+            return;
+        }
+        if (breaker.claimProbe()) {
+            probe(current);
+        }
+    }
+
+    /**
+     * The one before is given up: its answer would be no better than none.
+     */
+    private void probe(WorkerSession current)
+    {
+        giveUpProbe.run();
+        giveUpProbe = () -> {};
+        try {
+            long probe = current.send(new Message.Ping(), new AnswerHandler()
+            {
+                @Override
+                public int maxPayloadBytes()
+                {
+                    return 0;
+                }
+
+                @Override
+                public boolean answered(Message message, TransferMemory.Buffer buffer)
+                {
+                    if (message instanceof Message.Pong) {
+                        breaker.probeAnswered();
+                    }
+                    return true;
+                }
+
+                @Override
+                public void failed(WorkerException reason) {}
+            });
+            giveUpProbe = () -> current.cancel(probe);
+        }
+        catch (WorkerException e) {
+            // the next probe may have more luck
+        }
+    }
+
+    void close()
+    {
+        WorkerSession current;
+        synchronized (this) {
+            closed = true;
+            current = session != null ? session : attempted;
+        }
+        if (current != null) {
+            current.close(new WorkerException(Reason.CLOSED, "this client is closed"));
+        }
+    }
+
+    private final class SessionEvents
+            implements WorkerSession.Events
+    {
+        @Override
+        public void established(WorkerSession established)
+        {
+            breaker.reset();
+            listener.connected(established);
+            CompletableFuture<WorkerSession> finished;
+            boolean unwanted;
+            synchronized (WorkerLink.this) {
+                session = established;
+                failures = 0;
+                lastFailure = Optional.empty();
+                finished = attempt;
+                attempt = null;
+                attempted = null;
+                unwanted = closed;
+            }
+            if (unwanted) {
+                established.close(new WorkerException(Reason.CLOSED, "this client is closed"));
+            }
+            finished.complete(established);
+        }
+
+        @Override
+        public void closed(WorkerSession lost, WorkerException reason)
+        {
+            CompletableFuture<WorkerSession> finished = null;
+            boolean wasConnected;
+            synchronized (WorkerLink.this) {
+                wasConnected = session == lost;
+                lastFailure = Optional.of(reason);
+                if (wasConnected) {
+                    session = null;
+                }
+                else {
+                    finished = attempt;
+                    attempt = null;
+                    attempted = null;
+                    failures++;
+                }
+            }
+            if (wasConnected) {
+                listener.disconnected(lost);
+                // perhaps only the connection was lost
+                if (always || !isUnusedFor(USED_NANOS)) {
+                    connections.soon(WorkerLink.this::tick);
+                }
+            }
+            else {
+                finished.completeExceptionally(reason);
+            }
+        }
+    }
+}

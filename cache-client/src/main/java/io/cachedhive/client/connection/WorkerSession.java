@@ -1,0 +1,667 @@
+package io.cachedhive.client.connection;
+
+import io.airlift.log.Logger;
+import io.cachedhive.client.connection.WorkerException.Reason;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.Welcome;
+import io.cachedhive.protocol.wire.MessageType;
+import io.cachedhive.protocol.wire.WireException;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * One connection to a worker, from the first byte to the last. Carries any number of requests at once.
+ *
+ * <p>Invariants: only the loop's thread touches the channel and the fields below the line; every request that was accepted gets its last answer,
+ * is cancelled, or is told that the connection was lost, and never two of these; every buffer has one owner.
+ */
+public final class WorkerSession
+{
+    private static final Logger log = Logger.get(WorkerSession.class);
+
+    private static final int RECEIVE_BYTES = 16 << 10;
+    // a heap buffer is copied outside the heap by the JDK to be written: in pieces of this size, which it keeps per thread
+    private static final int WRITE_BYTES = 128 << 10;
+    private static final int WRITE_BUFFERS = 32;
+    // what may wait to be written besides the bytes of fills, which have a limit of their own: a worker that does not read is away
+    private static final long MAX_QUEUED_BYTES = 1 << 20;
+    // how often a readable channel is read before the loop turns to the next
+    private static final int READS_PER_TURN = 16;
+
+    private final Endpoint endpoint;
+    private final ClientIdentity identity;
+    private final IoLoop loop;
+    private final TransferMemory memory;
+    private final int maxPending;
+    private final Events events;
+
+    private final AtomicLong requestIds = new AtomicLong();
+    private final Map<Long, AnswerHandler> pending = new ConcurrentHashMap<>();
+    private final AtomicInteger pendingCount = new AtomicInteger();
+    private final AtomicLong queuedBytes = new AtomicLong();
+    private final Queue<Outgoing> handedOver = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean flushScheduled = new AtomicBoolean();
+    private volatile Welcome welcome;
+    private volatile WorkerException closeReason;
+
+    // ---- the loop's thread only
+
+    private final Handshake handshake;
+    private final Deque<Outgoing> outgoing = new ArrayDeque<>();
+    private SocketChannel channel;
+    private SelectionKey key;
+    private ByteBuffer received;
+    private long bytesToSkip;
+    private Arriving arriving;
+
+    WorkerSession(Endpoint endpoint, ClientIdentity identity, byte[] nonce, IoLoop loop, TransferMemory memory, int maxPending, Events events)
+    {
+        this.endpoint = requireNonNull(endpoint, "endpoint is null");
+        this.identity = requireNonNull(identity, "identity is null");
+        this.loop = requireNonNull(loop, "loop is null");
+        this.memory = requireNonNull(memory, "memory is null");
+        this.maxPending = maxPending;
+        this.events = requireNonNull(events, "events is null");
+        this.handshake = new Handshake(endpoint, identity, nonce);
+    }
+
+    /**
+     * Told on the loop's thread: established at most once, closed exactly once and last.
+     */
+    interface Events
+    {
+        void established(WorkerSession session);
+
+        void closed(WorkerSession session, WorkerException reason);
+    }
+
+    private record Outgoing(ByteBuffer frame, ByteBuffer payload, Runnable written, int frameBytes)
+    {
+        Outgoing(ByteBuffer frame, ByteBuffer payload, Runnable written)
+        {
+            this(frame, payload, written, frame.remaining());
+        }
+
+        boolean isWritten()
+        {
+            return !frame.hasRemaining() && (payload == null || !payload.hasRemaining());
+        }
+    }
+
+    /**
+     * A body that does not fit into the receive buffer.
+     *
+     * @param block the block's description if this is its payload; null for any other body
+     * @param buffer where the payload goes; null for any other body
+     */
+    private record Arriving(FrameHeader header, ByteBuffer target, BlockBytes block, TransferMemory.Buffer buffer) {}
+
+    public Endpoint endpoint()
+    {
+        return endpoint;
+    }
+
+    /**
+     * What the worker said of itself.
+     */
+    public Welcome welcome()
+    {
+        Welcome value = welcome;
+        if (value == null) {
+            throw new IllegalStateException("connection to %s is not established".formatted(endpoint));
+        }
+        return value;
+    }
+
+    /**
+     * What is wrong with the worker's origins, in one sentence with the remedy.
+     */
+    public Optional<String> originProblem()
+    {
+        return Handshake.originProblem(identity, welcome());
+    }
+
+    boolean isEstablished()
+    {
+        return welcome != null;
+    }
+
+    public boolean isOpen()
+    {
+        return closeReason == null;
+    }
+
+    public int pendingRequests()
+    {
+        return pending.size();
+    }
+
+    /**
+     * @return the request's id
+     * @throws WorkerException if the request was not accepted: then the handler will not be called
+     */
+    public long send(Message request, AnswerHandler handler)
+            throws WorkerException
+    {
+        return send(request.type(), request, null, null, handler);
+    }
+
+    /**
+     * Sends the bytes of a leased block without copying them once more.
+     *
+     * @param fill its payload must not change until {@code written} has run
+     * @param written runs exactly once if the request was accepted: when the bytes are on their way or the connection is lost
+     */
+    public long sendFill(Message.Fill fill, AnswerHandler handler, Runnable written)
+            throws WorkerException
+    {
+        Message.Fill withoutPayload = new Message.Fill(fill.lease(), fill.observedLength(), fill.observedLastModifiedMillis(), fill.checksum(), ByteBuffer.allocate(0));
+        return send(MessageType.FILL, withoutPayload, fill.payload().duplicate(), written, handler);
+    }
+
+    private long send(MessageType type, Message request, ByteBuffer payload, Runnable written, AnswerHandler handler)
+            throws WorkerException
+    {
+        if (pendingCount.incrementAndGet() > maxPending || queuedBytes.get() > MAX_QUEUED_BYTES) {
+            pendingCount.decrementAndGet();
+            throw new WorkerException(Reason.OVERLOADED, "too many requests to the cache worker at %s are under way: %s".formatted(endpoint, pendingCount));
+        }
+        long id = requestIds.incrementAndGet();
+        ByteBuffer frame = request.toFrame(id);
+        if (payload != null) {
+            new FrameHeader(frame.remaining() - FrameHeader.BYTES + payload.remaining(), type, id).writeTo(frame.duplicate());
+        }
+        pending.put(id, handler);
+        WorkerException reason = closeReason;
+        if (reason != null) {
+            // whoever takes the request out answers for it
+            if (forget(id) != null) {
+                throw reason;
+            }
+            if (written != null) {
+                written.run();
+            }
+            return id;
+        }
+        enqueue(new Outgoing(frame, payload, written));
+        return id;
+    }
+
+    /**
+     * Tells the worker something that it does not answer. Lost if the connection is, or if the worker has not taken what came before.
+     */
+    public void tell(Message message)
+    {
+        if (queuedBytes.get() > MAX_QUEUED_BYTES) {
+            return;
+        }
+        enqueue(new Outgoing(message.toFrame(0), null, null));
+    }
+
+    /**
+     * The request's handler is called no more, unless it is being called right now.
+     */
+    public void cancel(long id)
+    {
+        if (forget(id) != null && isOpen()) {
+            tell(new Message.Cancel(id));
+        }
+    }
+
+    /**
+     * Ends the connection and tells all requests.
+     */
+    public void close(WorkerException reason)
+    {
+        loop.execute(() -> closeNow(reason));
+    }
+
+    private AnswerHandler forget(long id)
+    {
+        AnswerHandler handler = pending.remove(id);
+        if (handler != null) {
+            pendingCount.decrementAndGet();
+        }
+        return handler;
+    }
+
+    private void enqueue(Outgoing message)
+    {
+        queuedBytes.addAndGet(message.frameBytes());
+        handedOver.add(message);
+        if (flushScheduled.compareAndSet(false, true)) {
+            loop.execute(this::flush);
+        }
+    }
+
+    /**
+     * @param address empty for a Unix socket
+     */
+    void start(Optional<InetAddress> address)
+    {
+        loop.execute(() -> connect(address));
+    }
+
+    // ---- the loop's thread
+
+    private void connect(Optional<InetAddress> address)
+    {
+        if (closeReason != null) {
+            return;
+        }
+        try {
+            if (loop.isTerminated()) {
+                throw new WorkerException(Reason.CLOSED, "this client is closed");
+            }
+            boolean connected = switch (endpoint) {
+                case Endpoint.UnixSocket(var path) -> {
+                    channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+                    channel.configureBlocking(false);
+                    yield channel.connect(UnixDomainSocketAddress.of(path));
+                }
+                case Endpoint.Tcp(WorkerAddress tcp, _) -> {
+                    channel = SocketChannel.open();
+                    channel.configureBlocking(false);
+                    channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+                    channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+                    yield channel.connect(new InetSocketAddress(address.orElseThrow(), tcp.port()));
+                }
+            };
+            key = loop.register(channel, connected ? 0 : SelectionKey.OP_CONNECT, this::ready);
+            if (connected) {
+                greet();
+            }
+        }
+        catch (IOException e) {
+            closeNow(reason(e));
+        }
+    }
+
+    private void ready(SelectionKey key)
+    {
+        try {
+            if (key.isConnectable()) {
+                channel.finishConnect();
+                greet();
+                return;
+            }
+            if (key.isWritable()) {
+                write();
+            }
+            if (closeReason == null && key.isReadable()) {
+                read();
+            }
+        }
+        catch (IOException e) {
+            closeNow(reason(e));
+        }
+        catch (RuntimeException | Error e) {
+            log.error(e, "connection to the cache worker at %s failed", endpoint);
+            closeNow(new WorkerException(Reason.PROTOCOL, "connection to the cache worker at %s failed: %s".formatted(endpoint, e)));
+        }
+    }
+
+    private WorkerException reason(IOException e)
+    {
+        return switch (e) {
+            case WorkerException reason -> reason;
+            case WireException _ -> new WorkerException(Reason.PROTOCOL, "cache worker at %s sent what is not of this protocol: %s".formatted(endpoint, e.getMessage()));
+            default -> new WorkerException(Reason.UNREACHABLE, unreachable(e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage()));
+        };
+    }
+
+    private String unreachable(String cause)
+    {
+        return switch (endpoint) {
+            case Endpoint.UnixSocket(var path) when cause.contains("Permission denied") -> {
+                yield "no permission to connect to %s: add the user of Trino to the group that the worker's cache.worker.socket-group names".formatted(path);
+            }
+            case Endpoint.UnixSocket(var path) -> "no cache worker serves on %s (%s): start it, or correct cachedhive.worker.socket-path".formatted(path, cause);
+            case Endpoint.Tcp(var address, _) -> "cache worker at %s cannot be reached: %s".formatted(address, cause);
+        };
+    }
+
+    private void greet()
+            throws IOException
+    {
+        received = ByteBuffer.allocateDirect(RECEIVE_BYTES);
+        key.interestOps(SelectionKey.OP_READ);
+        say(handshake.hello());
+    }
+
+    private void say(Message message)
+            throws IOException
+    {
+        Outgoing first = new Outgoing(message.toFrame(0), null, null);
+        queuedBytes.addAndGet(first.frameBytes());
+        outgoing.add(first);
+        write();
+    }
+
+    private void flush()
+    {
+        // before the queue is emptied: what comes after that schedules the next flush
+        flushScheduled.set(false);
+        Outgoing message;
+        while ((message = handedOver.poll()) != null) {
+            outgoing.add(message);
+        }
+        if (closeReason != null) {
+            dropOutgoing();
+            return;
+        }
+        if (welcome == null || (key.interestOps() & SelectionKey.OP_WRITE) != 0) {
+            return;
+        }
+        try {
+            write();
+        }
+        catch (IOException e) {
+            closeNow(reason(e));
+        }
+    }
+
+    private void write()
+            throws IOException
+    {
+        while (!outgoing.isEmpty()) {
+            long wanted = 0;
+            List<ByteBuffer> buffers = new ArrayList<>();
+            for (Outgoing message : outgoing) {
+                for (ByteBuffer buffer : message.payload() == null ? List.of(message.frame()) : List.of(message.frame(), message.payload())) {
+                    if (buffer.hasRemaining() && wanted < WRITE_BYTES && buffers.size() < WRITE_BUFFERS) {
+                        int length = (int) Math.min(buffer.remaining(), WRITE_BYTES - wanted);
+                        buffers.add(buffer.slice(buffer.position(), length));
+                        wanted += length;
+                    }
+                }
+                if (wanted >= WRITE_BYTES || buffers.size() >= WRITE_BUFFERS) {
+                    break;
+                }
+            }
+            long written = channel.write(buffers.toArray(ByteBuffer[]::new));
+            advance(written);
+            if (written < wanted) {
+                key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+                return;
+            }
+        }
+        key.interestOps(SelectionKey.OP_READ);
+    }
+
+    private void advance(long written)
+    {
+        long left = written;
+        while (!outgoing.isEmpty()) {
+            Outgoing message = outgoing.peek();
+            left -= advance(message.frame(), left);
+            if (message.payload() != null) {
+                left -= advance(message.payload(), left);
+            }
+            if (!message.isWritten()) {
+                return;
+            }
+            left(outgoing.remove());
+        }
+    }
+
+    private static int advance(ByteBuffer buffer, long bytes)
+    {
+        int count = (int) Math.min(buffer.remaining(), bytes);
+        buffer.position(buffer.position() + count);
+        return count;
+    }
+
+    private void read()
+            throws IOException
+    {
+        for (int i = 0; i < READS_PER_TURN && closeReason == null; i++) {
+            dropUnwanted();
+            ByteBuffer target = arriving != null ? arriving.target() : received;
+            int count = channel.read(target);
+            if (count < 0) {
+                throw new WorkerException(Reason.UNREACHABLE, "cache worker at %s closed the connection".formatted(endpoint));
+            }
+            // a read that is not filled has emptied the socket: asking again would cost a system call for nothing
+            boolean more = !target.hasRemaining();
+            if (arriving == null) {
+                takeApart();
+            }
+            else if (!target.hasRemaining()) {
+                complete();
+            }
+            if (!more) {
+                return;
+            }
+        }
+    }
+
+    /**
+     * A payload whose reader has left is not kept in memory to its end.
+     */
+    private void dropUnwanted()
+    {
+        if (arriving != null && arriving.buffer() != null && !pending.containsKey(arriving.header().requestId())) {
+            bytesToSkip = arriving.target().remaining();
+            arriving.buffer().release();
+            arriving = null;
+        }
+    }
+
+    private void takeApart()
+            throws IOException
+    {
+        received.flip();
+        while (closeReason == null && arriving == null) {
+            if (bytesToSkip > 0) {
+                bytesToSkip -= advance(received, bytesToSkip);
+            }
+            int start = received.position();
+            if (received.remaining() < FrameHeader.BYTES) {
+                break;
+            }
+            FrameHeader header = FrameHeader.readFrom(received, welcome == null ? FrameHeader.MAX_HANDSHAKE_BODY_BYTES : FrameHeader.MAX_BODY_BYTES);
+            AnswerHandler handler = pending.get(header.requestId());
+            if (welcome != null && header.requestId() != 0 && handler == null && header.type() != MessageType.BLOCK_LEASE) {
+                bytesToSkip = header.bodyLength();
+            }
+            else if (header.type() == MessageType.BLOCK_BYTES && handler != null) {
+                if (!takeBlock(header, handler)) {
+                    received.position(start);
+                    break;
+                }
+            }
+            else {
+                int limit = handler == null ? FrameHeader.MAX_HANDSHAKE_BODY_BYTES : handler.maxBodyBytes();
+                if (header.bodyLength() > limit) {
+                    throw new WireException("body of a %s frame is longer than the %s bytes that its request allows: %s".formatted(header.type(), limit, header.bodyLength()));
+                }
+                if (header.bodyLength() > received.capacity() - FrameHeader.BYTES) {
+                    arrive(new Arriving(header, ByteBuffer.allocate(header.bodyLength()), null, null));
+                }
+                else if (received.remaining() < header.bodyLength()) {
+                    received.position(start);
+                    break;
+                }
+                else {
+                    ByteBuffer body = received.slice(received.position(), header.bodyLength());
+                    received.position(received.position() + header.bodyLength());
+                    deliver(header, Message.read(header.type(), body), null);
+                }
+            }
+        }
+        received.compact();
+    }
+
+    /**
+     * @return false if the description of the block is not there yet
+     */
+    private boolean takeBlock(FrameHeader header, AnswerHandler handler)
+            throws IOException
+    {
+        int length = header.bodyLength() - BlockBytes.PREFIX_BYTES;
+        int limit = handler.maxPayloadBytes();
+        if (length < 0 || length > limit) {
+            throw new WireException("block is not between 0 and the %s bytes that its request allows: %s".formatted(limit, length));
+        }
+        if (received.remaining() < BlockBytes.PREFIX_BYTES) {
+            return false;
+        }
+        BlockBytes prefix = (BlockBytes) Message.read(MessageType.BLOCK_BYTES, received.slice(received.position(), BlockBytes.PREFIX_BYTES));
+        received.position(received.position() + BlockBytes.PREFIX_BYTES);
+        TransferMemory.Buffer buffer;
+        try {
+            buffer = memory.take(length);
+        }
+        catch (OutOfMemoryError e) {
+            // the limit of the JVM for memory outside the heap is below this client's own
+            bytesToSkip = length;
+            if (forget(header.requestId()) != null) {
+                tell(new Message.Cancel(header.requestId()));
+                handler.failed(new WorkerException(Reason.OVERLOADED, "no memory for a block: " + e.getMessage()));
+            }
+            return true;
+        }
+        arrive(new Arriving(header, buffer.bytes(), prefix, buffer));
+        return true;
+    }
+
+    private void arrive(Arriving body)
+            throws IOException
+    {
+        arriving = body;
+        int there = Math.min(received.remaining(), body.target().remaining());
+        body.target().put(received.slice(received.position(), there));
+        received.position(received.position() + there);
+        if (!body.target().hasRemaining()) {
+            complete();
+        }
+    }
+
+    private void complete()
+            throws IOException
+    {
+        Arriving body = arriving;
+        arriving = null;
+        body.target().flip();
+        if (body.block() == null) {
+            deliver(body.header(), Message.read(body.header().type(), body.target()), null);
+            return;
+        }
+        BlockBytes prefix = body.block();
+        deliver(body.header(), new BlockBytes(prefix.block(), prefix.source(), prefix.etagDigest(), prefix.checksum(), body.target()), body.buffer());
+    }
+
+    private void deliver(FrameHeader header, Message message, TransferMemory.Buffer buffer)
+            throws IOException
+    {
+        if (welcome == null) {
+            shakeHands(message);
+            return;
+        }
+        if (header.requestId() == 0) {
+            if (message instanceof Message.Error error) {
+                throw new WorkerException(Reason.REFUSED, "cache worker at %s ends the connection: %s".formatted(endpoint, error.message()));
+            }
+            throw new WireException("%s message does not answer a request".formatted(header.type()));
+        }
+        AnswerHandler handler = pending.get(header.requestId());
+        if (handler == null) {
+            if (buffer != null) {
+                buffer.release();
+            }
+            if (message instanceof Message.BlockLease lease) {
+                // nobody will fill it, and others wait for it
+                tell(new Message.ReleaseLease(lease.lease()));
+            }
+            return;
+        }
+        if (handler.answered(message, buffer)) {
+            forget(header.requestId());
+        }
+    }
+
+    private void shakeHands(Message message)
+            throws IOException
+    {
+        Optional<Message> answer = handshake.answer(message);
+        if (answer.isPresent()) {
+            say(answer.get());
+        }
+        if (handshake.welcome().isPresent()) {
+            welcome = handshake.welcome().get();
+            events.established(this);
+            flush();
+        }
+    }
+
+    private void closeNow(WorkerException reason)
+    {
+        if (closeReason != null) {
+            return;
+        }
+        closeReason = reason;
+        if (channel != null) {
+            try {
+                channel.close();
+            }
+            catch (IOException e) {
+                log.debug(e, "closing the connection to %s", endpoint);
+            }
+        }
+        if (arriving != null && arriving.buffer() != null) {
+            arriving.buffer().release();
+        }
+        arriving = null;
+        flush();
+        // requests that are added from now on see the reason and take themselves out
+        for (Long id : pending.keySet()) {
+            AnswerHandler handler = forget(id);
+            if (handler != null) {
+                handler.failed(reason);
+            }
+        }
+        events.closed(this, reason);
+    }
+
+    private void dropOutgoing()
+    {
+        Outgoing message;
+        while ((message = outgoing.poll()) != null) {
+            left(message);
+        }
+    }
+
+    private void left(Outgoing message)
+    {
+        queuedBytes.addAndGet(-message.frameBytes());
+        if (message.written() != null) {
+            message.written().run();
+        }
+    }
+}

@@ -1,0 +1,897 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.client.counters.BypassCause;
+import io.cachedhive.client.counters.ReadAhead;
+import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.ETags;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.BlockFrame;
+import io.cachedhive.protocol.wire.Message.Fill;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.protocol.wire.Source;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.zip.CRC32C;
+
+import static io.cachedhive.client.ReadFixture.BLOCK;
+import static io.cachedhive.client.ReadFixture.BLOCKS;
+import static io.cachedhive.client.ReadFixture.CHUNK;
+import static io.cachedhive.client.ReadFixture.HASTY;
+import static io.cachedhive.client.ReadFixture.PATIENT;
+import static io.cachedhive.client.ReadFixture.TABLE;
+import static io.cachedhive.client.ReadFixture.TAIL;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/**
+ * Where bytes come from when all is well, and when anything is not.
+ */
+class TestCacheClient
+{
+    private ReadFixture fixture;
+    private TestingWorker local;
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        fixture = new ReadFixture();
+        local = fixture.local;
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException
+    {
+        fixture.close();
+    }
+
+    private CacheClient connectedClient()
+            throws IOException
+    {
+        return connectedClient(PATIENT);
+    }
+
+    private CacheClient connectedClient(Timeouts timeouts)
+            throws IOException
+    {
+        fixture.listen();
+        return fixture.connected(fixture.client(timeouts));
+    }
+
+    @Test
+    void testSharedMemory()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.share(fixture.file, 0, 1, 2);
+        CachedFile file = fixture.open(client);
+
+        fixture.assertReads(file, 0, 10);
+        fixture.assertReads(file, BLOCK - 5, BLOCK + 10);
+        fixture.assertReads(file, 3 * BLOCK - 1, 1);
+
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, BLOCK + 21L));
+        assertThat(fixture.observer.requests()).isEqualTo(3);
+        assertThat(local.readRequests).isEmpty();
+        assertThat(fixture.input.reads()).isEmpty();
+        // the worker learns which blocks are used
+        Await.untilAsserted(() -> assertThat(local.hits).contains(digest(0), digest(1), digest(2)));
+    }
+
+    private Digest128 digest(int block)
+    {
+        return fixture.file.id().block(block).digest();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void testOwnWorker(Source source)
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.source = source;
+        CachedFile file = fixture.open(client);
+
+        // from the middle of a block to the shorter last one
+        int start = 5 * BLOCK + 17;
+        fixture.assertReads(file, start, fixture.bytes.length - start);
+
+        ReadSource expected = switch (source) {
+            case RAM -> ReadSource.RAM_HIT;
+            case SSD -> ReadSource.SSD_HIT;
+            case REMOTE -> ReadSource.REMOTE_READ;
+        };
+        fixture.assertSources(client, Map.of(expected, (long) fixture.bytes.length - start));
+        assertThat(local.readRequests).allSatisfy(read -> {
+            assertThat(read.inline()).isFalse();
+            assertThat(read.mayFill()).isTrue();
+            assertThat(read.mayLease()).isTrue();
+            assertThat(read.table()).isEqualTo(TABLE);
+            assertThat(read.file()).isEqualTo(fixture.file);
+            assertThat(read.epoch()).isEqualTo(new RingEpoch(0));
+        });
+        assertThat(local.readRequests).extracting(Message.Read::firstBlock).containsExactly(5);
+        assertThat(local.readRequests).extracting(Message.Read::blockCount).containsExactly(BLOCKS - 5);
+        assertThat(fixture.input.reads()).isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testReadOfSeveralSources()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.share(fixture.file, 1, 2, 5);
+        local.reads = (exchange, read) -> {
+            local.source = read.firstBlock() == 0 ? Source.SSD : Source.REMOTE;
+            exchange.answerAll(read);
+        };
+        CachedFile file = fixture.open(client);
+
+        fixture.assertReads(file, 10, 6 * BLOCK);
+
+        // 0 from SSD, 1, 2 and 5 from shared memory, 3 and 4 and ten bytes of 6 from the origin
+        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(3 * BLOCK);
+        assertThat(fixture.observer.totalBytes()).isEqualTo(6 * BLOCK);
+        assertThat(fixture.observer.requests()).isEqualTo(1);
+        assertThat(fixture.observer.requests(ReadSource.RAM_HIT)).isEqualTo(1);
+        // neighbours in one request
+        assertThat(local.readRequests).extracting(Message.Read::firstBlock).containsExactlyInAnyOrder(0, 3, 6);
+        assertThat(local.readRequests).extracting(Message.Read::blockCount).containsExactlyInAnyOrder(1, 2, 1);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testOwnWorkerWithoutSharedMemory()
+            throws Exception
+    {
+        local.sharesMemory = false;
+        CacheClient client = connectedClient();
+        fixture.assertReads(fixture.open(client), 100, 3 * BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 3L * BLOCK));
+        assertThat(local.readRequests).allMatch(Message.Read::inline);
+        assertThat(client.local().problem()).isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testSharedMemoryThatCannotBeMapped()
+            throws Exception
+    {
+        fixture.listen();
+        try (CacheClient client = CacheClient.start(
+                new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK),
+                path -> {
+                    throw new IOException("cannot map " + path);
+                },
+                System::nanoTime)) {
+            fixture.connected(client);
+            fixture.assertReads(fixture.open(client), 0, BLOCK);
+            fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK));
+            assertThat(client.local().problem().orElseThrow()).contains("/dev/shm/local", "cannot map", "let Trino's user read the file");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void testOtherWorker(Source source)
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        other.source = source;
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CacheClient client = connectedClient();
+        CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
+
+        fixture.assertReads(file, fixture.chunkOf(ring, other) + 7, 2 * BLOCK);
+
+        fixture.assertSources(client, Map.of(source == Source.REMOTE ? ReadSource.REMOTE_READ : ReadSource.NON_LOCAL_HIT, 2L * BLOCK));
+        assertThat(local.readRequests).isEmpty();
+        assertThat(other.readRequests).hasSize(1).allMatch(Message.Read::inline).allMatch(read -> read.epoch().equals(ring.epoch()));
+        assertThat(other.acceptedConnections()).isEqualTo(1);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testReadOverChunksOfSeveralOwners()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CacheClient client = connectedClient();
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), 0, fixture.bytes.length);
+        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isPositive();
+        assertThat(fixture.observer.bytes(ReadSource.NON_LOCAL_HIT)).isPositive();
+        assertThat(fixture.observer.totalBytes()).isEqualTo(fixture.bytes.length);
+        assertThat(fixture.observer.requests()).isEqualTo(1);
+        assertThat(fixture.input.reads()).isEmpty();
+    }
+
+    @Test
+    void testSharedMemoryComesBeforeTheOwner()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CacheClient client = connectedClient();
+        long position = fixture.chunkOf(ring, other);
+        local.share(fixture.file, (int) (position / BLOCK));
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), position, BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK));
+        assertThat(other.readRequests).isEmpty();
+    }
+
+    @Test
+    void testUnknownEpochMeansTheNewestRing()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        fixture.publish(Map.of(local, Optional.empty()));
+        CacheClient client = connectedClient();
+        Await.until("ring", () -> client.newestRing().isPresent());
+        // the news of this ring have not come, and still it is used at once
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
+        fixture.assertReads(file, fixture.chunkOf(ring, other), BLOCK);
+        assertThat(other.readRequests).hasSize(1);
+        assertThat(client.newestRing()).contains(ring);
+        assertThat(client.rings()).hasSize(2);
+
+        CachedFile planned = fixture.open(client, Optional.of(new RingEpoch(12345)), true);
+        fixture.assertReads(planned, fixture.chunkOf(ring, other), BLOCK);
+        assertThat(other.readRequests).hasSize(2);
+    }
+
+    @Test
+    void testRingsWithoutSharedMemory()
+            throws Exception
+    {
+        local.sharesMemory = false;
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty()));
+        CacheClient client = connectedClient();
+        Await.until("ring", () -> client.newestRing().equals(Optional.of(ring)));
+    }
+
+    @Test
+    void testOwnerWithoutAddress()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.empty()));
+        CacheClient client = connectedClient();
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other), 100);
+        fixture.assertBypassed(client, BypassCause.NO_ADDRESS, 100);
+    }
+
+    @Test
+    void testAnotherWorkerAtTheOwnersAddress()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker stranger = fixture.worker("stranger", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(stranger.listenTcp())));
+        CacheClient client = connectedClient();
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other), 100);
+        fixture.assertBypassed(client, BypassCause.DISCONNECTED, 100);
+        assertThat(stranger.readRequests).isEmpty();
+    }
+
+    @Test
+    void testNoWorker()
+            throws Exception
+    {
+        CacheClient client = fixture.client();
+        CachedFile file = fixture.open(client);
+        fixture.assertReads(file, 5, 3 * BLOCK);
+        fixture.assertBypassed(client, BypassCause.NO_WORKER, 3 * BLOCK);
+        assertThat(fixture.input.reads()).containsExactly(new TestingInput.Read(5, 3 * BLOCK));
+        LocalWorker state = client.local();
+        assertThat(state.connected()).isFalse();
+        assertThat(state.id()).isEmpty();
+        assertThat(state.problem().orElseThrow()).contains(fixture.socket.toString(), "start it");
+    }
+
+    @Test
+    void testSilentWorker()
+            throws Exception
+    {
+        CacheClient client = connectedClient(HASTY);
+        local.reads = (_, _) -> {};
+        local.answersPings = false;
+        CachedFile file = fixture.open(client);
+        for (int i = 0; i < 3; i++) {
+            fixture.assertReads(file, 0, 100);
+        }
+        fixture.assertBypassed(client, BypassCause.TIMEOUT, 300);
+        assertThat(local.readRequests).hasSize(3);
+        Await.until("cancelled", () -> local.cancelled.size() == 3);
+
+        // whoever is silent three times in a row is not asked
+        fixture.assertReads(file, 0, 100);
+        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.TIMEOUT, 300L, BypassCause.BREAKER_OPEN, 100L));
+        assertThat(local.readRequests).hasSize(3);
+        assertThat(client.local().problem().orElseThrow()).contains("does not answer");
+
+        // until it answers a probe
+        Await.until("probed", () -> local.pings.get() >= 2);
+        fixture.assertReads(file, 0, 100);
+        assertThat(local.readRequests).hasSize(3);
+        local.answersPings = true;
+        local.reads = TestingWorker.Exchange::answerAll;
+        Await.until("used again", () -> client.local().problem().isEmpty());
+        fixture.assertReads(file, 0, 100);
+        assertThat(local.readRequests).hasSize(4);
+        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(100);
+        assertThat(local.acceptedConnections()).isEqualTo(1);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testFetchingMayTakeLonger()
+            throws Exception
+    {
+        CacheClient client = connectedClient(HASTY);
+        local.source = Source.REMOTE;
+        CountDownLatch never = new CountDownLatch(1);
+        local.reads = (exchange, read) -> {
+            exchange.fetching();
+            // longer than silence may take
+            assertThat(never.await(500, java.util.concurrent.TimeUnit.MILLISECONDS)).isFalse();
+            exchange.answerAll(read);
+        };
+        CachedFile file = fixture.open(client);
+        fixture.assertReads(file, 0, 2 * BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.REMOTE_READ, 2L * BLOCK));
+
+        local.reads = (exchange, _) -> exchange.fetching();
+        for (int i = 0; i < 3; i++) {
+            fixture.assertReads(file, 0, 100);
+        }
+        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.FETCH_TIMEOUT, 300L));
+        // the origin is slow, not the worker
+        assertThat(client.local().problem()).isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testLateAnswersAreNobodys()
+            throws Exception
+    {
+        CacheClient client = connectedClient(HASTY);
+        local.sharesMemory = false;
+        CountDownLatch late = new CountDownLatch(1);
+        local.reads = (exchange, read) -> {
+            late.await();
+            exchange.answerAll(read);
+        };
+        CachedFile file = fixture.open(client);
+        fixture.assertReads(file, 0, 3 * BLOCK);
+        fixture.assertBypassed(client, BypassCause.TIMEOUT, 3 * BLOCK);
+        late.countDown();
+        local.reads = TestingWorker.Exchange::answerAll;
+        fixture.assertReads(file, 0, BLOCK);
+        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(BLOCK);
+        assertThat(local.acceptedConnections()).isEqualTo(1);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testGarbage()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.reads = (exchange, _) -> exchange.write(new byte[] {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17});
+        CachedFile file = fixture.open(client);
+        fixture.assertReads(file, 0, 100);
+        fixture.assertBypassed(client, BypassCause.PROTOCOL_ERROR, 100);
+
+        local.reads = TestingWorker.Exchange::answerAll;
+        Await.until("connected anew", () -> client.local().connected() && local.acceptedConnections() == 2);
+        fixture.assertReads(file, 0, 100);
+        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(100);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testAnswersThatWereNotAskedFor()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        CachedFile file = fixture.open(client);
+        List<TestingWorker.Reads> answers = List.of(
+                // a block that was not asked for, one twice, bytes instead of frames, another kind, an error
+                (exchange, _) -> exchange.answer(3),
+                (exchange, _) -> {
+                    exchange.answer(0);
+                    exchange.answer(0);
+                },
+                (exchange, _) -> exchange.send(new Message.Pong(local.id(), new Digest128(1, 1), "1", "RUNNING", 1, Optional.empty(), 1, 1, new RingEpoch(1), 1)),
+                (exchange, _) -> exchange.send(new Message.Error("go away")));
+        for (TestingWorker.Reads answer : answers) {
+            local.reads = answer;
+            fixture.assertReads(file, 0, 2 * BLOCK);
+        }
+        fixture.assertBypassed(client, BypassCause.PROTOCOL_ERROR, answers.size() * 2 * BLOCK);
+        assertThat(local.acceptedConnections()).isEqualTo(1);
+
+        // more bytes than the request allows: who knows what else is wrong
+        local.reads = (exchange, _) -> exchange.send(new BlockBytes(0, Source.RAM, 1, 1, ByteBuffer.allocate(BLOCK)));
+        fixture.assertReads(file, 0, 10);
+        assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(answers.size() * 2 * BLOCK + 10);
+        Await.until("connected anew", () -> local.acceptedConnections() == 2);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testConnectionLostDuringRead()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CacheClient client = connectedClient();
+        other.reads = (exchange, read) -> {
+            exchange.answer(read.firstBlock());
+            exchange.disconnect();
+        };
+        long position = fixture.chunkOf(ring, other);
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), position, 2 * BLOCK);
+        fixture.assertBypassed(client, BypassCause.DISCONNECTED, 2 * BLOCK);
+        // one request, as plain Hive would have made
+        assertThat(fixture.input.reads()).containsExactly(new TestingInput.Read(position, 2 * BLOCK));
+        ReadFixture.assertIdle(client);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void testNo(NoCause cause)
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.reads = (exchange, read) -> {
+            exchange.answer(read.firstBlock());
+            exchange.no(read.firstBlock() + 1, cause);
+        };
+        fixture.assertReads(fixture.open(client, Optional.empty(), false), 10, 2 * BLOCK);
+        fixture.assertBypassed(client, BypassCause.of(cause), 2 * BLOCK);
+        assertThat(local.readRequests).noneMatch(Message.Read::mayFill).noneMatch(Message.Read::mayLease);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testBytesThatDoNotVerify()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CacheClient client = connectedClient();
+        long position = fixture.chunkOf(ring, other);
+        CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
+        // a flipped bit far from the bytes that are wanted; a block that is too short
+        byte[] flipped = other.block(fixture.file, (int) (position / BLOCK));
+        CRC32C checksum = new CRC32C();
+        checksum.update(flipped);
+        flipped[BLOCK - 1] ^= 1;
+        for (byte[] wrong : List.of(flipped, new byte[100])) {
+            other.reads = (exchange, read) -> exchange.send(new BlockBytes(read.firstBlock(), Source.RAM, 1, (int) checksum.getValue(), ByteBuffer.wrap(wrong)));
+            fixture.assertReads(file, position, 10);
+        }
+        fixture.assertBypassed(client, BypassCause.CORRUPT, 20);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testFrameThatIsGone()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.reads = (exchange, read) -> {
+            if (read.inline()) {
+                exchange.answerAll(read);
+                return;
+            }
+            exchange.answer(read.firstBlock());
+            exchange.send(new BlockFrame(read.firstBlock() + 1, Source.SSD, TestingWorker.ETAG, BLOCK, 999, 0, 1));
+            exchange.answer(read.firstBlock() + 2);
+        };
+        fixture.assertReads(fixture.open(client), BLOCK / 2, 2 * BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 2L * BLOCK));
+        // once more, and only that one
+        assertThat(local.readRequests).hasSize(2);
+        assertThat(local.readRequests).filteredOn(Message.Read::inline).extracting(Message.Read::firstBlock).containsExactly(1);
+
+        local.reads = (exchange, read) -> exchange.send(read.inline() ?
+                new BlockBytes(read.firstBlock(), Source.RAM, TestingWorker.ETAG, 0, ByteBuffer.allocate(BLOCK)) :
+                new BlockFrame(read.firstBlock(), Source.RAM, TestingWorker.ETAG, BLOCK, 999, 0, 1));
+        fixture.assertReads(fixture.open(client), 0, 10);
+        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.CORRUPT, 10L));
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testTwoStatesOfAFile()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        other.etagDigest = 43;
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CacheClient client = connectedClient();
+        CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
+        fixture.assertReads(file, fixture.chunkOf(ring, local), BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK));
+
+        // all bytes of the read again, in one request
+        fixture.assertReads(file, 0, fixture.bytes.length);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK, ReadSource.BYPASS, (long) fixture.bytes.length));
+        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.ETAG_CHANGED, (long) fixture.bytes.length));
+        assertThat(fixture.input.reads()).containsExactly(new TestingInput.Read(0, fixture.bytes.length));
+        // whoever gave blocks looks again
+        Await.until("revalidated", () -> local.revalidations.size() == 1 && other.revalidations.size() == 1);
+        assertThat(other.revalidations.peek()).isEqualTo(new Message.Revalidate(0, fixture.file));
+
+        // this input has done with the cache
+        int asked = local.readRequests.size();
+        fixture.assertReads(file, fixture.chunkOf(ring, local), 10);
+        assertThat(local.readRequests).hasSize(asked);
+        // another has not
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other), 10);
+        assertThat(fixture.observer.bytes(ReadSource.NON_LOCAL_HIT)).isEqualTo(10);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testTwoStatesOfAFileInSharedMemory()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.share(fixture.file, 0);
+        local.etagDigest = 43;
+        local.share(fixture.file, 1);
+        CachedFile file = fixture.open(client);
+        fixture.assertReads(file, 0, 2 * BLOCK);
+        fixture.assertBypassed(client, BypassCause.ETAG_CHANGED, 2 * BLOCK);
+        Await.until("revalidated", () -> local.revalidations.size() == 1);
+    }
+
+    @Test
+    void testFillLease()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.originStatus = OriginStatus.UNKNOWN;
+        local.reads = (exchange, read) -> {
+            for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
+                exchange.lease(block);
+            }
+        };
+        CachedFile file = fixture.open(client);
+        int start = (BLOCKS - 3) * BLOCK + 100;
+        fixture.assertReads(file, start, fixture.bytes.length - start - 1);
+
+        fixture.assertSources(client, Map.of(ReadSource.REMOTE_READ, (long) fixture.bytes.length - start - 1));
+        Await.until("filled", () -> local.fills.size() == 3);
+        // neighbours in one request to the origin, as whole blocks, and one look whether the file is still the same
+        assertThat(fixture.input.reads()).containsExactly(new TestingInput.Read((BLOCKS - 3) * BLOCK, 2 * BLOCK + TAIL));
+        assertThat(fixture.input.stateRequests()).isEqualTo(1);
+        List<Fill> fills = new ArrayList<>(local.fills);
+        for (int i = 0; i < 3; i++) {
+            Fill fill = fills.get(i);
+            byte[] block = local.block(fixture.file, BLOCKS - 3 + i);
+            CRC32C checksum = new CRC32C();
+            checksum.update(block);
+            assertThat(fill.lease()).isEqualTo(i + 1);
+            assertThat(fill.payload()).isEqualTo(ByteBuffer.wrap(block));
+            assertThat(fill.checksum()).isEqualTo((int) checksum.getValue());
+            assertThat(fill.observedLength()).isEqualTo(fixture.file.length());
+            assertThat(fill.observedLastModifiedMillis()).isEqualTo(fixture.file.lastModifiedMillis());
+        }
+        assertThat(local.releasedLeases).isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testFillLeaseOfAnotherWorker()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        other.reads = (exchange, read) -> exchange.lease(read.firstBlock());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CacheClient client = connectedClient();
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other) + 5, 10);
+        fixture.assertSources(client, Map.of(ReadSource.REMOTE_READ, 10L));
+        Await.until("filled", () -> other.fills.size() == 1);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testFillLeaseOfAReplacedFile()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.reads = (exchange, read) -> exchange.lease(read.firstBlock());
+        CachedFile file = fixture.open(client);
+        fixture.input.replace(fixture.bytes, new FileState(fixture.file.length(), fixture.file.lastModifiedMillis() + 1000));
+        fixture.assertReads(file, 0, 10);
+        fixture.assertBypassed(client, BypassCause.VERSION_GONE, 10);
+        Await.until("released", () -> local.releasedLeases.size() == 1);
+        assertThat(local.fills).isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testFillLeaseWhenTheOriginFails()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.reads = (exchange, read) -> exchange.lease(read.firstBlock());
+        CachedFile file = fixture.open(client);
+        fixture.input.fail(new IOException("403 forbidden"));
+        assertThatThrownBy(() -> file.readFully(0, new byte[10], 0, 10)).isInstanceOf(IOException.class).hasMessage("403 forbidden");
+        Await.until("released", () -> local.releasedLeases.size() == 1);
+        // what failed is not counted
+        fixture.assertSources(client, Map.of());
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testOfferedBlocksDoNotMixWithFetchedOnes()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.share(fixture.file, 0);
+        local.reads = (exchange, read) -> exchange.lease(read.firstBlock());
+        fixture.assertReads(fixture.open(client), 0, 2 * BLOCK);
+        fixture.assertBypassed(client, BypassCause.ETAG_CHANGED, 2 * BLOCK);
+
+        // without an ETag they are of a kind
+        local.etagDigest = ETags.NONE;
+        local.share(fixture.file, 0);
+        fixture.assertReads(fixture.open(client), 0, 2 * BLOCK);
+        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(BLOCK);
+        assertThat(fixture.observer.bytes(ReadSource.REMOTE_READ)).isEqualTo(BLOCK);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testLeaseThatComesTooLateIsGivenBack()
+            throws Exception
+    {
+        CacheClient client = connectedClient(HASTY);
+        CountDownLatch late = new CountDownLatch(1);
+        local.reads = (exchange, read) -> {
+            late.await();
+            exchange.lease(read.firstBlock());
+        };
+        fixture.assertReads(fixture.open(client), 0, 10);
+        fixture.assertBypassed(client, BypassCause.TIMEOUT, 10);
+        late.countDown();
+        Await.until("given back", () -> local.releasedLeases.size() == 1);
+    }
+
+    @Test
+    void testOriginMismatch()
+            throws Exception
+    {
+        local.originStatus = OriginStatus.MISMATCH;
+        CacheClient client = connectedClient();
+        fixture.assertReads(fixture.open(client), 0, 10);
+        fixture.assertBypassed(client, BypassCause.ORIGIN_MISMATCH, 10);
+        assertThat(local.readRequests).isEmpty();
+        assertThat(client.local().connected()).isTrue();
+        assertThat(client.local().problem().orElseThrow()).contains("origin default", "etc/origins/default.properties", "agree");
+    }
+
+    @Test
+    void testOriginUnknown()
+            throws Exception
+    {
+        local.originStatus = OriginStatus.UNKNOWN;
+        CacheClient client = connectedClient();
+        assertThat(client.local().problem().orElseThrow()).contains("no origin default", "add etc/origins/default.properties");
+    }
+
+    @Test
+    void testMemoryIsBounded()
+            throws Exception
+    {
+        local.sharesMemory = false;
+        fixture.listen();
+        // two blocks at a time
+        CacheClientConfig.Limits limits = new CacheClientConfig.Limits(BLOCK, 2 * BLOCK, 100, BLOCK, 1);
+        CacheClient client = fixture.connected(fixture.client(PATIENT, limits, Optional.empty()));
+        CachedFile file = fixture.open(client);
+        // a long read needs no more than that
+        fixture.assertReads(file, 0, fixture.bytes.length);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) fixture.bytes.length));
+        ReadFixture.assertIdle(client);
+
+        // while others have it, the origin must do
+        CountDownLatch arrived = new CountDownLatch(2);
+        CountDownLatch go = new CountDownLatch(1);
+        local.reads = (exchange, read) -> {
+            arrived.countDown();
+            go.await();
+            exchange.answerAll(read);
+        };
+        Thread reader = Thread.ofPlatform().start(() -> {
+            try {
+                fixture.assertReads(file, 0, 2 * BLOCK);
+            }
+            catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
+        arrived.await();
+        assertThat(client.inFlight().reservedBytes()).isEqualTo(2 * BLOCK);
+        fixture.assertReads(file, 5 * BLOCK, 10);
+        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.OVERLOADED, 10L));
+        go.countDown();
+        reader.join();
+        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(fixture.bytes.length + 2L * BLOCK);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testFillsAreBounded()
+            throws Exception
+    {
+        fixture.listen();
+        CacheClientConfig.Limits limits = new CacheClientConfig.Limits(BLOCK - 1, 256 << 20, 100, 8 << 20, 1);
+        CacheClient client = fixture.connected(fixture.client(PATIENT, limits, Optional.empty()));
+        local.reads = (exchange, read) -> exchange.lease(read.firstBlock());
+        fixture.assertReads(fixture.open(client), 0, 10);
+        fixture.assertBypassed(client, BypassCause.OVERLOADED, 10);
+        Await.until("released", () -> local.releasedLeases.size() == 1);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testLongReadIsSeveralRequests()
+            throws Exception
+    {
+        fixture.listen();
+        CacheClientConfig.Limits limits = new CacheClientConfig.Limits(64 << 20, 256 << 20, 100, 3 * BLOCK, 1);
+        CacheClient client = fixture.connected(fixture.client(PATIENT, limits, Optional.empty()));
+        AtomicInteger open = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        local.reads = (exchange, read) -> {
+            most.accumulateAndGet(open.incrementAndGet(), Math::max);
+            open.decrementAndGet();
+            exchange.answerAll(read);
+        };
+        fixture.assertReads(fixture.open(client), 100, fixture.bytes.length - 200);
+        assertThat(local.readRequests).hasSize(4).allMatch(read -> read.blockCount() <= 3);
+        assertThat(most.get()).isLessThanOrEqualTo(2);
+    }
+
+    @Test
+    void testRanges()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        CachedFile file = fixture.open(client);
+        int length = fixture.bytes.length;
+        fixture.assertReads(file, length - 1, 1);
+        fixture.assertReads(file, length - TAIL, TAIL);
+        int requests = local.readRequests.size();
+        // nothing is nothing, wherever it is
+        fixture.assertReads(file, 0, 0);
+        fixture.assertReads(file, length, 0);
+        assertThat(local.readRequests).hasSize(requests);
+        assertThat(fixture.observer.requests()).isEqualTo(2);
+        assertThatThrownBy(() -> file.readFully(length - 1, new byte[2], 0, 2)).isInstanceOf(EOFException.class).hasMessageContaining("not within the %s bytes".formatted(length));
+        assertThatThrownBy(() -> file.readFully(-1, new byte[2], 0, 2)).isInstanceOf(EOFException.class);
+        assertThatThrownBy(() -> file.readFully(0, new byte[2], 1, 2)).isInstanceOf(IndexOutOfBoundsException.class);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, TAIL + 1L));
+
+        FileVersion empty = new FileVersion(ReadFixture.ORIGIN, "s3://bucket/empty", 0, 1);
+        client.open(0, empty, new ReadScope(TABLE, Optional.empty(), true, fixture.observer), fixture.input).readFully(0, new byte[0], 0, 0);
+    }
+
+    @Test
+    void testReadAheadCountsWhatIsUsed()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        CachedFile file = fixture.open(client);
+        byte[] buffer = new byte[2 * BLOCK];
+
+        ReadAhead ahead = file.readAhead(10, buffer, 0, 2 * BLOCK);
+        assertThat(buffer).isEqualTo(fixture.expected(10, 2 * BLOCK));
+        fixture.assertSources(client, Map.of());
+        ahead.use(100);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 100L));
+
+        local.share(fixture.file, 0);
+        file.readAhead(0, buffer, 0, BLOCK).use(7);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 107L));
+
+        local.reads = (exchange, read) -> exchange.no(read.firstBlock(), NoCause.ABSENT);
+        file.readAhead(3 * BLOCK, buffer, 0, BLOCK).use(5);
+        assertThat(buffer).startsWith(fixture.expected(3 * BLOCK, BLOCK));
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 107L, ReadSource.BYPASS, 5L));
+        assertThat(file.readAhead(0, buffer, 0, 0).unusedBytes()).isZero();
+    }
+
+    @Test
+    void testFilesOfOtherOriginsAreRefused()
+    {
+        CacheClient client = fixture.client();
+        ReadScope scope = new ReadScope(TABLE, Optional.empty(), true, fixture.observer);
+        assertThatThrownBy(() -> client.open(1, fixture.file, scope, fixture.input)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("not in the list");
+        FileVersion foreign = new FileVersion(OriginId.of("s3", Optional.empty(), Optional.empty()), "s3://bucket/file", 1, 1);
+        assertThatThrownBy(() -> client.open(0, foreign, scope, fixture.input)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("another origin");
+    }
+
+    @Test
+    void testClosedClientReadsFromTheOrigin()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.share(fixture.file, 0);
+        CachedFile file = fixture.open(client);
+        client.close();
+        fixture.assertReads(file, 0, 10);
+        fixture.assertBypassed(client, BypassCause.CLOSED, 10);
+        assertThat(local.memory.mappings()).isZero();
+        Await.until("disconnected", () -> local.openConnections() == 0);
+    }
+
+    @Test
+    void testUsageIsTold()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        CachedFile file = fixture.open(client);
+        fixture.assertReads(file, 0, 100);
+        client.counters().addRequested(TABLE, 100);
+        Await.untilAsserted(() -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
+        assertThat(local.usage.get(TABLE)).containsEntry(CounterNames.REQUESTED_BYTES, 100L).containsEntry(CounterNames.RAM_HIT_BYTES, 100L);
+
+        // an answer that is lost: told again, counted once
+        local.answersUsage = false;
+        fixture.assertReads(file, 0, 50);
+        int told = local.usages.size();
+        Await.until("told", () -> local.usages.size() > told);
+        local.disconnectAll();
+        local.answersUsage = true;
+        Await.untilAsserted(() -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
+        List<Message.Usage> batches = new ArrayList<>(local.usages);
+        assertThat(batches.getLast().batch()).isEqualTo(batches.get(batches.size() - 2).batch());
+
+        // counted while the worker was away, told when it is back
+        local.stop();
+        Await.until("away", () -> !client.local().connected());
+        fixture.assertReads(file, 0, 30);
+        local.listen(fixture.socket);
+        Await.untilAsserted(() -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
+        assertThat(local.usage.get(TABLE).get(CounterNames.RAM_HIT_BYTES) + local.usage.get(TABLE).get(CounterNames.BYPASS_BYTES)).isEqualTo(180L);
+
+        // and what was counted last
+        fixture.assertReads(file, 0, 20);
+        client.close();
+        assertThat(local.usage).isEqualTo(client.counters().byTable());
+    }
+}

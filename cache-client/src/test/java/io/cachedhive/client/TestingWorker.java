@@ -1,0 +1,500 @@
+package io.cachedhive.client;
+
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.HandshakeProof;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.BlockFrame;
+import io.cachedhive.protocol.wire.Message.BlockLease;
+import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.protocol.wire.Message.Cancel;
+import io.cachedhive.protocol.wire.Message.Challenge;
+import io.cachedhive.protocol.wire.Message.Fill;
+import io.cachedhive.protocol.wire.Message.GetRings;
+import io.cachedhive.protocol.wire.Message.GetStats;
+import io.cachedhive.protocol.wire.Message.Hello;
+import io.cachedhive.protocol.wire.Message.Ping;
+import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.protocol.wire.Message.Preload;
+import io.cachedhive.protocol.wire.Message.Preloaded;
+import io.cachedhive.protocol.wire.Message.Proof;
+import io.cachedhive.protocol.wire.Message.PublishRing;
+import io.cachedhive.protocol.wire.Message.Read;
+import io.cachedhive.protocol.wire.Message.ReleaseLease;
+import io.cachedhive.protocol.wire.Message.Revalidate;
+import io.cachedhive.protocol.wire.Message.Rings;
+import io.cachedhive.protocol.wire.Message.Stats;
+import io.cachedhive.protocol.wire.Message.Usage;
+import io.cachedhive.protocol.wire.Message.Welcome;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.protocol.wire.Source;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.zip.CRC32C;
+
+import static io.cachedhive.protocol.wire.HandshakeProof.Role.CLIENT;
+import static io.cachedhive.protocol.wire.HandshakeProof.Role.SERVER;
+
+/**
+ * A cache worker that speaks the protocol, well or badly as the test wants: {@link #reads} decides how reads are answered.
+ */
+final class TestingWorker
+        implements AutoCloseable
+{
+    static final long ETAG = 42;
+
+    private final CacheWorkerId id;
+    private final int blockSizeBytes;
+    private final Optional<String> secret;
+    private final Map<FileVersion, byte[]> files = new ConcurrentHashMap<>();
+    private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger accepted = new AtomicInteger();
+    private final AtomicLong leases = new AtomicLong();
+    private final Map<Digest128, Long> lastBatches = new ConcurrentHashMap<>();
+    private final AtomicInteger instances = new AtomicInteger();
+
+    private ServerSocketChannel unixServer;
+    private ServerSocketChannel tcpServer;
+    private int tcpPort;
+
+    final Queue<Read> readRequests = new ConcurrentLinkedQueue<>();
+    final Queue<Fill> fills = new ConcurrentLinkedQueue<>();
+    final Queue<Long> releasedLeases = new ConcurrentLinkedQueue<>();
+    final Queue<Long> cancelled = new ConcurrentLinkedQueue<>();
+    final Queue<Revalidate> revalidations = new ConcurrentLinkedQueue<>();
+    final Queue<Usage> usages = new ConcurrentLinkedQueue<>();
+    final Queue<Digest128> hits = new ConcurrentLinkedQueue<>();
+    final Map<String, Map<String, Long>> usage = new ConcurrentHashMap<>();
+    final AtomicInteger pings = new AtomicInteger();
+
+    volatile Reads reads = Exchange::answerAll;
+    volatile Source source = Source.RAM;
+    volatile long etagDigest = ETAG;
+    volatile int version = Message.MAX_VERSION;
+    volatile OriginStatus originStatus = OriginStatus.KNOWN;
+    volatile boolean proves = true;
+    volatile boolean answersUsage = true;
+    volatile boolean answersPings = true;
+    volatile boolean answersHello = true;
+    volatile List<PublishedRing> rings = List.of();
+    volatile InMemoryBlocks memory;
+    volatile boolean sharesMemory = true;
+
+    TestingWorker(String id, int blockSizeBytes, Optional<String> secret)
+    {
+        this.id = new CacheWorkerId(id);
+        this.blockSizeBytes = blockSizeBytes;
+        this.secret = secret;
+        this.memory = newMemory();
+    }
+
+    interface Reads
+    {
+        /**
+         * On a thread of its own.
+         */
+        void answer(Exchange exchange, Read read)
+                throws IOException, InterruptedException;
+    }
+
+    private InMemoryBlocks newMemory()
+    {
+        return new InMemoryBlocks(new Digest128(id.hashCode(), instances.incrementAndGet()), blockSizeBytes);
+    }
+
+    CacheWorkerId id()
+    {
+        return id;
+    }
+
+    int acceptedConnections()
+    {
+        return accepted.get();
+    }
+
+    int openConnections()
+    {
+        return connections.size();
+    }
+
+    void addFile(FileVersion version, byte[] bytes)
+    {
+        files.put(version, bytes);
+    }
+
+    byte[] block(FileVersion version, int block)
+    {
+        byte[] bytes = new byte[version.blockLength(block, blockSizeBytes)];
+        System.arraycopy(files.get(version), block * blockSizeBytes, bytes, 0, bytes.length);
+        return bytes;
+    }
+
+    /**
+     * Puts blocks where clients see them without asking.
+     */
+    void share(FileVersion version, int... blocks)
+    {
+        for (int block : blocks) {
+            memory.put(version.id().block(block), block(version, block), etagDigest);
+        }
+    }
+
+    void setRings(List<PublishedRing> rings)
+    {
+        this.rings = rings;
+        memory.setRings(rings);
+    }
+
+    void listen(Path socket)
+            throws IOException
+    {
+        Files.deleteIfExists(socket);
+        unixServer = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        unixServer.bind(UnixDomainSocketAddress.of(socket));
+        accept(unixServer, true);
+    }
+
+    /**
+     * On the same port after each {@link #stop}.
+     */
+    WorkerAddress listenTcp()
+            throws IOException
+    {
+        tcpServer = ServerSocketChannel.open();
+        tcpServer.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+        tcpServer.bind(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), tcpPort));
+        tcpPort = ((InetSocketAddress) tcpServer.getLocalAddress()).getPort();
+        accept(tcpServer, false);
+        return new WorkerAddress("127.0.0.1", tcpPort);
+    }
+
+    private void accept(ServerSocketChannel server, boolean local)
+    {
+        Thread.ofVirtual().start(() -> {
+            try {
+                while (true) {
+                    Connection connection = new Connection(server.accept(), local);
+                    accepted.incrementAndGet();
+                    connections.add(connection);
+                    Thread.ofVirtual().start(connection::serve);
+                }
+            }
+            catch (IOException e) {
+                // stopped
+            }
+        });
+    }
+
+    /**
+     * As kill -9 does it: connections end in the midst of what they did, and the memory stays behind.
+     */
+    void stop()
+            throws IOException
+    {
+        if (unixServer != null) {
+            unixServer.close();
+        }
+        if (tcpServer != null) {
+            tcpServer.close();
+        }
+        disconnectAll();
+        memory = newMemory();
+        memory.setRings(rings);
+    }
+
+    void disconnectAll()
+            throws IOException
+    {
+        for (Connection connection : connections) {
+            connection.channel.close();
+        }
+    }
+
+    @Override
+    public void close()
+            throws IOException
+    {
+        stop();
+    }
+
+    private final class Connection
+    {
+        private final SocketChannel channel;
+        private final boolean local;
+
+        Connection(SocketChannel channel, boolean local)
+        {
+            this.channel = channel;
+            this.local = local;
+        }
+
+        void serve()
+        {
+            try {
+                if (shakeHands()) {
+                    while (true) {
+                        FrameHeader header = readHeader(FrameHeader.MAX_BODY_BYTES);
+                        answer(header.requestId(), readBody(header));
+                    }
+                }
+            }
+            catch (IOException e) {
+                // the client left, or the test stopped this worker
+            }
+            finally {
+                connections.remove(this);
+                try {
+                    channel.close();
+                }
+                catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+        }
+
+        private boolean shakeHands()
+                throws IOException
+        {
+            Hello hello = (Hello) readBody(readHeader(FrameHeader.MAX_HANDSHAKE_BODY_BYTES));
+            if (!answersHello) {
+                readHeader(FrameHeader.MAX_HANDSHAKE_BODY_BYTES);
+                return false;
+            }
+            byte[] nonce = new byte[HandshakeProof.NONCE_BYTES];
+            nonce[0] = 7;
+            boolean proofRequired = !local && secret.isPresent();
+            byte[] proof = proves ? HandshakeProof.prove(secret, SERVER, hello.nonce(), nonce) : new byte[32];
+            send(0, new Challenge(version, proofRequired, nonce, proof));
+            Proof answer = (Proof) readBody(readHeader(FrameHeader.MAX_HANDSHAKE_BODY_BYTES));
+            if (proofRequired && !HandshakeProof.verify(secret, CLIENT, hello.nonce(), nonce, answer.proof())) {
+                send(0, new Message.Error("wrong shared secret"));
+                return false;
+            }
+            String memoryFile = local && sharesMemory ? "/dev/shm/" + id : "";
+            send(0, new Welcome(id, memory.instance(), blockSizeBytes, memoryFile, hello.origins().stream().map(_ -> originStatus).toList()));
+            return true;
+        }
+
+        private void answer(long request, Message message)
+                throws IOException
+        {
+            switch (message) {
+                case Read read -> {
+                    readRequests.add(read);
+                    Reads answering = reads;
+                    Thread.ofVirtual().start(() -> {
+                        try {
+                            answering.answer(new Exchange(this, request, read), read);
+                        }
+                        catch (IOException | InterruptedException e) {
+                            // the client left, or the test stopped this worker
+                        }
+                    });
+                }
+                case Cancel cancel -> cancelled.add(cancel.request());
+                case Fill fill -> {
+                    ByteBuffer copy = ByteBuffer.allocate(fill.payload().remaining()).put(fill.payload().duplicate()).flip();
+                    fills.add(new Fill(fill.lease(), fill.observedLength(), fill.observedLastModifiedMillis(), fill.checksum(), copy));
+                    send(request, new Message.Ack());
+                }
+                case ReleaseLease release -> releasedLeases.add(release.lease());
+                case Revalidate revalidate -> {
+                    revalidations.add(revalidate);
+                    send(request, new Message.Ack());
+                }
+                case Usage batch -> {
+                    usages.add(batch);
+                    if (answersUsage) {
+                        count(batch);
+                        send(request, new Message.Ack());
+                    }
+                }
+                case Ping _ -> {
+                    pings.incrementAndGet();
+                    if (answersPings) {
+                        send(request, pong());
+                    }
+                }
+                case GetRings _ -> send(request, new Rings(rings));
+                case PublishRing publish -> {
+                    setRings(List.of(publish.ring()));
+                    send(request, new Message.Ack());
+                }
+                case GetStats _ -> send(request, new Stats(pong(), 1, Optional.of("a problem"), usage, Map.of("ram_used_bytes", 5L)));
+                case Preload preload -> send(request, new Preloaded(preload.length(), 0, 0, Optional.empty()));
+                default -> throw new IOException("unexpected: " + message);
+            }
+        }
+
+        private Pong pong()
+        {
+            return new Pong(id, new Digest128(1, 2), "test", "RUNNING", 100, Optional.empty(), 3, 4, new RingEpoch(0), 0);
+        }
+
+        private FrameHeader readHeader(int maxBodyBytes)
+                throws IOException
+        {
+            ByteBuffer buffer = ByteBuffer.allocate(FrameHeader.BYTES);
+            fill(buffer);
+            return FrameHeader.readFrom(buffer.flip(), maxBodyBytes);
+        }
+
+        private Message readBody(FrameHeader header)
+                throws IOException
+        {
+            ByteBuffer buffer = ByteBuffer.allocate(header.bodyLength());
+            fill(buffer);
+            return Message.read(header.type(), buffer.flip());
+        }
+
+        private void fill(ByteBuffer buffer)
+                throws IOException
+        {
+            while (buffer.hasRemaining()) {
+                if (channel.read(buffer) < 0) {
+                    throw new EOFException();
+                }
+            }
+        }
+
+        void send(long request, Message message)
+                throws IOException
+        {
+            write(message.toFrame(request));
+        }
+
+        synchronized void write(ByteBuffer bytes)
+                throws IOException
+        {
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+        }
+    }
+
+    private synchronized void count(Usage batch)
+    {
+        if (batch.batch() <= lastBatches.getOrDefault(batch.client(), 0L)) {
+            return;
+        }
+        lastBatches.put(batch.client(), batch.batch());
+        hits.addAll(batch.hits());
+        batch.counters().forEach((table, counters) -> counters.forEach((name, value) ->
+                usage.computeIfAbsent(table, _ -> new ConcurrentHashMap<>()).merge(name, value, Long::sum)));
+    }
+
+    /**
+     * A read that is being answered.
+     */
+    final class Exchange
+    {
+        private final Connection connection;
+        private final long request;
+        private final Read read;
+
+        private Exchange(Connection connection, long request, Read read)
+        {
+            this.connection = connection;
+            this.request = request;
+            this.read = read;
+        }
+
+        void answerAll(Read ignored)
+                throws IOException
+        {
+            for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
+                answer(block);
+            }
+        }
+
+        /**
+         * As the read wants it: in a frame or with its bytes.
+         */
+        void answer(int block)
+                throws IOException
+        {
+            answer(block, etagDigest);
+        }
+
+        void answer(int block, long etag)
+                throws IOException
+        {
+            BlockKey key = read.file().id().block(block);
+            byte[] bytes = block(read.file(), block);
+            if (read.inline()) {
+                CRC32C checksum = new CRC32C();
+                checksum.update(bytes);
+                send(new BlockBytes(block, source, etag, (int) checksum.getValue(), ByteBuffer.wrap(bytes)));
+            }
+            else {
+                InMemoryBlocks.Frame frame = memory.frame(key, bytes, etag);
+                send(new BlockFrame(block, source, etag, bytes.length, frame.number(), 0, frame.generation()));
+            }
+        }
+
+        void fetching()
+                throws IOException
+        {
+            send(new Message.Fetching());
+        }
+
+        void no(int block, NoCause cause)
+                throws IOException
+        {
+            send(new BlockNo(block, cause));
+        }
+
+        void lease(int block)
+                throws IOException
+        {
+            send(new BlockLease(block, leases.incrementAndGet()));
+        }
+
+        void send(Message message)
+                throws IOException
+        {
+            connection.send(request, message);
+        }
+
+        void write(byte[] bytes)
+                throws IOException
+        {
+            connection.write(ByteBuffer.wrap(bytes));
+        }
+
+        void disconnect()
+                throws IOException
+        {
+            connection.channel.close();
+        }
+    }
+}
