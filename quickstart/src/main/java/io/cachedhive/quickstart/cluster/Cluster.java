@@ -22,9 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -68,8 +66,7 @@ public final class Cluster
 
     private static final String NODES = "nodes";
     private static final String COORDINATOR_ADDRESS = "127.0.0.1";
-    // Trino's error code of a query that found too few workers
-    private static final int INSUFFICIENT_RESOURCES = 131072;
+    private static final String ACTIVE_WORKERS_METRIC = "trino_node_name_CoordinatorNodeManager_ActiveWorkerCount";
     private static final Duration WATCH_INTERVAL = Duration.ofMillis(250);
     // the kernel's limit is 107, and names are appended
     private static final int LONGEST_SOCKET_PATH_BYTES = 100;
@@ -218,20 +215,15 @@ public final class Cluster
         }
     }
 
+    /**
+     * From the coordinator's metrics: a query could be given to a worker that has died and wait a minute for it, and without any worker it would not run at all.
+     */
     private Optional<Integer> activeWorkers()
     {
-        // without any worker a query waits for the first one; here it shall fail instead
-        String url = jdbcUrl() + "/system/runtime?user=quickstart&sessionProperties=required_workers_max_wait_time:1s";
-        try (Connection connection = DriverManager.getConnection(url);
-                Statement statement = connection.createStatement();
-                ResultSet result = statement.executeQuery("SELECT count(*) FROM system.runtime.nodes WHERE NOT coordinator AND state = 'active'")) {
-            result.next();
-            return Optional.of(result.getInt(1));
-        }
-        catch (SQLException e) {
-            // no answer before it has started, and while it is being restarted
-            return e.getErrorCode() == INSUFFICIENT_RESOURCES ? Optional.of(0) : Optional.empty();
-        }
+        return coordinator.get("/metrics?name[]=" + ACTIVE_WORKERS_METRIC).flatMap(metrics -> metrics.lines()
+                .filter(line -> line.startsWith(ACTIVE_WORKERS_METRIC + " "))
+                .map(line -> (int) Double.parseDouble(line.substring(ACTIVE_WORKERS_METRIC.length() + 1)))
+                .findFirst());
     }
 
     /** Stops all processes and waits for their end. The directory stays. */
@@ -291,6 +283,7 @@ public final class Cluster
         private int hosts = 2;
         private int workersPerHost = 1;
         private boolean cachedHive = true;
+        private boolean remoteJmx;
         private boolean s3InProcess;
         private S3Faults s3Faults = S3Faults.NONE;
         private String mainClass = TrinoHome.EXTENDED_SERVER;
@@ -334,6 +327,13 @@ public final class Cluster
         public Builder withoutCachedHive()
         {
             cachedHive = false;
+            return this;
+        }
+
+        /** Opens remote JMX on every node, see {@link ClusterNode#home} and its {@code jmxUrl}. */
+        public Builder remoteJmx()
+        {
+            remoteJmx = true;
             return this;
         }
 
@@ -514,7 +514,12 @@ public final class Cluster
             int cacheWorkerHttpPort = ports.port("cache-worker-http", addresses);
 
             TrinoNodePlan coordinatorPlan = plan("coordinator", COORDINATOR_ADDRESS, true, sockets.resolve("coordinator.sock"), s3, cacheWorkerPort);
-            ClusterNode coordinator = trinoNode(parts, coordinatorPlan, home -> home.coordinator().httpPort(coordinatorPort));
+            ClusterNode coordinator = trinoNode(parts, coordinatorPlan, home -> {
+                home.coordinator().httpPort(coordinatorPort);
+                if (remoteJmx) {
+                    home.remoteJmx(ports.port("coordinator-jmx", List.of(COORDINATOR_ADDRESS)));
+                }
+            });
             ImmutableList.Builder<ClusterNode> workers = ImmutableList.builder();
             ImmutableList.Builder<ClusterNode> cacheWorkers = ImmutableList.builder();
             for (int host = 1; host <= hosts; host++) {
@@ -523,14 +528,22 @@ public final class Cluster
                 for (int ofHost = 1; ofHost <= workersPerHost; ofHost++) {
                     String suffix = ofHost == 1 ? "" : "-" + ofHost;
                     int port = ports.port("worker" + suffix + (host == 1 ? "" : "@" + host), List.of(address));
-                    workers.add(trinoNode(
-                            parts,
-                            plan("worker-%s%s".formatted(host, suffix), address, false, socket, s3, cacheWorkerPort),
-                            home -> home.worker(coordinatorUri).httpPort(port)));
+                    String name = "worker-%s%s".formatted(host, suffix);
+                    workers.add(trinoNode(parts, plan(name, address, false, socket, s3, cacheWorkerPort), home -> {
+                        home.worker(coordinatorUri).httpPort(port);
+                        if (remoteJmx) {
+                            home.remoteJmx(ports.port(name + "-jmx", List.of(address)));
+                        }
+                    }));
                 }
                 if (cachedHive) {
                     Path ramDirectory = sharedMemory.resolve("host-" + host);
-                    cacheWorkers.add(cacheWorkerNode(parts, "cache-worker-" + host, address, socket, ramDirectory, cacheWorkerPort, cacheWorkerHttpPort, s3));
+                    String name = "cache-worker-" + host;
+                    cacheWorkers.add(cacheWorkerNode(parts, name, address, socket, ramDirectory, cacheWorkerPort, cacheWorkerHttpPort, s3, home -> {
+                        if (remoteJmx) {
+                            home.remoteJmx(ports.port(name + "-jmx", List.of(address)));
+                        }
+                    }));
                 }
             }
             return new Cluster(directory, lock, s3, coordinator, workers.build(), cacheWorkers.build(), toDelete);
@@ -573,7 +586,16 @@ public final class Cluster
             return ClusterNode.of(plan.name(), home.assemble());
         }
 
-        private ClusterNode cacheWorkerNode(Distribution parts, String name, String address, Path socket, Path ramDirectory, int workerPort, int httpPort, S3Service s3)
+        private ClusterNode cacheWorkerNode(
+                Distribution parts,
+                String name,
+                String address,
+                Path socket,
+                Path ramDirectory,
+                int workerPort,
+                int httpPort,
+                S3Service s3,
+                Consumer<CacheWorkerHome.Builder> more)
         {
             Path path = directory.resolve(NODES).resolve(name);
             CacheWorkerHome.Builder home = CacheWorkerHome.builder(parts, path)
@@ -586,6 +608,7 @@ public final class Cluster
                     .ramMaxSize(ramMaxSize)
                     .ssdDirectories(ssdMaxSize.isEmpty() ? List.of() : List.of(new SsdDirectory(path.resolve("ssd"), ssdMaxSize)))
                     .origin("default", s3.clientProperties());
+            more.accept(home);
             cacheWorkerCustomizers.forEach(customizer -> customizer.accept(name, home));
             return ClusterNode.of(name, home.assemble());
         }

@@ -145,7 +145,11 @@ public final class ClusterNode
     /** The body of a successful answer to a GET, or nothing. */
     public Optional<String> get(String path)
     {
-        HttpRequest request = HttpRequest.newBuilder(httpUri().resolve(path)).timeout(Duration.ofSeconds(5)).build();
+        HttpRequest request = HttpRequest.newBuilder(URI.create(httpUri() + path.replace("[", "%5B").replace("]", "%5D")))
+                .timeout(Duration.ofSeconds(5))
+                // without a user Trino shows its state to nobody
+                .header("X-Trino-User", "quickstart")
+                .build();
         try {
             HttpResponse<String> response = HTTP.send(request, BodyHandlers.ofString(UTF_8));
             return response.statusCode() == 200 ? Optional.of(response.body()) : Optional.empty();

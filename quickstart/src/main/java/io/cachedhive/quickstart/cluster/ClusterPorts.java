@@ -9,6 +9,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Properties;
@@ -26,6 +27,7 @@ final class ClusterPorts
     private static final int FIRST_PORT = 10_000;
     private static final int LAST_PORT = 32_000;
     private static final int ATTEMPTS = 1000;
+    private static final Duration LONGEST_WAIT = Duration.ofSeconds(3);
 
     private final Path file;
     private final Properties ports = new Properties();
@@ -54,7 +56,7 @@ final class ClusterPorts
     int port(String name, List<String> addresses)
     {
         String last = ports.getProperty(name);
-        if (last != null && given.add(Integer.parseInt(last)) && isFree(Integer.parseInt(last), addresses)) {
+        if (last != null && given.add(Integer.parseInt(last)) && awaitFree(Integer.parseInt(last), addresses)) {
             return Integer.parseInt(last);
         }
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -75,6 +77,19 @@ final class ClusterPorts
         catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    // the S3 server of a program that was just killed takes a moment to notice that
+    private static boolean awaitFree(int port, List<String> addresses)
+    {
+        long deadline = System.nanoTime() + LONGEST_WAIT.toNanos();
+        while (!isFree(port, addresses)) {
+            if (System.nanoTime() >= deadline) {
+                return false;
+            }
+            ClusterNode.pause();
+        }
+        return true;
     }
 
     private static boolean isFree(int port, List<String> addresses)

@@ -5,6 +5,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -32,15 +33,16 @@ final class ProcessFile
     /** Kills what still runs from the homes in the directory. */
     static void stopLeftovers(Path homes, Consumer<String> progress)
     {
+        List<ProcessHandle> killed = new ArrayList<>();
         for (Path home : list(homes)) {
-            ProcessFile file = of(home);
-            file.leftover().ifPresent(process -> {
+            of(home).leftover().ifPresent(process -> {
                 progress.accept("stopping %s of an earlier run, pid %s".formatted(home.getFileName(), process.pid()));
                 process.destroyForcibly();
-                process.onExit().join();
+                killed.add(process);
             });
-            file.delete();
         }
+        killed.forEach(process -> process.onExit().join());
+        list(homes).forEach(home -> of(home).delete());
     }
 
     private static List<Path> list(Path directory)

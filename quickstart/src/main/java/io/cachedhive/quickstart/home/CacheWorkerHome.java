@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 
 import static com.google.common.base.Preconditions.checkState;
 import static java.util.Objects.requireNonNull;
@@ -21,7 +22,7 @@ import static java.util.stream.Collectors.joining;
  * @param workerPort TCP port of the block server
  * @param httpUri where {@code /v1/status} is
  */
-public record CacheWorkerHome(Path path, String nodeId, String address, URI httpUri, int workerPort, Path socketPath)
+public record CacheWorkerHome(Path path, String nodeId, String address, URI httpUri, OptionalInt jmxPort, int workerPort, Path socketPath)
         implements ServerHome
 {
     public CacheWorkerHome
@@ -30,6 +31,7 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
         requireNonNull(nodeId, "nodeId is null");
         requireNonNull(address, "address is null");
         requireNonNull(httpUri, "httpUri is null");
+        requireNonNull(jmxPort, "jmxPort is null");
         requireNonNull(socketPath, "socketPath is null");
     }
 
@@ -50,6 +52,7 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
         private String address = "127.0.0.1";
         private int workerPort;
         private int httpPort;
+        private OptionalInt jmxPort = OptionalInt.empty();
         private Path socketPath;
         private Path ramDirectory = Path.of("/dev/shm");
         private String ramMaxSize = "256MB";
@@ -95,6 +98,13 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
         public Builder httpPort(int httpPort)
         {
             this.httpPort = httpPort;
+            return this;
+        }
+
+        /** Opens remote JMX on this port, see {@link ServerHome#jmxUrl}. */
+        public Builder remoteJmx(int port)
+        {
+            jmxPort = OptionalInt.of(port);
             return this;
         }
 
@@ -179,7 +189,7 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
             catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
-            return new CacheWorkerHome(path, nodeId, address, URI.create("http://%s:%s".formatted(address, httpPort)), workerPort, socketPath);
+            return new CacheWorkerHome(path, nodeId, address, URI.create("http://%s:%s".formatted(address, httpPort)), jmxPort, workerPort, socketPath);
         }
 
         private void writeConfiguration(Path packaged)
@@ -206,14 +216,14 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
 
             HomeAssembly.write(etc.resolve("log.properties"), PackagedProperties.read(packaged.resolve("log.properties")).with(logLevels));
 
-            List<String> options = ImmutableList.<String>builder()
-                    .addAll(Files.readAllLines(packaged.resolve("jvm.config")).stream()
-                            .filter(line -> !line.startsWith("-Xmx"))
-                            .toList())
-                    .add("-Xmx%sm".formatted(heapMegabytes))
-                    .addAll(jvmOptions.build())
-                    .build();
-            HomeAssembly.write(etc.resolve("jvm.config"), String.join("\n", options) + "\n");
+            ImmutableList.Builder<String> options = ImmutableList.builder();
+            Files.readAllLines(packaged.resolve("jvm.config")).stream()
+                    .filter(line -> !line.startsWith("-Xmx"))
+                    .forEach(options::add);
+            options.add("-Xmx%sm".formatted(heapMegabytes));
+            jmxPort.ifPresent(port -> options.addAll(HomeAssembly.remoteJmxOptions(address, port)));
+            options.addAll(jvmOptions.build());
+            HomeAssembly.write(etc.resolve("jvm.config"), String.join("\n", options.build()) + "\n");
 
             origins.forEach((name, origin) -> HomeAssembly.writeProperties(etc.resolve("origins").resolve(name + ".properties"), origin));
         }

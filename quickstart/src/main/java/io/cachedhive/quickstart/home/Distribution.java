@@ -124,6 +124,12 @@ public final class Distribution
                 .findFirst();
     }
 
+    /** The commented configuration that is shipped. */
+    Path etc()
+    {
+        return root.resolve("etc");
+    }
+
     /** Jars that make a plain Hive plugin: those of cachedhive without its own. */
     List<Path> hivePluginJars()
     {

@@ -92,6 +92,18 @@ final class HomeAssembly
         }
     }
 
+    /** JVM options that open remote JMX. Registry and server share the port, and both are bound to the address: the JDK's default is every address. */
+    static List<String> remoteJmxOptions(String address, int port)
+    {
+        return List.of(
+                "-Dcom.sun.management.jmxremote.port=" + port,
+                "-Dcom.sun.management.jmxremote.rmi.port=" + port,
+                "-Dcom.sun.management.jmxremote.host=" + address,
+                "-Dcom.sun.management.jmxremote.authenticate=false",
+                "-Dcom.sun.management.jmxremote.ssl=false",
+                "-Djava.rmi.server.hostname=" + address);
+    }
+
     static void writeProperties(Path file, Map<String, String> properties)
     {
         write(file, properties.entrySet().stream()

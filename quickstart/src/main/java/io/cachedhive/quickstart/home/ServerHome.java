@@ -1,7 +1,12 @@
 package io.cachedhive.quickstart.home;
 
+import javax.management.remote.JMXServiceURL;
+
+import java.net.MalformedURLException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * A directory from which airlift's launcher starts a server, as an operator would install it: {@code bin/}, {@code lib/}, {@code etc/},
@@ -19,6 +24,23 @@ public sealed interface ServerHome
     String address();
 
     URI httpUri();
+
+    /** Where {@link #jmxUrl} leads to; empty without remote JMX. */
+    OptionalInt jmxPort();
+
+    /** Remote JMX of the server, without authentication, on its loopback address. */
+    default Optional<JMXServiceURL> jmxUrl()
+    {
+        if (jmxPort().isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(new JMXServiceURL("service:jmx:rmi:///jndi/rmi://%s:%s/jmxrmi".formatted(address(), jmxPort().getAsInt())));
+        }
+        catch (MalformedURLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
 
     default Path launcher()
     {

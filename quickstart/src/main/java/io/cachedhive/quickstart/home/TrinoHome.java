@@ -5,12 +5,13 @@ import com.google.common.collect.ImmutableList;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 
 import static com.google.common.base.Preconditions.checkArgument;
@@ -19,9 +20,10 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A Trino server installed in a directory: coordinator or worker, with the plugins that an operator would copy into {@code plugin/}.
+ * A Trino server installed in a directory: coordinator or worker, with the plugins that an operator would copy into {@code plugin/},
+ * and the configuration of {@code etc/coordinator} or {@code etc/worker} with this host's values put in.
  */
-public record TrinoHome(Path path, String nodeId, String address, URI httpUri, boolean coordinator)
+public record TrinoHome(Path path, String nodeId, String address, URI httpUri, OptionalInt jmxPort, boolean coordinator)
         implements ServerHome
 {
     /** The server with the engine extension. */
@@ -35,6 +37,7 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, b
         requireNonNull(nodeId, "nodeId is null");
         requireNonNull(address, "address is null");
         requireNonNull(httpUri, "httpUri is null");
+        requireNonNull(jmxPort, "jmxPort is null");
     }
 
     public static Builder builder(Distribution distribution, Path path)
@@ -64,6 +67,7 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, b
         private String environment = "quickstart";
         private String address = "127.0.0.1";
         private int httpPort;
+        private OptionalInt jmxPort = OptionalInt.empty();
         private boolean coordinator;
         private Optional<URI> discoveryUri = Optional.empty();
         private String mainClass = EXTENDED_SERVER;
@@ -102,6 +106,13 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, b
         public Builder httpPort(int httpPort)
         {
             this.httpPort = httpPort;
+            return this;
+        }
+
+        /** Opens remote JMX on this port, see {@link ServerHome#jmxUrl}. */
+        public Builder remoteJmx(int port)
+        {
+            jmxPort = OptionalInt.of(port);
             return this;
         }
 
@@ -160,7 +171,7 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, b
             return this;
         }
 
-        /** A line of {@code etc/jvm.config}, after those that every server has. */
+        /** A line of {@code etc/jvm.config}, after the shipped ones. */
         public Builder jvmOption(String option)
         {
             jvmOptions.add(option);
@@ -193,7 +204,7 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, b
             catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
-            return new TrinoHome(path, nodeId, address, httpUri, coordinator);
+            return new TrinoHome(path, nodeId, address, httpUri, jmxPort, coordinator);
         }
 
         private void installPlugin(Plugin plugin, Path directory)
@@ -213,39 +224,33 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, b
         }
 
         private void writeConfiguration(URI httpUri)
+                throws IOException
         {
             Path etc = path.resolve("etc");
-            HomeAssembly.writeProperties(etc.resolve("node.properties"), orderedMap(
+            Path shipped = distribution.etc().resolve(coordinator ? "coordinator" : "worker");
+            HomeAssembly.write(etc.resolve("node.properties"), PackagedProperties.read(shipped.resolve("node.properties")).with(orderedMap(
                     "node.environment", environment,
                     "node.id", nodeId,
                     "node.internal-address", address,
-                    "node.bind-ip", address));
+                    "node.bind-ip", address)));
 
             Map<String, String> properties = orderedMap(
                     "coordinator", Boolean.toString(coordinator),
                     "http-server.http.port", Integer.toString(httpUri.getPort()),
                     "discovery.uri", discoveryUri.orElse(httpUri).toString());
-            if (coordinator) {
-                properties.put("node-scheduler.include-coordinator", "false");
-            }
             properties.putAll(config);
-            HomeAssembly.writeProperties(etc.resolve("config.properties"), properties);
+            HomeAssembly.write(etc.resolve("config.properties"), PackagedProperties.read(shipped.resolve("config.properties")).with(properties));
+            HomeAssembly.write(etc.resolve("log.properties"), PackagedProperties.read(shipped.resolve("log.properties")).with(logLevels));
 
-            List<String> options = ImmutableList.<String>builder()
-                    .add("-Xmx%sm".formatted(heapMegabytes))
-                    .add("-XX:+UseG1GC")
-                    .add("-XX:+ExplicitGCInvokesConcurrent")
-                    .add("-XX:+ExitOnOutOfMemoryError")
-                    .add("-XX:-OmitStackTraceInFastThrow")
-                    .add("-Djdk.attach.allowAttachSelf=true")
-                    .add("-Dfile.encoding=UTF-8")
-                    .addAll(jvmOptions.build())
-                    .build();
-            HomeAssembly.write(etc.resolve("jvm.config"), String.join("\n", options) + "\n");
-
-            Map<String, String> levels = orderedMap("io.trino", "INFO");
-            levels.putAll(logLevels);
-            HomeAssembly.writeProperties(etc.resolve("log.properties"), levels);
+            ImmutableList.Builder<String> options = ImmutableList.builder();
+            Files.readAllLines(shipped.resolve("jvm.config")).stream()
+                    // regions of a size for production would leave a small heap a handful of them
+                    .filter(line -> !line.startsWith("-Xmx") && !line.startsWith("-XX:G1HeapRegionSize"))
+                    .forEach(options::add);
+            options.add("-Xmx%sm".formatted(heapMegabytes));
+            jmxPort.ifPresent(port -> options.addAll(HomeAssembly.remoteJmxOptions(address, port)));
+            options.addAll(jvmOptions.build());
+            HomeAssembly.write(etc.resolve("jvm.config"), String.join("\n", options.build()) + "\n");
 
             catalogs.forEach((name, catalog) -> HomeAssembly.writeProperties(etc.resolve("catalog").resolve(name + ".properties"), catalog));
         }

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicReference;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -143,6 +144,6 @@ class TestClusterNode
         Files.createDirectories(launcher.getParent());
         Files.writeString(launcher, "#!/bin/sh\n" + script + "\n");
         Files.setPosixFilePermissions(launcher, fromString("rwxr-xr-x"));
-        return ClusterNode.of("node", new TrinoHome(directory.resolve("node"), "node", "127.0.0.1", URI.create("http://127.0.0.1:" + httpPort), true));
+        return ClusterNode.of("node", new TrinoHome(directory.resolve("node"), "node", "127.0.0.1", URI.create("http://127.0.0.1:" + httpPort), OptionalInt.empty(), true));
     }
 }

@@ -52,6 +52,10 @@ class TestHomes
             write(file, "");
         }
         write("cache-worker-daemon/target/cache-worker-1/etc/config.properties", "# the cache\ncache.worker.port=8484\ncache.ttl=7d\n");
+        write("etc/coordinator/jvm.config", "-Xmx16G\n-XX:+UseG1GC\n");
+        write("etc/worker/config.properties", "# a worker\ncoordinator=false\ndiscovery.uri=http://example.net\nquery.max-memory=50GB\n");
+        write("etc/worker/jvm.config", "-Xmx16G\n-XX:+UseG1GC\n-XX:G1HeapRegionSize=32M\n");
+        write("etc/worker/log.properties", "io.trino=INFO\n");
         write("cache-worker-daemon/target/cache-worker-1/etc/jvm.config", "-Xmx1G\n-XX:+UseG1GC\n");
     }
 
@@ -73,6 +77,7 @@ class TestHomes
                 .config("query.max-memory", "1GB")
                 .jvmOption("-Done=1")
                 .logLevel("io.airlift", "WARN")
+                .remoteJmx(9999)
                 .assemble();
 
         assertThat(home.httpUri()).isEqualTo(URI.create("http://127.0.0.2:8080"));
@@ -94,7 +99,11 @@ class TestHomes
                 "query.max-memory", "1GB"));
         assertThat(properties(home, "etc/catalog/tpch.properties")).containsExactlyInAnyOrderEntriesOf(Map.of("connector.name", "tpch", "tpch.splits-per-node", "4"));
         assertThat(properties(home, "etc/log.properties")).containsExactlyInAnyOrderEntriesOf(Map.of("io.trino", "INFO", "io.airlift", "WARN"));
-        assertThat(Files.readAllLines(home.path().resolve("etc/jvm.config"))).contains("-Xmx700m", "-Done=1");
+        assertThat(Files.readAllLines(home.path().resolve("etc/jvm.config")))
+                .startsWith("-XX:+UseG1GC", "-Xmx700m", "-Dcom.sun.management.jmxremote.port=9999")
+                .contains("-Dcom.sun.management.jmxremote.host=127.0.0.2")
+                .endsWith("-Done=1");
+        assertThat(home.jmxUrl().orElseThrow()).hasToString("service:jmx:rmi:///jndi/rmi://127.0.0.2:9999/jmxrmi");
     }
 
     @Test
@@ -111,7 +120,8 @@ class TestHomes
         assertThat(names(path.resolve("plugin"))).containsExactly("hive");
         assertThat(path.resolve("etc/catalog/old.properties")).doesNotExist();
         assertThat(path.resolve("var/log/output.log")).hasContent("kept");
-        assertThat(properties(home, "etc/config.properties")).containsEntry("discovery.uri", "http://127.0.0.1:1").containsEntry("node-scheduler.include-coordinator", "false");
+        assertThat(properties(home, "etc/config.properties")).containsEntry("discovery.uri", "http://127.0.0.1:1");
+        assertThat(home.jmxUrl()).isEmpty();
         // links were removed, not what they led to
         assertThat(repository.resolve("plugin-cachedhive/target/plugin/cachedhive/plugin-cachedhive-1.jar")).exists();
         assertThat(repository.resolve("engine-extension/target/trino-server/lib/trino-main-483.jar")).exists();
