@@ -9,13 +9,10 @@ import io.airlift.configuration.AbstractConfigurationAwareModule;
 import io.airlift.log.Logger;
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.plugin.filesystem.CachedHiveFileSystemCache;
 import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.filesystem.FileSystemCacheModule;
 import io.cachedhive.plugin.filesystem.NodeCacheClient;
-import io.cachedhive.plugin.filesystem.ReadContextCacheKeyProvider;
 import io.cachedhive.plugin.split.RingView;
-import io.trino.filesystem.cache.CacheKeyProvider;
-import io.trino.filesystem.cache.TrinoFileSystemCache;
 import io.trino.plugin.base.session.SessionPropertiesProvider;
 import io.trino.spi.Node;
 import io.trino.spi.NodeManager;
@@ -28,7 +25,6 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
-import static com.google.inject.multibindings.OptionalBinder.newOptionalBinder;
 import static io.airlift.configuration.ConfigBinder.configBinder;
 import static java.util.Objects.requireNonNull;
 
@@ -59,8 +55,7 @@ final class CachedHiveModule
     {
         configBinder(binder).bindConfig(CachedHiveConfig.class);
 
-        newOptionalBinder(binder, TrinoFileSystemCache.class).setBinding().to(CachedHiveFileSystemCache.class).in(Scopes.SINGLETON);
-        newOptionalBinder(binder, CacheKeyProvider.class).setBinding().to(ReadContextCacheKeyProvider.class).in(Scopes.SINGLETON);
+        install(new FileSystemCacheModule());
         newSetBinder(binder, SessionPropertiesProvider.class).addBinding().to(CacheSessionProperties.class).in(Scopes.SINGLETON);
 
         newSetBinder(binder, SystemTable.class);

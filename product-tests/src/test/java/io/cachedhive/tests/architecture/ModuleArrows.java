@@ -82,7 +82,7 @@ final class ModuleArrows
     private static void checkSources(ProjectModule module, Rule rule, List<String> violations)
     {
         Reference home = new Reference(rule.packageName(), 1);
-        module.sources()
+        module.mainSources().stream()
                 .filter(source -> !new Reference(source.packageName(), 1).isIn(home.name()))
                 .forEach(source -> violations.add("%s: is in package %s, but %s is all in %s".formatted(
                         source.path(), source.packageName(), module.name(), rule.packageName())));
