@@ -1,0 +1,46 @@
+package io.cachedhive.store.disk;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * An open file. Any number of threads may read and write ranges of it at once; none is disturbed by another's interrupt.
+ */
+public interface DiskFile
+        extends Closeable
+{
+    int ALIGNMENT_BYTES = 4096;
+
+    /**
+     * Reads until the buffer is full or the file ends.
+     *
+     * @param target a direct buffer
+     * @return bytes read
+     */
+    int read(long position, ByteBuffer target)
+            throws IOException;
+
+    /**
+     * Writes all of the buffer.
+     *
+     * @param source a direct buffer
+     */
+    void write(long position, ByteBuffer source)
+            throws IOException;
+
+    /**
+     * Returns when what was written before is durable.
+     */
+    void sync()
+            throws IOException;
+
+    /**
+     * Gives the file exactly this size, with space on the device for all of it.
+     */
+    void allocate(long sizeBytes)
+            throws IOException;
+
+    long size()
+            throws IOException;
+}

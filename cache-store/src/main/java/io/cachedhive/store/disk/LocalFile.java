@@ -1,0 +1,131 @@
+package io.cachedhive.store.disk;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.file.Path;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A file descriptor. Closing waits for calls under way: a number that the system gave to another file meanwhile must not be used.
+ */
+final class LocalFile
+        implements DiskFile
+{
+    private final Path path;
+    private final int descriptor;
+    private final ReadWriteLock lock = new ReentrantReadWriteLock();
+    private boolean closed;
+
+    LocalFile(Path path, int descriptor)
+    {
+        this.path = requireNonNull(path, "path is null");
+        this.descriptor = descriptor;
+    }
+
+    int descriptor()
+    {
+        return descriptor;
+    }
+
+    @Override
+    public int read(long position, ByteBuffer target)
+            throws IOException
+    {
+        return call(() -> {
+            int wanted = target.remaining();
+            while (target.hasRemaining()) {
+                int count = Posix.pread(path, descriptor, target, position + wanted - target.remaining());
+                if (count == 0) {
+                    break;
+                }
+                target.position(target.position() + count);
+            }
+            return wanted - target.remaining();
+        });
+    }
+
+    @Override
+    public void write(long position, ByteBuffer source)
+            throws IOException
+    {
+        call(() -> {
+            int wanted = source.remaining();
+            while (source.hasRemaining()) {
+                int count = Posix.pwrite(path, descriptor, source, position + wanted - source.remaining());
+                source.position(source.position() + count);
+            }
+            return null;
+        });
+    }
+
+    @Override
+    public void sync()
+            throws IOException
+    {
+        call(() -> {
+            Posix.fdatasync(path, descriptor);
+            return null;
+        });
+    }
+
+    @Override
+    public void allocate(long sizeBytes)
+            throws IOException
+    {
+        call(() -> {
+            if (Posix.size(path, descriptor) > sizeBytes) {
+                Posix.ftruncate(path, descriptor, sizeBytes);
+            }
+            Posix.fallocate(path, descriptor, 0, 0, sizeBytes);
+            return null;
+        });
+    }
+
+    @Override
+    public long size()
+            throws IOException
+    {
+        return call(() -> Posix.size(path, descriptor));
+    }
+
+    private interface Call<T>
+    {
+        T run()
+                throws IOException;
+    }
+
+    private <T> T call(Call<T> call)
+            throws IOException
+    {
+        lock.readLock().lock();
+        try {
+            if (closed) {
+                throw new ClosedChannelException();
+            }
+            return call.run();
+        }
+        finally {
+            lock.readLock().unlock();
+        }
+    }
+
+    @Override
+    public void close()
+            throws IOException
+    {
+        lock.writeLock().lock();
+        try {
+            if (!closed) {
+                closed = true;
+                Posix.close(path, descriptor);
+            }
+        }
+        finally {
+            lock.writeLock().unlock();
+        }
+    }
+}

@@ -1,0 +1,304 @@
+package io.cachedhive.store.ram;
+
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.memory.MemoryFormatException;
+import io.cachedhive.protocol.memory.MemoryLayout;
+import io.cachedhive.protocol.memory.MemoryState;
+import io.cachedhive.protocol.memory.SharedMemoryWriter;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.ByteSize;
+import io.cachedhive.store.RecoveryFinding;
+import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.StoreException;
+import io.cachedhive.store.disk.DiskException;
+import io.cachedhive.store.disk.Posix;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.GroupPrincipal;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipalNotFoundException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The shared-memory file of one run.
+ *
+ * <p>A run holds a lock (flock(2)) on its file until its process ends. A file with the name of one and without the lock is what a run left
+ * behind that was killed. Clients may have it mapped for as long as they like, which would keep its memory; so its frames are punched out before
+ * it is unlinked, and only then the next file is allocated: the host never holds the memory of two. Every step may be the last one
+ * before the next kill: the file keeps its name until nothing of it is left, so the next run begins again.
+ *
+ * <p>Order of giving up: the header says DEAD; then index and frame headers become zero, in a call of its own, so that a reader that
+ * copies at this moment finds its generation gone; then the frames; then the name.
+ */
+public final class MemoryFile
+        implements AutoCloseable
+{
+    private static final Logger log = Logger.get(MemoryFile.class);
+
+    private static final String PREFIX = "cachedhive-";
+    private static final String SUFFIX = ".ram";
+
+    private final Path path;
+    private final int descriptor;
+    private final MemorySegment memory;
+    private final SharedMemoryWriter writer;
+    private boolean closed;
+
+    private MemoryFile(Path path, int descriptor, MemorySegment memory, SharedMemoryWriter writer)
+    {
+        this.path = requireNonNull(path, "path is null");
+        this.descriptor = descriptor;
+        this.memory = requireNonNull(memory, "memory is null");
+        this.writer = requireNonNull(writer, "writer is null");
+    }
+
+    /**
+     * Gives back the memory of all runs that ended without doing so themselves.
+     *
+     * @throws StoreException if a run of this worker goes on
+     */
+    public static List<RecoveryOutcome> reclaim(Path directory, CacheWorkerId workerId)
+            throws StoreException
+    {
+        List<RecoveryOutcome> outcomes = new ArrayList<>();
+        List<Path> files = new ArrayList<>();
+        try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory, PREFIX + "*" + SUFFIX)) {
+            stream.forEach(files::add);
+        }
+        catch (IOException | DirectoryIteratorException e) {
+            throw new StoreException("cache.ram.directory %s cannot be listed (%s): let this user read and write it, or name another".formatted(directory, e.getMessage()), e);
+        }
+        for (Path file : files) {
+            if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+                continue;
+            }
+            int descriptor;
+            try {
+                descriptor = Posix.open(file, Posix.O_RDWR, 0);
+            }
+            catch (DiskException e) {
+                // gone meanwhile, or another user's
+                continue;
+            }
+            try {
+                if (!Posix.tryLock(file, descriptor)) {
+                    if (file.getFileName().toString().startsWith(namePrefix(workerId))) {
+                        throw new StoreException(
+                                "cache worker %s is running on this host, as it holds %s: stop it, or give this one other directories".formatted(workerId, file));
+                    }
+                    continue;
+                }
+                long bytes = Posix.size(file, descriptor);
+                giveUp(file, descriptor, bytes);
+                outcomes.add(new RecoveryOutcome(
+                        RecoveryFinding.MEMORY_FILE_RECLAIMED,
+                        file,
+                        "left by a cache worker that did not stop cleanly; gave %s of memory back".formatted(ByteSize.format(bytes))));
+            }
+            catch (IOException e) {
+                throw new StoreException("the memory that a killed worker left in %s cannot be given back (%s): remove the file".formatted(file, e.getMessage()), e);
+            }
+            finally {
+                close(file, descriptor);
+            }
+        }
+        return outcomes;
+    }
+
+    private static void giveUp(Path file, int descriptor, long bytes)
+            throws IOException
+    {
+        if (bytes > MemoryLayout.headerBytes()) {
+            long framesOffset = MemoryLayout.headerBytes();
+            try (Arena arena = Arena.ofConfined(); FileChannel channel = FileChannel.open(file, READ, WRITE)) {
+                SharedMemoryWriter writer = SharedMemoryWriter.takeOver(channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes, arena), file);
+                writer.setState(MemoryState.DEAD);
+                framesOffset = writer.layout().framesOffset();
+            }
+            catch (MemoryFormatException | InternalError e) {
+                // of another version, or killed before its header stood: no reader of ours has it mapped
+                log.debug("no valid header in %s: %s", file, e.getMessage());
+            }
+            punch(file, descriptor, framesOffset, bytes);
+        }
+        Files.deleteIfExists(file);
+    }
+
+    private static void punch(Path file, int descriptor, long framesOffset, long bytes)
+            throws DiskException
+    {
+        if (framesOffset > MemoryLayout.headerBytes()) {
+            Posix.punchHole(file, descriptor, MemoryLayout.headerBytes(), framesOffset - MemoryLayout.headerBytes());
+        }
+        Posix.punchHole(file, descriptor, framesOffset, bytes - framesOffset);
+    }
+
+    private static String namePrefix(CacheWorkerId workerId)
+    {
+        return PREFIX + workerId + "-";
+    }
+
+    /**
+     * Makes this run's file with all its memory allocated, in state STARTING.
+     *
+     * @param group who else may read it
+     */
+    public static MemoryFile create(Path directory, MemoryLayout layout, Digest128 instance, CacheWorkerId workerId, Optional<String> group)
+            throws StoreException
+    {
+        long bytes = layout.fileSizeBytes();
+        Path path = directory.toAbsolutePath().resolve(namePrefix(workerId) + instance.toHex().substring(0, 16) + SUFFIX);
+        int descriptor = -1;
+        boolean success = false;
+        try {
+            long usable = Files.getFileStore(directory).getUsableSpace();
+            if (bytes > usable) {
+                throw new StoreException("cache.ram.max-size needs %s, but only %s are free in %s: make it smaller, or the file system larger".formatted(
+                        ByteSize.format(bytes),
+                        ByteSize.format(usable),
+                        directory));
+            }
+            descriptor = Posix.open(path, Posix.O_RDWR | Posix.O_CREAT | Posix.O_EXCL, 0600);
+            // the name is this run's alone: if it is gone, another worker took the file for a dead run's before the lock
+            if (!Posix.tryLock(path, descriptor) || !Files.exists(path)) {
+                throw new StoreException("another cache worker that started at the same moment removed %s: start again".formatted(path));
+            }
+            if (group.isPresent()) {
+                shareWith(path, group.get());
+            }
+            Posix.fallocate(path, descriptor, 0, 0, bytes);
+            MemorySegment memory;
+            try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
+                // unmapped by the garbage collector only: buffers that were given out stay valid, whoever holds them
+                memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes, Arena.ofAuto());
+            }
+            SharedMemoryWriter writer = SharedMemoryWriter.format(memory, layout, instance, workerId);
+            success = true;
+            return new MemoryFile(path, descriptor, memory, writer);
+        }
+        catch (DiskException e) {
+            String problem = switch (e.reason()) {
+                case NO_SPACE -> "%s does not have the %s of cache.ram.max-size: make it smaller, or the file system larger".formatted(directory, ByteSize.format(bytes));
+                case NOT_PERMITTED, READ_ONLY -> "cache.ram.directory cannot be written (%s): let this user write there, or name another".formatted(e.getMessage());
+                case NOT_SUPPORTED -> "cache.ram.directory cannot allocate memory in advance (%s): name a directory on tmpfs".formatted(e.getMessage());
+                default -> "the shared memory cannot be made (%s): mend cache.ram.directory".formatted(e.getMessage());
+            };
+            throw new StoreException(problem, e);
+        }
+        catch (IOException e) {
+            throw new StoreException("the shared memory cannot be made in %s (%s): mend cache.ram.directory".formatted(directory, e), e);
+        }
+        finally {
+            if (!success && descriptor >= 0) {
+                try {
+                    Files.deleteIfExists(path);
+                }
+                catch (IOException e) {
+                    log.warn("Cannot remove %s: %s", path, e.getMessage());
+                }
+                close(path, descriptor);
+            }
+        }
+    }
+
+    private static void shareWith(Path path, String group)
+            throws IOException, StoreException
+    {
+        PosixFileAttributeView view = Files.getFileAttributeView(path, PosixFileAttributeView.class);
+        try {
+            GroupPrincipal principal = path.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByGroupName(group);
+            view.setGroup(principal);
+        }
+        catch (UserPrincipalNotFoundException e) {
+            throw new StoreException("cache.worker.socket-group names the group %s, which does not exist: make it, or name another".formatted(group), e);
+        }
+        catch (AccessDeniedException e) {
+            throw new StoreException("the cache worker may not give %s to the group %s of cache.worker.socket-group: make its user a member".formatted(path, group), e);
+        }
+        catch (IOException e) {
+            throw new StoreException(
+                    "the cache worker cannot give %s to the group %s of cache.worker.socket-group (%s): make its user a member".formatted(path, group, e.getMessage()),
+                    e);
+        }
+        view.setPermissions(PosixFilePermissions.fromString("rw-r-----"));
+    }
+
+    public Path path()
+    {
+        return path;
+    }
+
+    MemorySegment memory()
+    {
+        return memory;
+    }
+
+    public SharedMemoryWriter writer()
+    {
+        return writer;
+    }
+
+    /**
+     * Gives the memory back. What is still mapped reads as zeros.
+     */
+    @Override
+    public void close()
+    {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        try {
+            writer.setState(MemoryState.DEAD);
+            punch(path, descriptor, writer.layout().framesOffset(), writer.layout().fileSizeBytes());
+        }
+        catch (DiskException e) {
+            // the name goes at least, and the memory with the last client
+            log.warn("Cannot give the memory of %s back: %s", path, e.getMessage());
+            writer.withdrawAllFrames();
+        }
+        try {
+            Files.deleteIfExists(path);
+        }
+        catch (IOException e) {
+            log.warn("Cannot remove %s: %s", path, e.getMessage());
+        }
+        close(path, descriptor);
+    }
+
+    /**
+     * For tests: ends like a killed process, which leaves the file as it is, without the lock.
+     */
+    public void abandon()
+    {
+        closed = true;
+        close(path, descriptor);
+    }
+
+    private static void close(Path path, int descriptor)
+    {
+        try {
+            Posix.close(path, descriptor);
+        }
+        catch (DiskException e) {
+            log.warn("Cannot close %s: %s", path, e.getMessage());
+        }
+    }
+}

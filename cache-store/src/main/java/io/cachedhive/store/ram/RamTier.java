@@ -1,0 +1,596 @@
+package io.cachedhive.store.ram;
+
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.memory.MemoryLayout;
+import io.cachedhive.protocol.memory.SharedMemoryWriter;
+import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.ram.Frame.State;
+import io.cachedhive.store.slab.SizeClasses;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import static com.google.common.base.Verify.verify;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The blocks in shared memory. Guarded by the store's lock, but for {@link #payload} and {@link #checksum}, which are the business of
+ * whoever holds the frame (has it pinned, or fills it).
+ *
+ * <p>The memory is divided into slabs, each cut into frames of one size class. A frame goes
+ * <pre>
+ *            allocate          publish          evict                     after 100 ms, when needed
+ *     FREE -----------> FILLING ------> LIVE ----------> RESTING ------------------------------------> FREE
+ *                          |             ^  |               |  |
+ *                          | release     |  | drop, pinned  |  | drop
+ *                          v             +--|---------------+  v
+ *                        FREE      asked for v            FREE or DETACHED, which is free when unpinned
+ *                                       DETACHED
+ * </pre>
+ * so that a frame that a client was told of stays readable for 100 ms, and nobody has to wait for a frame that was evicted in time: some
+ * frames of every class rest in advance. They cost little, since a resting block still answers when it is asked for.
+ *
+ * <p>Invariants: a digest has at most one frame that is LIVE or RESTING, and that one is in {@code frames}; the shared index names
+ * LIVE frames only; a frame is written only while FILLING; a frame with pins keeps its bytes.
+ */
+public final class RamTier
+{
+    /**
+     * How long an evicted frame stays readable.
+     */
+    public static final long REST_NANOS = 100_000_000;
+
+    private static final int RESERVE_SHARE = 16;
+    private static final int DRAINING_SHARE = 32;
+    private static final long MIN_AGE_DIFFERENCE_NANOS = 1_000_000_000L;
+    private static final int MAX_SLABS_COMPARED = 64;
+    // a class that has frames of its own takes larger ones only if they are not much larger
+    private static final int NEAR_CLASSES = 2;
+
+    private final MemoryFile file;
+    private final SharedMemoryWriter writer;
+    private final MemoryLayout layout;
+    private final FileTable files;
+    private final StoreClock clock;
+    private final SizeClasses sizeClasses;
+    private final List<RamClass> classes = new ArrayList<>();
+    private final ArrayDeque<RamSlab> freeSlabs = new ArrayDeque<>();
+    private final Map<Digest128, Frame> frames = new HashMap<>();
+    private final Ghosts ghosts = new Ghosts();
+    private final List<RamSlab> draining = new ArrayList<>();
+    private int frameCount;
+
+    private long lastGeneration;
+    private long usedBytes;
+    private long blocks;
+    private long evictions;
+
+    private static final class RamClass
+    {
+        final int index;
+        final EvictionPolicy policy;
+        final List<RamSlab> slabs = new ArrayList<>();
+        final FrameList free = new FrameList();
+        // the one that rests longest first
+        final FrameList resting = new FrameList();
+        int frameCount;
+        long windowStartNanos;
+        int allocations;
+        int lastAllocations;
+
+        RamClass(int index, EvictionPolicy policy)
+        {
+            this.index = index;
+            this.policy = policy;
+        }
+    }
+
+    public RamTier(MemoryFile file, FileTable files, StoreClock clock)
+    {
+        this.file = requireNonNull(file, "file is null");
+        this.writer = file.writer();
+        this.layout = writer.layout();
+        this.files = requireNonNull(files, "files is null");
+        this.clock = requireNonNull(clock, "clock is null");
+        this.sizeClasses = SizeClasses.create(layout.unitsPerSlab(), layout.blockSizeBytes() / MemoryLayout.UNIT_BYTES);
+        for (int i = 0; i < sizeClasses.count(); i++) {
+            classes.add(new RamClass(i, new S3Fifo(ghosts)));
+        }
+        for (int i = 0; i < layout.slabCount(); i++) {
+            freeSlabs.add(new RamSlab(i));
+        }
+    }
+
+    /**
+     * A frame to be filled; published with {@link #publish} or given back with {@link #release}.
+     *
+     * @return empty if none can be had now
+     */
+    public Optional<Frame> allocate(int length)
+    {
+        int wanted = sizeClasses.classFor(Math.max(1, Math.ceilDiv(length, MemoryLayout.UNIT_BYTES)));
+        long now = clock.nanoTime();
+        finishDraining(now);
+        RamClass ramClass = classes.get(wanted);
+        count(ramClass, now);
+        Frame frame = pollReady(ramClass, now);
+        if (frame == null && !freeSlabs.isEmpty()) {
+            cut(freeSlabs.remove(), ramClass);
+            frame = pollReady(ramClass, now);
+        }
+        keepReserve(ramClass, now);
+        // better a frame that is too large than none
+        int limit = ramClass.frameCount == 0 ? classes.size() : Math.min(classes.size(), wanted + 1 + NEAR_CLASSES);
+        for (int i = wanted + 1; frame == null && i < limit; i++) {
+            frame = pollReady(classes.get(i), now);
+            keepReserve(classes.get(i), now);
+        }
+        if (frame == null) {
+            return Optional.empty();
+        }
+        lastGeneration += 2;
+        frame.state = State.FILLING;
+        frame.generation = lastGeneration;
+        writer.beginFrame(frame.number(), frame.generation);
+        return Optional.of(frame);
+    }
+
+    private Frame pollReady(RamClass ramClass, long now)
+    {
+        Frame frame = ramClass.free.pollFirst();
+        if (frame != null) {
+            return frame;
+        }
+        frame = ramClass.resting.first();
+        if (frame == null || frame.pins > 0 || now - frame.restsSinceNanos < REST_NANOS) {
+            return null;
+        }
+        ramClass.resting.remove(frame);
+        forget(frame);
+        return frame;
+    }
+
+    /**
+     * Ends the life of a resting frame's block.
+     */
+    private void forget(Frame frame)
+    {
+        verify(frame.state == State.RESTING && frame.pins == 0, "frame %s is %s with %s pins", frame.number(), frame.state, frame.pins);
+        writer.withdrawFrame(frame.number());
+        remove(frame);
+        frame.state = State.FREE;
+        evictions++;
+    }
+
+    private void remove(Frame frame)
+    {
+        verify(frames.remove(frame.digest, frame), "frame %s is not the one of its block", frame.number());
+        files.addRamBlocks(frame.file, -1);
+        usedBytes -= frame.length;
+        blocks--;
+        frame.file = null;
+    }
+
+    private void count(RamClass ramClass, long now)
+    {
+        if (now - ramClass.windowStartNanos >= REST_NANOS) {
+            ramClass.lastAllocations = now - ramClass.windowStartNanos < 2 * REST_NANOS ? ramClass.allocations : 0;
+            ramClass.allocations = 0;
+            ramClass.windowStartNanos = now;
+        }
+        ramClass.allocations++;
+    }
+
+    /**
+     * Evicts in advance what is likely to be needed within the time of rest.
+     */
+    private void keepReserve(RamClass ramClass, long now)
+    {
+        if (!freeSlabs.isEmpty()) {
+            return;
+        }
+        int target = Math.max(2, ramClass.frameCount / RESERVE_SHARE) + 2 * Math.max(ramClass.allocations, ramClass.lastAllocations);
+        target = Math.min(target, Math.max(1, ramClass.frameCount / 4));
+        while (ramClass.frameCount > 0 && ramClass.free.size() + ramClass.resting.size() < target) {
+            Frame victim = ramClass.policy.pollVictim();
+            if (victim == null) {
+                break;
+            }
+            rest(victim, now);
+            ramClass.resting.addLast(victim);
+        }
+        moveSlab(ramClass, now);
+    }
+
+    private void rest(Frame frame, long now)
+    {
+        writer.removeEntry(frame.digest.high(), frame.digest.low(), frame.number());
+        frame.state = State.RESTING;
+        frame.restsSinceNanos = now;
+    }
+
+    private void cut(RamSlab slab, RamClass ramClass)
+    {
+        verify(slab.sizeClass == -1, "slab %s is in use", slab.number);
+        int units = sizeClasses.units(ramClass.index);
+        int firstUnit = slab.number * layout.unitsPerSlab();
+        slab.sizeClass = ramClass.index;
+        slab.frames = new Frame[sizeClasses.piecesPerSlab(ramClass.index)];
+        for (int i = 0; i < slab.frames.length; i++) {
+            slab.frames[i] = new Frame(firstUnit + i * units, slab);
+            ramClass.free.addLast(slab.frames[i]);
+        }
+        ramClass.slabs.add(slab);
+        ramClass.frameCount += slab.frames.length;
+        frameCount += slab.frames.length;
+        ghosts.setCapacity(frameCount);
+    }
+
+    /**
+     * Takes a slab from the class whose blocks are used least, if they are used much less than those that this class has to evict.
+     */
+    private void moveSlab(RamClass taker, long now)
+    {
+        if (draining.size() >= Math.max(1, layout.slabCount() / DRAINING_SHARE)) {
+            return;
+        }
+        long takerAge = taker.frameCount == 0 ? -1 : age(taker, now);
+        RamClass giver = null;
+        long giverAge = takerAge < 0 ? -1 : 2 * takerAge + MIN_AGE_DIFFERENCE_NANOS;
+        for (RamClass candidate : classes) {
+            if (candidate != taker && !candidate.slabs.isEmpty()) {
+                long age = age(candidate, now);
+                if (age > giverAge) {
+                    giver = candidate;
+                    giverAge = age;
+                }
+            }
+        }
+        if (giver == null) {
+            return;
+        }
+        RamSlab slab = coldest(giver);
+        if (slab == null) {
+            return;
+        }
+        giver.slabs.remove(slab);
+        giver.frameCount -= slab.frames.length;
+        frameCount -= slab.frames.length;
+        slab.draining = true;
+        draining.add(slab);
+        for (Frame frame : slab.frames) {
+            switch (frame.state) {
+                case LIVE -> {
+                    giver.policy.remove(frame);
+                    rest(frame, now);
+                }
+                case RESTING -> giver.resting.remove(frame);
+                case FREE -> giver.free.remove(frame);
+                // they come to rest when they are published, released or unpinned
+                case FILLING, DETACHED -> {}
+            }
+        }
+    }
+
+    private static long age(RamClass ramClass, long now)
+    {
+        Frame frame = ramClass.policy.peek();
+        // a class without blocks has nothing to lose
+        return frame == null ? Long.MAX_VALUE : now - frame.lastUsedNanos;
+    }
+
+    private static RamSlab coldest(RamClass ramClass)
+    {
+        RamSlab coldest = null;
+        long lowest = Long.MAX_VALUE;
+        int step = Math.max(1, ramClass.slabs.size() / MAX_SLABS_COMPARED);
+        for (int i = 0; i < ramClass.slabs.size(); i += step) {
+            RamSlab slab = ramClass.slabs.get(i);
+            long heat = 0;
+            for (Frame frame : slab.frames) {
+                if (frame.pins > 0 || frame.state == State.FILLING) {
+                    // it would hold up the whole slab
+                    heat += 1000;
+                }
+                else if (frame.state == State.LIVE) {
+                    heat += 1 + 4 * frame.frequency;
+                }
+            }
+            if (heat < lowest) {
+                coldest = slab;
+                lowest = heat;
+            }
+        }
+        return coldest;
+    }
+
+    private void finishDraining(long now)
+    {
+        draining.removeIf(slab -> finishDraining(slab, now));
+    }
+
+    private boolean finishDraining(RamSlab slab, long now)
+    {
+        for (Frame frame : slab.frames) {
+            boolean done = frame.state == State.FREE || (frame.state == State.RESTING && frame.pins == 0 && now - frame.restsSinceNanos >= REST_NANOS);
+            if (!done) {
+                return false;
+            }
+        }
+        for (Frame frame : slab.frames) {
+            if (frame.state == State.RESTING) {
+                forget(frame);
+            }
+        }
+        slab.draining = false;
+        slab.sizeClass = -1;
+        slab.frames = new Frame[0];
+        freeSlabs.add(slab);
+        return true;
+    }
+
+    /**
+     * Shows a frame that was filled, and pins it. The block must not be in RAM already.
+     */
+    public void publish(Frame frame, StoredFile storedFile, Digest128 digest, int length, int checksum)
+    {
+        verify(frame.state == State.FILLING, "frame %s is not being filled", frame.number());
+        verify(frames.putIfAbsent(digest, frame) == null, "block %s is in RAM already", digest);
+        long now = clock.nanoTime();
+        frame.digest = digest;
+        frame.file = storedFile;
+        frame.length = length;
+        frame.checksum = checksum;
+        frame.lastUsedNanos = now;
+        frame.pins = 1;
+        files.addRamBlocks(storedFile, 1);
+        usedBytes += length;
+        blocks++;
+        writer.publishFrame(frame.number(), frame.generation, digest.high(), digest.low(), storedFile.etagDigest(), length, checksum);
+        if (frame.slab().draining) {
+            frame.state = State.RESTING;
+            frame.restsSinceNanos = now;
+        }
+        else {
+            enliven(frame);
+        }
+    }
+
+    private void enliven(Frame frame)
+    {
+        frame.state = State.LIVE;
+        classOf(frame).policy.add(frame);
+        writer.putEntry(frame.digest.high(), frame.digest.low(), frame.number(), frame.generation);
+    }
+
+    private RamClass classOf(Frame frame)
+    {
+        return classes.get(frame.slab().sizeClass);
+    }
+
+    /**
+     * Gives back a frame that was not published.
+     */
+    public void release(Frame frame)
+    {
+        verify(frame.state == State.FILLING, "frame %s is not being filled", frame.number());
+        writer.withdrawFrame(frame.number());
+        free(frame);
+    }
+
+    private void free(Frame frame)
+    {
+        frame.state = State.FREE;
+        if (!frame.slab().draining) {
+            classOf(frame).free.addLast(frame);
+        }
+    }
+
+    /**
+     * The frame of the block, which may be pinned.
+     */
+    public Optional<Frame> find(Digest128 digest)
+    {
+        return Optional.ofNullable(frames.get(digest));
+    }
+
+    /**
+     * Keeps the block in the frame, and counts as a use of it.
+     */
+    public void pin(Frame frame)
+    {
+        use(frame);
+        frame.pins++;
+    }
+
+    public void unpin(Frame frame)
+    {
+        verify(frame.pins > 0, "frame %s is not pinned", frame.number());
+        frame.pins--;
+        if (frame.pins > 0) {
+            return;
+        }
+        switch (frame.state) {
+            case DETACHED -> free(frame);
+            // whoever had it pinned may have told a client of it just now
+            case RESTING -> frame.restsSinceNanos = clock.nanoTime();
+            case LIVE -> {}
+            case FREE, FILLING -> throw new IllegalStateException("frame %s was pinned, but is %s".formatted(frame.number(), frame.state));
+        }
+    }
+
+    /**
+     * The block was asked for.
+     */
+    public void use(Frame frame)
+    {
+        verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
+        frame.lastUsedNanos = clock.nanoTime();
+        if (frame.state == State.LIVE) {
+            classOf(frame).policy.use(frame);
+        }
+        else if (!frame.slab().draining) {
+            classOf(frame).resting.remove(frame);
+            enliven(frame);
+        }
+    }
+
+    /**
+     * Removes what the tier has of a dropped file. Frames that are being filled for it are their owner's to release.
+     */
+    public void drop(StoredFile storedFile)
+    {
+        if (storedFile.ramBlocks() == 0) {
+            return;
+        }
+        List<Frame> gone = new ArrayList<>();
+        int fileBlocks = storedFile.version().blockCount(layout.blockSizeBytes());
+        if (fileBlocks <= frames.size()) {
+            FileVersionId id = storedFile.id();
+            for (int i = 0; i < fileBlocks && gone.size() < storedFile.ramBlocks(); i++) {
+                Frame frame = frames.get(new BlockKey(id, i).digest());
+                if (frame != null && frame.file == storedFile) {
+                    gone.add(frame);
+                }
+            }
+        }
+        else {
+            for (Frame frame : frames.values()) {
+                if (frame.file == storedFile) {
+                    gone.add(frame);
+                }
+            }
+        }
+        for (Frame frame : gone) {
+            drop(frame);
+        }
+    }
+
+    /**
+     * Removes a block at once: no reader accepts it from now on.
+     */
+    public void drop(Frame frame)
+    {
+        if (frame.state == State.LIVE) {
+            writer.removeEntry(frame.digest.high(), frame.digest.low(), frame.number());
+            classOf(frame).policy.remove(frame);
+        }
+        else if (!frame.slab().draining) {
+            classOf(frame).resting.remove(frame);
+        }
+        writer.withdrawFrame(frame.number());
+        remove(frame);
+        if (frame.pins > 0) {
+            frame.state = State.DETACHED;
+        }
+        else {
+            free(frame);
+        }
+    }
+
+    /**
+     * The bytes of a frame that the caller fills, or has pinned.
+     */
+    public MemorySegment payload(Frame frame, int length)
+    {
+        return writer.payload(frame.number(), length);
+    }
+
+    public long frameOffset(Frame frame)
+    {
+        return layout.frameOffset(frame.number());
+    }
+
+    /**
+     * CRC32C of the bytes of a frame that the caller fills, or has pinned.
+     */
+    public int checksum(Frame frame, int length, byte[] scratch)
+    {
+        return writer.checksum(frame.number(), length, scratch);
+    }
+
+    /**
+     * Frames in the largest class that the memory could hold: what may be in flight is a part of it.
+     */
+    public long frameBytes()
+    {
+        return (long) layout.slabCount() * layout.slabBytes();
+    }
+
+    public long capacityBytes()
+    {
+        return layout.fileSizeBytes();
+    }
+
+    public long usedBytes()
+    {
+        return usedBytes;
+    }
+
+    public long blocks()
+    {
+        return blocks;
+    }
+
+    public long evictions()
+    {
+        return evictions;
+    }
+
+    /**
+     * Generations of this file begin above it, so that they are not those of the last run's file.
+     */
+    public void setFirstGeneration(long generation)
+    {
+        verify(frames.isEmpty() && generation >= 0 && (generation & 1) == 0, "first generation cannot be %s", generation);
+        lastGeneration = generation;
+    }
+
+    public MemoryFile memoryFile()
+    {
+        return file;
+    }
+
+    /**
+     * For tests.
+     */
+    public void checkInvariants()
+    {
+        int listed = 0;
+        long counted = 0;
+        long bytes = 0;
+        for (RamClass ramClass : classes) {
+            int frameTotal = 0;
+            for (RamSlab slab : ramClass.slabs) {
+                verify(!slab.draining && slab.sizeClass == ramClass.index, "slab %s is in the wrong class", slab.number);
+                frameTotal += slab.frames.length;
+                for (Frame frame : slab.frames) {
+                    boolean inList = frame.list != null;
+                    boolean belongsInList = frame.state == State.FREE || frame.state == State.LIVE || frame.state == State.RESTING;
+                    verify(inList == belongsInList, "frame %s is %s and in a list: %s", frame.number(), frame.state, inList);
+                    verify(frame.state != State.FREE || (frame.pins == 0 && frame.list == ramClass.free), "free frame %s", frame.number());
+                    verify(frame.state != State.RESTING || frame.list == ramClass.resting, "resting frame %s", frame.number());
+                    listed++;
+                }
+            }
+            verify(frameTotal == ramClass.frameCount, "class %s has %s frames, not %s", ramClass.index, frameTotal, ramClass.frameCount);
+        }
+        verify(listed == frameCount, "there are %s frames, not %s", listed, frameCount);
+        for (Map.Entry<Digest128, Frame> entry : frames.entrySet()) {
+            Frame frame = entry.getValue();
+            verify(frame.holdsBlock() && frame.digest.equals(entry.getKey()) && !frame.file.isDropped(), "frame %s of block %s", frame.number(), entry.getKey());
+            counted++;
+            bytes += frame.length;
+        }
+        verify(counted == blocks && bytes == usedBytes, "%s blocks of %s bytes are counted as %s of %s", counted, bytes, blocks, usedBytes);
+    }
+}
