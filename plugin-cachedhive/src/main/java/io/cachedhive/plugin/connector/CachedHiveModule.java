@@ -9,10 +9,14 @@ import io.airlift.configuration.AbstractConfigurationAwareModule;
 import io.airlift.log.Logger;
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.connection.ClientIdentity;
+import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.plugin.filesystem.FileOrigins;
 import io.cachedhive.plugin.filesystem.FileSystemCacheModule;
 import io.cachedhive.plugin.filesystem.NodeCacheClient;
+import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.preload.PreloadModule;
 import io.cachedhive.plugin.split.RingView;
+import io.cachedhive.plugin.stats.StatsModule;
 import io.trino.plugin.base.session.SessionPropertiesProvider;
 import io.trino.spi.Node;
 import io.trino.spi.NodeManager;
@@ -59,8 +63,16 @@ final class CachedHiveModule
         newSetBinder(binder, SessionPropertiesProvider.class).addBinding().to(CacheSessionProperties.class).in(Scopes.SINGLETON);
 
         newSetBinder(binder, SystemTable.class);
+        install(new StatsModule(coordinator));
+        if (coordinator) {
+            install(new MembershipModule());
+            install(new PreloadModule());
+        }
+        else {
+            // only the coordinator plans
+            binder.bind(new TypeLiteral<Supplier<RingView>>() {}).toInstance(() -> RingView.EMPTY);
+        }
         binder.bind(ConnectorExtensions.class).in(Scopes.SINGLETON);
-        binder.bind(new TypeLiteral<Supplier<RingView>>() {}).toInstance(() -> RingView.EMPTY);
     }
 
     @Provides
@@ -84,6 +96,13 @@ final class CachedHiveModule
     ClientIdentity createClientIdentity(CachedHiveConfig config, CatalogName catalog, Node node, FileOrigins origins)
     {
         return new ClientIdentity(config.getClusterName(), catalog.toString(), node.getNodeIdentifier(), origins.origins(), config.getSharedSecret());
+    }
+
+    @Provides
+    @Singleton
+    SharedWorkerAdmin createWorkerAdmin(ClientIdentity identity)
+    {
+        return new SharedWorkerAdmin(identity, Timeouts.DEFAULT);
     }
 
     @Provides

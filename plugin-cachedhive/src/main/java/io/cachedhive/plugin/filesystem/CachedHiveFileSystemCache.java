@@ -17,6 +17,7 @@ import io.trino.filesystem.cache.TrinoFileSystemCache;
 import io.trino.spi.catalog.CatalogName;
 
 import java.io.IOException;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.Optional;
 import java.util.function.LongConsumer;
@@ -59,7 +60,7 @@ public final class CachedHiveFileSystemCache
             return delegate.newInput();
         }
         FileVersion version = fileVersion(context.get(), origin.get(), delegate);
-        TrinoOriginInput originInput = new TrinoOriginInput(delegate, unknownFile(context.get(), delegate));
+        TrinoOriginInput originInput = new TrinoOriginInput(delegate, Instant.ofEpochMilli(version.lastModifiedMillis()), unknownFile(context.get(), delegate));
         CacheClient client = this.client.get();
         return new RequestedBytesInput(
                 new CachedTrinoInput(
@@ -81,7 +82,11 @@ public final class CachedHiveFileSystemCache
         }
         FileVersion version = fileVersion(context.get(), origin.get(), delegate);
         CacheClient client = this.client.get();
-        TrinoOriginStream originStream = new TrinoOriginStream(delegate, unknownFile(context.get(), delegate), !client.local().connected());
+        TrinoOriginStream originStream = new TrinoOriginStream(
+                delegate,
+                Instant.ofEpochMilli(version.lastModifiedMillis()),
+                unknownFile(context.get(), delegate),
+                !client.local().connected());
         SplitFile splitFile = context.get().splitFile();
         return new RequestedBytesInputStream(
                 new CachedTrinoInputStream(

@@ -8,6 +8,8 @@ import io.trino.filesystem.TrinoInputFile;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
@@ -19,16 +21,19 @@ class TrinoOriginInput
         implements OriginInput, Closeable
 {
     private final TrinoInputFile file;
+    private final Instant expectedLastModified;
     private final Supplier<TrinoInputFile> unknownFile;
     private TrinoInput input;
     private boolean closed;
 
     /**
+     * @param expectedLastModified of the file version
      * @param unknownFile makes the same file without what is known of it
      */
-    TrinoOriginInput(TrinoInputFile file, Supplier<TrinoInputFile> unknownFile)
+    TrinoOriginInput(TrinoInputFile file, Instant expectedLastModified, Supplier<TrinoInputFile> unknownFile)
     {
         this.file = requireNonNull(file, "file is null");
+        this.expectedLastModified = requireNonNull(expectedLastModified, "expectedLastModified is null");
         this.unknownFile = requireNonNull(unknownFile, "unknownFile is null");
     }
 
@@ -63,8 +68,16 @@ class TrinoOriginInput
         // within a context the split's own length would be the answer
         try (ReadContext.Opened _ = ReadContext.none()) {
             TrinoInputFile current = unknownFile.get();
-            return new FileState(current.length(), current.lastModified().toEpochMilli());
+            return new FileState(current.length(), atExpectedPrecision(current.lastModified()).toEpochMilli());
         }
+    }
+
+    /**
+     * A listing of some stores tells milliseconds, where the answer to a HEAD, an HTTP date, has none.
+     */
+    private Instant atExpectedPrecision(Instant lastModified)
+    {
+        return lastModified.equals(expectedLastModified.truncatedTo(ChronoUnit.SECONDS)) ? expectedLastModified : lastModified;
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.trino.filesystem.TrinoInputStream;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.function.Supplier;
 
 /**
@@ -22,9 +23,9 @@ final class TrinoOriginStream
     /**
      * @param expectStream whether the first read will be followed by more of them
      */
-    TrinoOriginStream(TrinoInputFile file, Supplier<TrinoInputFile> unknownFile, boolean expectStream)
+    TrinoOriginStream(TrinoInputFile file, Instant expectedLastModified, Supplier<TrinoInputFile> unknownFile, boolean expectStream)
     {
-        super(file, unknownFile);
+        super(file, expectedLastModified, unknownFile);
         this.expectStream = expectStream;
     }
 

@@ -1,0 +1,56 @@
+package io.cachedhive.plugin.stats;
+
+import com.google.inject.Inject;
+import io.cachedhive.plugin.membership.ClusterMembership;
+import io.cachedhive.plugin.membership.Place;
+import io.cachedhive.plugin.membership.PlaceState;
+import io.cachedhive.protocol.wire.Message.Pong;
+
+import java.util.List;
+
+import static io.trino.spi.type.BigintType.BIGINT;
+import static io.trino.spi.type.DoubleType.DOUBLE;
+import static io.trino.spi.type.VarcharType.VARCHAR;
+import static java.util.Objects.requireNonNull;
+
+final class NodesTable
+        extends CacheTable<Place>
+{
+    private final ClusterMembership membership;
+
+    @Inject
+    NodesTable(ClusterMembership membership)
+    {
+        super(
+                "nodes",
+                "Places of the cluster: hosts that have, or ought to have, a cache worker",
+                List.of(
+                        Column.ofOptional("node_id", VARCHAR, "Cache worker id; NULL if no cache worker ever answered there",
+                                place -> place.worker().map(Object::toString)),
+                        Column.of("address", VARCHAR, "Host and port at which the coordinator asks for the cache worker", place -> place.address().toString()),
+                        Column.ofOptional("version", VARCHAR, "Version of the cache worker", place -> place.lastPong().map(Pong::version)),
+                        Column.ofOptional("epoch", VARCHAR, "Newest ring that the cache worker knows", place -> place.lastPong().map(pong -> pong.newestRing().toString())),
+                        Column.of("weight", BIGINT, "Bytes of SSD, or of RAM without SSD: the share of the chunks is proportional to it", Place::weight),
+                        Column.of("ring_share", DOUBLE, "Share of all chunks that it owns, 0 to 1", Place::ringShare),
+                        Column.ofOptional("zone", VARCHAR, "Zone of the cache worker", Place::zone),
+                        Column.ofOptional("uptime_seconds", DOUBLE, "How long the cache worker has been running, in seconds",
+                                place -> place.lastPong().map(pong -> pong.uptimeMillis() / 1000.0)),
+                        Column.ofOptional("restored_blocks", BIGINT, "Blocks that it had at its start", place -> place.lastPong().map(Pong::restoredBlocks)),
+                        Column.of("state", VARCHAR, "STARTING, RESTORING, RUNNING, DRAINING, or UNREACHABLE", NodesTable::state)));
+        this.membership = requireNonNull(membership, "membership is null");
+    }
+
+    @Override
+    protected List<Place> rows()
+    {
+        return membership.places();
+    }
+
+    private static String state(Place place)
+    {
+        if (place.state() != PlaceState.ANSWERING) {
+            return "UNREACHABLE";
+        }
+        return place.lastPong().map(Pong::state).orElseThrow();
+    }
+}

@@ -1,0 +1,87 @@
+package io.cachedhive.plugin.stats;
+
+import com.google.common.collect.ImmutableList;
+import com.google.inject.Inject;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.trino.spi.block.SqlMap;
+import io.trino.spi.type.MapType;
+import io.trino.spi.type.TypeManager;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+import static io.airlift.slice.Slices.utf8Slice;
+import static io.trino.spi.block.MapValueBuilder.buildMapValue;
+import static io.trino.spi.type.BigintType.BIGINT;
+import static io.trino.spi.type.VarcharType.VARCHAR;
+import static java.util.Objects.requireNonNull;
+
+final class StatsDetailTable
+        extends CacheTable<WorkerReport>
+{
+    private final WorkerReports reports;
+
+    @Inject
+    StatsDetailTable(WorkerReports reports, TypeManager typeManager)
+    {
+        super("stats_detail", "Further counters and capacities of cache workers", columns(new MapType(VARCHAR, BIGINT, typeManager.getTypeOperators())));
+        this.reports = requireNonNull(reports, "reports is null");
+    }
+
+    private static List<Column<WorkerReport>> columns(MapType bytesByCause)
+    {
+        return ImmutableList.<Column<WorkerReport>>builder()
+                .add(Column.ofOptional("node_id", VARCHAR, "Cache worker id; NULL if no cache worker ever answered there", WorkerReport::nodeId))
+                .add(Column.of("host", VARCHAR, "Host of the cache worker", report -> report.place().address().host()))
+                .add(counter(CounterNames.REQUESTED_BYTES, "Bytes that queries asked for, counted apart from their sources"))
+                .add(counter(CounterNames.RAM_HIT_REQUESTS, "Reads with bytes from RAM of the own host"))
+                .add(counter(CounterNames.SSD_HIT_REQUESTS, "Reads with bytes from SSD of the own host"))
+                .add(counter(CounterNames.NON_LOCAL_HIT_REQUESTS, "Reads with bytes from other hosts' cache workers"))
+                .add(counter(CounterNames.REMOTE_READ_REQUESTS, "Reads with bytes from the origin into the cache"))
+                .add(counter(CounterNames.BYPASS_REQUESTS, "Reads with bytes from the origin without the cache"))
+                .add(Column.ofOptional("bypass_bytes_by_cause", bytesByCause, "Bytes read from the origin without the cache, by cause",
+                        report -> report.stats().map(_ -> toMap(bytesByCause, report.bypassBytesByCause()))))
+                .add(gauge(CounterNames.RAM_CAPACITY_BYTES, "Bytes of the RAM tier"))
+                .add(gauge(CounterNames.SSD_CAPACITY_BYTES, "Bytes of the SSD tier"))
+                .add(gauge(CounterNames.RAM_BLOCKS, "Blocks in RAM"))
+                .add(gauge(CounterNames.SSD_BLOCKS, "Blocks on SSD"))
+                .add(gauge(CounterNames.RESTORED_BLOCKS, "Blocks that the cache worker had at its start"))
+                .add(gauge(CounterNames.RAM_EVICTIONS, "Blocks that left RAM for others"))
+                .add(gauge(CounterNames.SSD_EVICTIONS, "Blocks that left SSD for others"))
+                .add(gauge(CounterNames.CORRUPT_BLOCKS, "Blocks that did not verify and were dropped"))
+                .add(gauge(CounterNames.ORIGIN_GETS, "GET requests to origins"))
+                .add(gauge(CounterNames.ORIGIN_HEADS, "HEAD requests to origins"))
+                .add(gauge(CounterNames.ORIGIN_BYTES, "Bytes that came from origins"))
+                .add(gauge(CounterNames.EXTRA_BYTES, "Bytes that came from origins beyond what was asked for: alignment to blocks, preload"))
+                .add(gauge(CounterNames.ORIGIN_ERRORS, "Requests that origins refused or failed"))
+                .add(gauge(CounterNames.VERSION_CHANGES, "Files found changed at the origin under the same name, length and time"))
+                .add(gauge(CounterNames.REFUSED_CONNECTIONS, "Connections refused"))
+                .add(gauge(CounterNames.CONNECTIONS, "Connections open"))
+                .build();
+    }
+
+    @Override
+    protected List<WorkerReport> rows()
+    {
+        return reports.ask();
+    }
+
+    private static Column<WorkerReport> counter(String name, String comment)
+    {
+        return Column.ofOptional(name, BIGINT, comment, report -> report.counter(name));
+    }
+
+    private static Column<WorkerReport> gauge(String name, String comment)
+    {
+        return Column.ofOptional(name, BIGINT, comment, report -> report.gauge(name));
+    }
+
+    private static SqlMap toMap(MapType type, Map<String, Long> values)
+    {
+        return buildMapValue(type, values.size(), (keys, counts) -> new TreeMap<>(values).forEach((key, count) -> {
+            VARCHAR.writeSlice(keys, utf8Slice(key));
+            BIGINT.writeLong(counts, count);
+        }));
+    }
+}

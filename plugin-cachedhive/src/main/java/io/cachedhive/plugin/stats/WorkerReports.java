@@ -1,0 +1,60 @@
+package io.cachedhive.plugin.stats;
+
+import com.google.inject.Inject;
+import io.cachedhive.plugin.connector.CacheDecisions;
+import io.cachedhive.plugin.membership.ClusterMembership;
+import io.cachedhive.plugin.membership.Place;
+import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.membership.WorkerProblems;
+import io.cachedhive.protocol.wire.Message.Stats;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Asks all cache workers at once, for as long as one may stay silent.
+ */
+final class WorkerReports
+{
+    private final ClusterMembership membership;
+    private final SharedWorkerAdmin workerAdmin;
+    private final CacheDecisions decisions;
+
+    @Inject
+    WorkerReports(ClusterMembership membership, SharedWorkerAdmin workerAdmin, CacheDecisions decisions)
+    {
+        this.membership = requireNonNull(membership, "membership is null");
+        this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
+        this.decisions = requireNonNull(decisions, "decisions is null");
+    }
+
+    List<WorkerReport> ask()
+    {
+        List<CompletableFuture<WorkerReport>> reports = membership.places().stream()
+                .map(place -> workerAdmin.get().stats(place.address()).handle((stats, failure) -> report(place, stats, failure)))
+                .toList();
+        return reports.stream()
+                .map(CompletableFuture::join)
+                .toList();
+    }
+
+    private WorkerReport report(Place place, Stats stats, Throwable failure)
+    {
+        Optional<String> workerProblem = failure == null ?
+                place.problem().or(stats::problem).or(() -> ringProblem(place)) :
+                Optional.of(place.problem().orElseGet(() -> WorkerProblems.describe(place.address(), failure)));
+        // what keeps the whole catalog from the cache comes first
+        return new WorkerReport(place, Optional.ofNullable(stats), decisions.problem().or(() -> workerProblem));
+    }
+
+    private static Optional<String> ringProblem(Place place)
+    {
+        if (place.ringShare() > 0 || place.lastPong().filter(pong -> pong.state().equals("DRAINING")).isPresent()) {
+            return Optional.empty();
+        }
+        return Optional.of("the cache worker on %s owns no chunks yet: the ring takes it in within 10 s".formatted(place.address()));
+    }
+}
