@@ -77,8 +77,8 @@ public final class CacheStatistics
         long deadline = System.nanoTime() + timeout.toNanos();
         while (true) {
             QueryResult workers = connection.query("SELECT host, state, problem FROM system.cache.stats WHERE catalog_name = '%s' ORDER BY host".formatted(catalog));
-            // problem is NULL for a cache worker that is well
-            if (workers.rows().size() == count && workers.rows().stream().allMatch(worker -> worker.get(2) == null)) {
+            // problem is NULL for a cache worker that is well, also for one that still reads its index
+            if (workers.rows().size() == count && workers.rows().stream().allMatch(worker -> "RUNNING".equals(worker.get(1)) && worker.get(2) == null)) {
                 return;
             }
             if (System.nanoTime() > deadline) {
