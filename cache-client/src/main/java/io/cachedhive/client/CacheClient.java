@@ -5,6 +5,7 @@ import io.cachedhive.client.connection.StateLog;
 import io.cachedhive.client.connection.TransferMemory;
 import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.connection.WorkerLink;
+import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.client.counters.ClientCounters;
 import io.cachedhive.client.counters.HitLog;
 import io.cachedhive.client.counters.UsageBatches;
@@ -17,8 +18,10 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.Message.Ack;
 import io.cachedhive.protocol.wire.Message.Usage;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
@@ -140,9 +143,9 @@ public final class CacheClient
         long requests = connections.peers().stream()
                 .map(WorkerLink::session)
                 .flatMap(Optional::stream)
-                .mapToLong(session -> session.pendingRequests())
+                .mapToLong(WorkerSession::pendingRequests)
                 .sum();
-        requests += local.link().session().map(session -> (long) session.pendingRequests()).orElse(0L);
+        requests += local.link().session().map(WorkerSession::pendingRequests).orElse(0);
         return new InFlight(requests, connections.memory().reservedBytes(), connections.memory().lentBytes(), context.fillMemory().reservedBytes());
     }
 
@@ -175,17 +178,20 @@ public final class CacheClient
 
     private void watch()
     {
-        watch(local.link(), "cache worker of this host", local.problem());
+        Set<String> topics = new HashSet<>();
+        watch(local.link(), "cache worker of this host (%s)".formatted(local.link().endpoint()), local.problem(), topics);
         for (WorkerLink peer : connections.peers()) {
-            watch(peer, "cache worker of another host", peer.problem());
+            watch(peer, "cache worker of another host (%s)".formatted(peer.endpoint()), peer.problem(), topics);
         }
+        stateLog.retain(topics);
         stateLog.logChanges();
     }
 
-    private void watch(WorkerLink link, String role, Optional<String> problem)
+    private void watch(WorkerLink link, String topic, Optional<String> problem, Set<String> topics)
     {
+        topics.add(topic);
         if (!link.isConnecting()) {
-            stateLog.update("%s (%s)".formatted(role, link.endpoint()), problem);
+            stateLog.update(topic, problem);
         }
     }
 

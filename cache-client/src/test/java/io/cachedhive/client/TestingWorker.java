@@ -108,6 +108,7 @@ final class TestingWorker
     volatile List<PublishedRing> rings = List.of();
     volatile InMemoryBlocks memory;
     volatile boolean sharesMemory = true;
+    volatile String memoryFile;
 
     TestingWorker(String id, int blockSizeBytes, Optional<String> secret)
     {
@@ -115,6 +116,7 @@ final class TestingWorker
         this.blockSizeBytes = blockSizeBytes;
         this.secret = secret;
         this.memory = newMemory();
+        this.memoryFile = "/dev/shm/" + id;
     }
 
     interface Reads
@@ -299,8 +301,7 @@ final class TestingWorker
                 send(0, new Message.Error("wrong shared secret"));
                 return false;
             }
-            String memoryFile = local && sharesMemory ? "/dev/shm/" + id : "";
-            send(0, new Welcome(id, memory.instance(), blockSizeBytes, memoryFile, hello.origins().stream().map(_ -> originStatus).toList()));
+            send(0, new Welcome(id, memory.instance(), blockSizeBytes, local && sharesMemory ? memoryFile : "", hello.origins().stream().map(_ -> originStatus).toList()));
             return true;
         }
 
@@ -446,6 +447,12 @@ final class TestingWorker
         }
 
         void answer(int block, long etag)
+                throws IOException
+        {
+            answer(block, source, etag);
+        }
+
+        void answer(int block, Source source, long etag)
                 throws IOException
         {
             BlockKey key = read.file().id().block(block);

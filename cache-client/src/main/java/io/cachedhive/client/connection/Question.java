@@ -27,10 +27,6 @@ final class Question<T extends Message>
 
     CompletableFuture<T> ask(WorkerConnections connections, Message request)
     {
-        Future<?> timeout = connections.after(timeoutMillis, () -> failed(new WorkerException(
-                Reason.SILENT,
-                "cache worker at %s did not answer within %s ms".formatted(link.endpoint(), timeoutMillis))));
-        future.whenComplete((_, _) -> timeout.cancel(false));
         link.connect().whenComplete((session, failure) -> {
             if (failure != null) {
                 future.completeExceptionally(failure);
@@ -39,6 +35,12 @@ final class Question<T extends Message>
                 send(session, request);
             }
         });
+        if (!future.isDone()) {
+            Future<?> timeout = connections.after(timeoutMillis, () -> failed(new WorkerException(
+                    Reason.SILENT,
+                    "cache worker at %s did not answer within %s ms".formatted(link.endpoint(), timeoutMillis))));
+            future.whenComplete((_, _) -> timeout.cancel(false));
+        }
         return future;
     }
 

@@ -5,6 +5,7 @@ import io.airlift.log.Logger;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -49,11 +50,11 @@ public final class StateLog
     }
 
     /**
-     * The topic is of no interest any more.
+     * All other topics are of no interest any more.
      */
-    public synchronized void forget(String topic)
+    public synchronized void retain(Set<String> topics)
     {
-        topics.remove(topic);
+        this.topics.keySet().retainAll(topics);
     }
 
     /**

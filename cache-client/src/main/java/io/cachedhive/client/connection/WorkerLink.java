@@ -253,11 +253,11 @@ public final class WorkerLink
     }
 
     /**
-     * Whether it is too early to say how the worker is.
+     * Whether it is too early to say how the worker is: not connected, and not yet tried in vain.
      */
     public synchronized boolean isConnecting()
     {
-        return failures == 0 && session == null && lastFailure.isEmpty();
+        return failures == 0 && session == null;
     }
 
     /**

@@ -122,7 +122,12 @@ public final class LocalTier
         if (ring.isEmpty()) {
             // a split may be here before the worker's news of its ring
             listen();
-            ring = rings.find(epoch.get()).or(rings::newest);
+            ring = rings.find(epoch.get());
+            if (ring.isEmpty()) {
+                // the memory has no room for the largest rings
+                askForRings();
+                ring = rings.newest();
+            }
         }
         return ring;
     }
@@ -213,6 +218,11 @@ public final class LocalTier
             }
             return;
         }
+        askForRings();
+    }
+
+    private synchronized void askForRings()
+    {
         long now = connections.nanoTime();
         if (connected && now - ringsAskedNanos >= ASK_NANOS) {
             ringsAskedNanos = now;

@@ -1,0 +1,170 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.client.counters.BypassCause;
+import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.Map;
+import java.util.Optional;
+
+import static io.cachedhive.client.ReadFixture.PATIENT;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Who is used at all. The secret is asked for over TCP only: over a Unix socket the file's permissions decide.
+ */
+class TestConnecting
+{
+    private ReadFixture fixture;
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        fixture = new ReadFixture();
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException
+    {
+        fixture.close();
+    }
+
+    /**
+     * Reads from the other worker.
+     */
+    private CacheClient read(TestingWorker other, Optional<String> secret)
+            throws IOException
+    {
+        PublishedRing ring = fixture.publish(Map.of(fixture.local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        fixture.listen();
+        CacheClient client = fixture.connected(fixture.client(PATIENT, CacheClientConfig.Limits.DEFAULT, secret));
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other), 10);
+        return client;
+    }
+
+    private void assertUsed(CacheClient client)
+    {
+        fixture.assertSources(client, Map.of(ReadSource.NON_LOCAL_HIT, 10L));
+    }
+
+    private void assertNotUsed(TestingWorker other, CacheClient client)
+    {
+        fixture.assertBypassed(client, BypassCause.DISCONNECTED, 10);
+        assertThat(other.acceptedConnections()).isPositive();
+        assertThat(other.readRequests).isEmpty();
+    }
+
+    @Test
+    void testSameSecret()
+            throws Exception
+    {
+        assertUsed(read(fixture.worker("other", Optional.of("secret")), Optional.of("secret")));
+    }
+
+    @Test
+    void testWrongSecret()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.of("another"));
+        assertNotUsed(other, read(other, Optional.of("secret")));
+    }
+
+    @Test
+    void testWorkerThatDoesNotProve()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.of("secret"));
+        other.proves = false;
+        assertNotUsed(other, read(other, Optional.of("secret")));
+    }
+
+    @Test
+    void testWorkerWithoutSecret()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        assertNotUsed(other, read(other, Optional.of("secret")));
+    }
+
+    @Test
+    void testClientWithoutSecret()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.of("secret"));
+        assertNotUsed(other, read(other, Optional.empty()));
+    }
+
+    @Test
+    void testOtherVersion()
+            throws Exception
+    {
+        fixture.local.version = 2;
+        fixture.listen();
+        CacheClient client = fixture.client();
+        fixture.assertReads(fixture.open(client), 0, 10);
+        fixture.assertBypassed(client, BypassCause.NO_WORKER, 10);
+        assertThat(client.local().problem().orElseThrow()).contains("speaks protocol version 2, this client 1 to 1: install the same release on both");
+    }
+
+    @Test
+    void testSocketThatIsNone()
+            throws Exception
+    {
+        Files.createFile(fixture.socket);
+        CacheClient client = fixture.client();
+        fixture.assertReads(fixture.open(client), 0, 10);
+        fixture.assertBypassed(client, BypassCause.NO_WORKER, 10);
+        assertThat(client.local().problem().orElseThrow()).contains("no cache worker serves on");
+        Files.delete(fixture.socket);
+    }
+
+    @Test
+    void testReaderWaitsForTheFirstConnection()
+            throws Exception
+    {
+        // without waiting for anything
+        fixture.listen();
+        CacheClient client = fixture.client();
+        fixture.assertReads(fixture.open(client), 0, 10);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 10L));
+    }
+
+    @Test
+    void testHostWithoutName()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(
+                fixture.local, Optional.empty(),
+                other, Optional.of(new WorkerAddress("no-such-host.invalid", 1))));
+        fixture.listen();
+        // looking for a name takes its time where there is no network
+        CacheClient client = fixture.connected(fixture.client(new Timeouts(10_000, 10_000, 100, 200)));
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other), 10);
+        assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(10);
+        assertThat(fixture.observer.bypassBytes().keySet()).isSubsetOf(BypassCause.DISCONNECTED, BypassCause.TIMEOUT);
+    }
+
+    @Test
+    void testHostByName()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(
+                fixture.local, Optional.empty(),
+                other, Optional.of(new WorkerAddress("localhost", other.listenTcp().port()))));
+        fixture.listen();
+        CacheClient client = fixture.connected(fixture.client());
+        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other), 10);
+        assertUsed(client);
+    }
+}

@@ -1,0 +1,175 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.counters.BypassCause;
+import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.client.local.MappedBlockMemory;
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.memory.MemoryLayout;
+import io.cachedhive.protocol.memory.MemoryState;
+import io.cachedhive.protocol.memory.SharedMemoryWriter;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.wire.Message.BlockFrame;
+import io.cachedhive.protocol.wire.Source;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.zip.CRC32C;
+
+import static io.cachedhive.client.ReadFixture.BLOCK;
+import static io.cachedhive.client.ReadFixture.CHUNK;
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Over a real file, as a worker writes it.
+ */
+class TestMappedMemory
+{
+    @Test
+    void testReads()
+            throws Exception
+    {
+        Path memoryFile = Files.createTempFile("cachedhive-memory", "");
+        try (ReadFixture fixture = new ReadFixture(); Arena arena = Arena.ofShared()) {
+            TestingWorker local = fixture.local;
+            MemoryLayout layout = MemoryLayout.forFileSize(MemoryLayout.minFileSizeBytes(BLOCK), BLOCK);
+            MemorySegment memory = map(memoryFile, layout, arena);
+            SharedMemoryWriter writer = SharedMemoryWriter.format(memory, layout, local.memory.instance(), local.id());
+            PublishedRing ring = ReadFixture.ring(Map.of(local, Optional.empty()), 1);
+            writer.publishRings(List.of(ring));
+            put(fixture, writer, 0, 0);
+            int elsewhere = Math.toIntExact(layout.unitCount() - BLOCK / MemoryLayout.UNIT_BYTES);
+            put(fixture, writer, 1, elsewhere);
+            writer.setState(MemoryState.LIVE);
+            local.memoryFile = memoryFile.toString();
+            fixture.listen();
+
+            try (CacheClient client = CacheClient.start(
+                    new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK),
+                    MappedBlockMemory::open,
+                    System::nanoTime)) {
+                fixture.connected(client);
+                assertThat(client.local().problem()).isEmpty();
+                assertThat(client.newestRing()).contains(ring);
+                CachedFile file = fixture.open(client);
+                fixture.assertReads(file, 100, 2 * BLOCK - 200);
+                fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 2L * BLOCK - 200));
+                assertThat(local.readRequests).isEmpty();
+
+                // what the worker names is where it says
+                local.reads = (exchange, read) -> exchange.send(new BlockFrame(
+                        read.firstBlock(),
+                        Source.SSD,
+                        TestingWorker.ETAG,
+                        BLOCK,
+                        elsewhere,
+                        layout.frameOffset(elsewhere),
+                        4));
+                writer.removeEntry(digest(fixture, 1).high(), digest(fixture, 1).low(), elsewhere);
+                fixture.assertReads(file, BLOCK + 5, 10);
+                assertThat(fixture.observer.bytes(ReadSource.SSD_HIT)).isEqualTo(10);
+                assertThat(local.readRequests).hasSize(1);
+
+                // and is no more once the frame is another's
+                writer.withdrawFrame(elsewhere);
+                TestingWorker.Reads frames = local.reads;
+                local.reads = (exchange, read) -> {
+                    if (read.inline()) {
+                        exchange.answerAll(read);
+                    }
+                    else {
+                        frames.answer(exchange, read);
+                    }
+                };
+                fixture.assertReads(file, BLOCK, 10);
+                assertThat(local.readRequests).hasSize(3);
+
+                // a worker that gives its memory up
+                writer.withdrawAllFrames();
+                writer.setState(MemoryState.DEAD);
+                local.reads = TestingWorker.Exchange::answerAll;
+                Await.until("unmapped", () -> !isMapped(memoryFile, 1));
+                fixture.assertReads(file, 0, 10);
+                assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isZero();
+            }
+        }
+        finally {
+            Files.delete(memoryFile);
+        }
+    }
+
+    @Test
+    void testForeignFile()
+            throws Exception
+    {
+        Path memoryFile = Files.createTempFile("cachedhive-memory", "");
+        Files.write(memoryFile, new byte[100_000]);
+        try (ReadFixture fixture = new ReadFixture()) {
+            fixture.local.memoryFile = memoryFile.toString();
+            fixture.listen();
+            try (CacheClient client = CacheClient.start(
+                    new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK),
+                    MappedBlockMemory::open,
+                    System::nanoTime)) {
+                fixture.connected(client);
+                fixture.assertReads(fixture.open(client), 0, 10);
+                fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 10L));
+                assertThat(client.local().problem().orElseThrow()).contains(memoryFile.toString(), "cannot be mapped");
+                assertThat(fixture.observer.bypassBytes()).doesNotContainKey(BypassCause.CORRUPT);
+            }
+        }
+        finally {
+            Files.delete(memoryFile);
+        }
+    }
+
+    private static MemorySegment map(Path file, MemoryLayout layout, Arena arena)
+            throws IOException
+    {
+        try (FileChannel channel = FileChannel.open(file, CREATE, READ, WRITE)) {
+            return channel.map(FileChannel.MapMode.READ_WRITE, 0, layout.fileSizeBytes(), arena);
+        }
+    }
+
+    private static BlockKey digest(ReadFixture fixture, int block)
+    {
+        return fixture.file.id().block(block);
+    }
+
+    private static void put(ReadFixture fixture, SharedMemoryWriter writer, int block, int frame)
+    {
+        byte[] bytes = fixture.local.block(fixture.file, block);
+        BlockKey key = digest(fixture, block);
+        long generation = 4;
+        writer.beginFrame(frame, generation);
+        MemorySegment.copy(bytes, 0, writer.payload(frame, bytes.length), ValueLayout.JAVA_BYTE, 0, bytes.length);
+        CRC32C checksum = new CRC32C();
+        checksum.update(bytes);
+        writer.publishFrame(frame, generation, key.high(), key.low(), TestingWorker.ETAG, bytes.length, (int) checksum.getValue());
+        writer.putEntry(key.high(), key.low(), frame, generation);
+    }
+
+    /**
+     * Whether more than the given number of mappings of the file are in this process: one of them is the worker's.
+     */
+    private static boolean isMapped(Path file, int others)
+    {
+        try (var lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.filter(line -> line.endsWith(file.toString())).count() > others;
+        }
+        catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

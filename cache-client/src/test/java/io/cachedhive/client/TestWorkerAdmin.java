@@ -1,0 +1,169 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.admin.WorkerAdmin;
+import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.protocol.wire.Message.Preloaded;
+import io.cachedhive.protocol.wire.Message.Stats;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+import static io.cachedhive.client.ReadFixture.HASTY;
+import static io.cachedhive.client.ReadFixture.PATIENT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+class TestWorkerAdmin
+{
+    private ReadFixture fixture;
+    private TestingWorker worker;
+    private WorkerAddress address;
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        fixture = new ReadFixture();
+        worker = fixture.worker("other", Optional.of("secret"));
+        address = worker.listenTcp();
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException
+    {
+        fixture.close();
+    }
+
+    private static WorkerAdmin admin(Timeouts timeouts)
+    {
+        return WorkerAdmin.start(ReadFixture.identity(Optional.of("secret")), timeouts);
+    }
+
+    private static <T> T get(CompletableFuture<T> future)
+            throws Exception
+    {
+        return future.get(20, TimeUnit.SECONDS);
+    }
+
+    private static String failure(CompletableFuture<?> future)
+    {
+        Throwable[] failure = new Throwable[1];
+        assertThatThrownBy(() -> get(future)).satisfies(e -> failure[0] = e.getCause());
+        assertThat(failure[0]).isInstanceOf(WorkerException.class);
+        return failure[0].getMessage();
+    }
+
+    @Test
+    void testQuestions()
+            throws Exception
+    {
+        try (WorkerAdmin admin = admin(PATIENT)) {
+            Pong pong = get(admin.ping(address));
+            assertThat(pong.worker()).isEqualTo(worker.id());
+            assertThat(pong.state()).isEqualTo("RUNNING");
+
+            assertThat(get(admin.rings(address))).isEmpty();
+            PublishedRing ring = ReadFixture.ring(Map.of(worker, Optional.of(address)), 5);
+            get(admin.publishRing(address, ring));
+            assertThat(worker.rings).containsExactly(ring);
+            assertThat(get(admin.rings(address))).isEqualTo(List.of(ring));
+
+            Stats stats = get(admin.stats(address));
+            assertThat(stats.problem()).contains("a problem");
+            assertThat(stats.gauges()).containsEntry("ram_used_bytes", 5L);
+
+            Preloaded preloaded = get(admin.preload(address, 0, fixture.file, 10, 20, new RingEpoch(1), "s.t", 60_000));
+            assertThat(preloaded).isEqualTo(new Preloaded(20, 0, 0, Optional.empty()));
+            assertThat(worker.acceptedConnections()).isEqualTo(1);
+        }
+        Await.until("disconnected", () -> worker.openConnections() == 0);
+    }
+
+    @Test
+    void testManyAtOnce()
+            throws Exception
+    {
+        try (WorkerAdmin admin = admin(PATIENT)) {
+            List<CompletableFuture<Pong>> pings = IntStream.range(0, 200).mapToObj(_ -> admin.ping(address)).toList();
+            for (CompletableFuture<Pong> ping : pings) {
+                assertThat(get(ping).worker()).isEqualTo(worker.id());
+            }
+            assertThat(worker.acceptedConnections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void testSilentWorker()
+            throws Exception
+    {
+        worker.answersPings = false;
+        try (WorkerAdmin admin = admin(HASTY)) {
+            long start = System.nanoTime();
+            assertThat(failure(admin.ping(address))).isEqualTo("cache worker at %s did not answer within 300 ms".formatted(address));
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
+            Await.until("cancelled", () -> worker.cancelled.size() == 1);
+            // another question is another matter
+            assertThat(get(admin.rings(address))).isEmpty();
+        }
+    }
+
+    @Test
+    void testNobodyThere()
+            throws Exception
+    {
+        worker.stop();
+        try (WorkerAdmin admin = admin(PATIENT)) {
+            assertThat(failure(admin.ping(address))).contains("cache worker at %s cannot be reached".formatted(address), "refused");
+            assertThat(failure(admin.ping(address))).contains("cannot be reached");
+            worker.listenTcp();
+            Await.within(Duration.ofSeconds(2), "answers", () -> {
+                try {
+                    return get(admin.ping(address)).worker().equals(worker.id());
+                }
+                catch (Exception e) {
+                    return false;
+                }
+            });
+        }
+    }
+
+    @Test
+    void testWrongSecret()
+    {
+        try (WorkerAdmin admin = WorkerAdmin.start(ReadFixture.identity(Optional.of("wrong")), PATIENT)) {
+            assertThat(failure(admin.ping(address))).contains("does not prove that it knows the shared secret", "internal-communication.shared-secret");
+        }
+        try (WorkerAdmin admin = WorkerAdmin.start(ReadFixture.identity(Optional.empty()), PATIENT)) {
+            assertThat(failure(admin.ping(address))).contains("asks for the shared secret", "set cachedhive.shared-secret");
+        }
+    }
+
+    @Test
+    void testClose()
+            throws Exception
+    {
+        worker.answersPings = false;
+        WorkerAdmin admin = admin(new Timeouts(60_000, 60_000, 100, 200));
+        get(admin.rings(address));
+        CompletableFuture<Pong> ping = admin.ping(address);
+        Await.until("asked", () -> worker.pings.get() == 1);
+        admin.close();
+        assertThat(failure(ping)).contains("closed");
+        assertThat(failure(admin.ping(address))).contains("closed");
+    }
+}
