@@ -7,7 +7,7 @@ import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.quickstart.s3.S3RequestCounts;
+import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.opentelemetry.api.OpenTelemetry;
 import io.trino.filesystem.Location;
@@ -34,6 +34,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -375,8 +376,9 @@ class TestCachedInputContract
     void testStreamIsOneRequestOfTheOrigin()
             throws IOException
     {
+        factory.create(IDENTITY).newOutputFile(Location.of("s3://lake/text")).createOrOverwrite(content);
         long mark = s3.log().mark();
-        try (TrinoInputStream stream = stream(Implementation.CACHED, "file", FILE_BYTES)) {
+        try (TrinoInputStream stream = stream(Implementation.CACHED, "text", FILE_BYTES)) {
             byte[] buffer = new byte[1024];
             int count;
             do {
@@ -385,9 +387,11 @@ class TestCachedInputContract
             }
             while (count >= 0);
         }
-        S3RequestCounts counts = S3RequestCounts.of(s3.log().since(mark));
-        assertThat(counts.gets()).isEqualTo(1);
-        assertThat(counts.heads()).isZero();
+        // a request is logged when it ends, so that other tests' requests may be among these
+        List<S3Request> requests = s3.log().since(mark).stream()
+                .filter(request -> request.key().equals(Optional.of("text")))
+                .toList();
+        assertThat(requests).extracting(S3Request::method).containsExactly("GET");
     }
 
     private byte[] range(int position, int length)
