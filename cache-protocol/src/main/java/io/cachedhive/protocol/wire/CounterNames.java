@@ -48,6 +48,18 @@ public final class CounterNames
     public static final String VERSION_CHANGES = "version_changes";
     public static final String REFUSED_CONNECTIONS = "refused_connections";
     public static final String CONNECTIONS = "connections";
+    /**
+     * Connections since the start of the process: grows when clients reconnect.
+     */
+    public static final String ACCEPTED_CONNECTIONS = "accepted_connections";
+    /**
+     * Requests without their last answer.
+     */
+    public static final String ACTIVE_REQUESTS = "active_requests";
+    /**
+     * Blocks that cannot be evicted at the moment, since an answer is being sent from them.
+     */
+    public static final String PINNED_BLOCKS = "pinned_blocks";
 
     private CounterNames() {}
 }

@@ -58,6 +58,9 @@ final class StatsDetailTable
                 .add(gauge(CounterNames.VERSION_CHANGES, "Files found changed at the origin under the same name, length and time"))
                 .add(gauge(CounterNames.REFUSED_CONNECTIONS, "Connections refused"))
                 .add(gauge(CounterNames.CONNECTIONS, "Connections open"))
+                .add(gauge(CounterNames.ACCEPTED_CONNECTIONS, "Connections accepted since the cache worker started"))
+                .add(gauge(CounterNames.ACTIVE_REQUESTS, "Requests that the cache worker is answering"))
+                .add(gauge(CounterNames.PINNED_BLOCKS, "Blocks that answers are being sent from"))
                 .build();
     }
 

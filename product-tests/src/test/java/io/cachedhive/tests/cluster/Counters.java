@@ -1,0 +1,104 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.sql.QueryResult;
+import io.cachedhive.quickstart.sql.SqlConnection;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Bytes by source, summed over the cache workers or over the Trino nodes.
+ */
+record Counters(long requested, long ramHit, long ssdHit, long nonLocalHit, long remoteRead, long bypass)
+{
+    static final Counters ZERO = new Counters(0, 0, 0, 0, 0, 0);
+
+    private static final Duration REST = Duration.ofSeconds(2);
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+
+    /**
+     * The sums of the catalog's table, as they are now.
+     */
+    static Counters ofTable(SqlConnection connection, String catalog)
+            throws SQLException
+    {
+        QueryResult result = connection.query(
+                """
+                SELECT
+                    coalesce(sum(requested_bytes), 0),
+                    coalesce(sum(s.ram_hit_bytes), 0),
+                    coalesce(sum(s.ssd_hit_bytes), 0),
+                    coalesce(sum(s.non_local_hit_bytes), 0),
+                    coalesce(sum(s.remote_read_bytes), 0),
+                    coalesce(sum(s.bypass_bytes), 0)
+                FROM %1$s.cache.stats s
+                JOIN %1$s.cache.stats_detail d ON s.node_id = d.node_id
+                """.formatted(catalog));
+        List<Object> row = result.rows().getFirst();
+        return new Counters(number(row, 0), number(row, 1), number(row, 2), number(row, 3), number(row, 4), number(row, 5));
+    }
+
+    /**
+     * The sums of the catalog's table once they have not changed for two seconds: clients send what they count in batches.
+     */
+    static Counters atRest(SqlConnection connection, String catalog)
+            throws SQLException
+    {
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        Counters last = ofTable(connection, catalog);
+        long lastChange = System.nanoTime();
+        while (System.nanoTime() - lastChange < REST.toNanos()) {
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError("the counters of %s still change after %s: %s".formatted(catalog, TIMEOUT, last));
+            }
+            Await.pause();
+            Counters next = ofTable(connection, catalog);
+            if (!next.equals(last)) {
+                last = next;
+                lastChange = System.nanoTime();
+            }
+        }
+        return last;
+    }
+
+    Counters plus(Counters other)
+    {
+        return new Counters(
+                requested + other.requested,
+                ramHit + other.ramHit,
+                ssdHit + other.ssdHit,
+                nonLocalHit + other.nonLocalHit,
+                remoteRead + other.remoteRead,
+                bypass + other.bypass);
+    }
+
+    Counters minus(Counters other)
+    {
+        return new Counters(
+                requested - other.requested,
+                ramHit - other.ramHit,
+                ssdHit - other.ssdHit,
+                nonLocalHit - other.nonLocalHit,
+                remoteRead - other.remoteRead,
+                bypass - other.bypass);
+    }
+
+    /**
+     * Served by the cache without the origin.
+     */
+    long hits()
+    {
+        return ramHit + ssdHit + nonLocalHit;
+    }
+
+    long bySource()
+    {
+        return hits() + remoteRead + bypass;
+    }
+
+    private static long number(List<Object> row, int index)
+    {
+        return ((Number) row.get(index)).longValue();
+    }
+}

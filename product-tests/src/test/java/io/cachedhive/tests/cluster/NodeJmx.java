@@ -1,0 +1,94 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.cluster.ClusterNode;
+
+import javax.management.AttributeNotFoundException;
+import javax.management.JMException;
+import javax.management.MBeanServerConnection;
+import javax.management.ObjectName;
+import javax.management.remote.JMXConnector;
+import javax.management.remote.JMXConnectorFactory;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.lang.management.ThreadMXBean;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * The beans of one Trino node, read as an operator's monitoring reads them: over remote JMX.
+ */
+final class NodeJmx
+        implements AutoCloseable
+{
+    private final JMXConnector connector;
+    private final MBeanServerConnection beans;
+
+    private NodeJmx(JMXConnector connector)
+            throws IOException
+    {
+        this.connector = connector;
+        this.beans = connector.getMBeanServerConnection();
+    }
+
+    static NodeJmx connect(ClusterNode node)
+            throws IOException
+    {
+        return new NodeJmx(JMXConnectorFactory.connect(node.home().jmxUrl().orElseThrow()));
+    }
+
+    /**
+     * The catalog's bytes by source as this node counted them.
+     */
+    Counters counters(String catalog)
+            throws JMException, IOException
+    {
+        ObjectName name = stats(catalog);
+        return new Counters(
+                number(name, "RequestedBytes"),
+                number(name, "RamHitBytes"),
+                number(name, "SsdHitBytes"),
+                number(name, "NonLocalHitBytes"),
+                number(name, "RemoteReadBytes"),
+                number(name, "BypassBytes"));
+    }
+
+    private ObjectName stats(String catalog)
+            throws JMException, IOException
+    {
+        Set<ObjectName> names = beans.queryNames(new ObjectName("cachedhive:catalog=%s,name=stats,*".formatted(catalog)), null);
+        if (names.size() != 1) {
+            throw new AttributeNotFoundException("not one statistics bean of catalog %s: %s".formatted(catalog, names));
+        }
+        return names.iterator().next();
+    }
+
+    private long number(ObjectName name, String attribute)
+            throws JMException, IOException
+    {
+        return ((Number) beans.getAttribute(name, attribute)).longValue();
+    }
+
+    /**
+     * Names of the threads that run now.
+     */
+    List<String> threadNames()
+            throws IOException
+    {
+        ThreadMXBean threads = ManagementFactory.newPlatformMXBeanProxy(beans, ManagementFactory.THREAD_MXBEAN_NAME, ThreadMXBean.class);
+        return Arrays.stream(threads.getThreadInfo(threads.getAllThreadIds()))
+                .filter(Objects::nonNull)
+                .map(ThreadInfo::getThreadName)
+                .toList();
+    }
+
+    @Override
+    public void close()
+            throws IOException
+    {
+        connector.close();
+    }
+}

@@ -1,0 +1,195 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.s3.S3Hold;
+import io.cachedhive.quickstart.sql.SqlConnection;
+import org.testng.annotations.AfterClass;
+import org.testng.annotations.BeforeClass;
+import org.testng.annotations.Test;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Queries go on, and return the right rows, whatever becomes of the cache workers.
+ */
+@Test(groups = "cluster", singleThreaded = true)
+public class TestCacheWorkerFailures
+{
+    private static final int RAM_MEGABYTES = 64;
+    private static final String SCAN = "SELECT count(*), sum(quantity), sum(orderkey), checksum(comment) FROM %s";
+
+    private TestingCluster testing;
+    private Cluster cluster;
+    private SqlConnection connection;
+    private ExecutorService executor;
+
+    @BeforeClass
+    public void start()
+            throws Exception
+    {
+        executor = Executors.newCachedThreadPool();
+        testing = TestingCluster.start("failures", builder -> builder.ramMaxSize(RAM_MEGABYTES + "MB"));
+        cluster = testing.cluster();
+        connection = testing.connect("cachedhive", "failures");
+        connection.query("CREATE SCHEMA cachedhive.failures");
+        // a file for each part and worker, so that every worker owns some of the chunks
+        connection.query("CREATE TABLE warm WITH (format = 'ORC', partitioned_by = ARRAY['part']) AS " +
+                "SELECT orderkey, quantity, comment, linenumber AS part FROM tpch.\"sf0.1\".lineitem");
+    }
+
+    @AfterClass(alwaysRun = true)
+    public void stop()
+            throws Exception
+    {
+        if (executor != null) {
+            executor.shutdownNow();
+        }
+        if (connection != null) {
+            connection.close();
+        }
+        if (testing != null) {
+            testing.close();
+        }
+    }
+
+    @Test
+    public void testOneWorkerKilledDuringScan()
+            throws Exception
+    {
+        connection.query("CREATE TABLE cold_one WITH (format = 'ORC') AS SELECT * FROM warm");
+        killDuringScan("cold_one", List.of(cluster.cacheWorkers().getFirst()));
+    }
+
+    @Test(dependsOnMethods = "testOneWorkerKilledDuringScan")
+    public void testAllWorkersKilledDuringScan()
+            throws Exception
+    {
+        connection.query("CREATE TABLE cold_all WITH (format = 'PARQUET') AS SELECT * FROM warm");
+        killDuringScan("cold_all", cluster.cacheWorkers());
+    }
+
+    private void killDuringScan(String table, List<ClusterNode> victims)
+            throws Exception
+    {
+        List<List<Object>> expected = scan("hive.failures." + table);
+        // the cache serves before: the second of two scans of another table does not touch the origin
+        scan("warm");
+        Counters before = testing.jmxCounters("cachedhive");
+        scan("warm");
+        Counters warm = testing.jmxCounters("cachedhive").minus(before);
+        assertThat(warm.hits()).as("warm scan before the kill: %s", warm).isEqualTo(warm.requested()).isPositive();
+
+        Future<List<List<Object>>> running;
+        try (S3Hold hold = cluster.s3().hold(S3Hold.Rule.gets(Cluster.BUCKET, "warehouse/failures/" + table))) {
+            running = executor.submit(() -> scan(table));
+            hold.awaitHeld(1, Duration.ofSeconds(60));
+            assertThat(cluster.s3().inFlight()).as("GETs of the scan under way").anyMatch(request -> request.key().orElse("").contains(table));
+            victims.forEach(ClusterNode::kill);
+        }
+        List<List<Object>> rows = cluster.watching(Duration.ofMinutes(3), () -> running.get());
+        assertThat(rows).isEqualTo(expected);
+
+        if (victims.size() == cluster.cacheWorkers().size()) {
+            // frames of a dead worker may be read for a second, then nothing comes from the cache
+            Await.until("a scan without the cache", Duration.ofSeconds(10), () -> {
+                Counters after = scanCounters("warm");
+                return after.hits() == 0 && after.remoteRead() == 0 && after.bypass() == after.requested() && after.requested() > 0;
+            });
+        }
+        else {
+            Counters after = scanCounters("warm");
+            assertThat(after.bySource()).as("bytes by source with one worker killed: %s", after).isEqualTo(after.requested()).isPositive();
+            assertThat(after.bypass()).as("bytes read without the killed worker: %s", after).isPositive();
+        }
+
+        for (ClusterNode victim : victims) {
+            victim.start();
+        }
+        for (ClusterNode victim : victims) {
+            victim.awaitReady();
+        }
+        long ready = System.nanoTime();
+        Duration[] usedAfter = new Duration[1];
+        Await.until("the restarted workers are used", Duration.ofSeconds(30), () -> {
+            Duration begun = Duration.ofNanos(System.nanoTime() - ready);
+            Counters counters = scanCounters("warm");
+            if (counters.bypass() == 0 && counters.hits() > 0) {
+                usedAfter[0] = begun;
+                return true;
+            }
+            return false;
+        });
+        System.out.printf(
+                "%s of %s cache workers killed: used again by a scan begun %s ms after they were ready%n",
+                victims.size(),
+                cluster.cacheWorkers().size(),
+                usedAfter[0].toMillis());
+        assertThat(usedAfter[0]).isLessThanOrEqualTo(Duration.ofSeconds(2));
+        assertThat(scan(table)).isEqualTo(expected);
+    }
+
+    /**
+     * With Trino JVMs that have the shared memory mapped and read nothing meanwhile.
+     */
+    @Test(dependsOnMethods = "testAllWorkersKilledDuringScan")
+    public void testMemoryOverTwentyKills()
+            throws Exception
+    {
+        scan("warm");
+        ClusterNode victim = cluster.cacheWorkers().getFirst();
+        Path directory = testing.memoryDirectory(1);
+        long budget = (long) RAM_MEGABYTES << 20;
+        long[] most = new long[1];
+        CountDownLatch end = new CountDownLatch(1);
+        Future<?> sampler = executor.submit((Callable<Void>) () -> {
+            do {
+                most[0] = Math.max(most[0], MappedMemory.allocatedBytes(directory, trinoPids()));
+            }
+            while (!end.await(20, TimeUnit.MILLISECONDS));
+            return null;
+        });
+        for (int i = 0; i < 20; i++) {
+            victim.kill();
+            victim.start();
+            victim.awaitReady();
+        }
+        end.countDown();
+        sampler.get();
+        System.out.printf("shared memory of one host over 20 kills: at most %.3f of the budget of %s MiB%n", (double) most[0] / budget, RAM_MEGABYTES);
+        assertThat(most[0]).isBetween(budget / 2, budget * 105 / 100);
+        assertThat(scan("warm")).isEqualTo(scan("hive.failures.warm"));
+    }
+
+    private List<Long> trinoPids()
+    {
+        return Stream.concat(Stream.of(cluster.coordinator()), cluster.workers().stream()).map(ClusterNode::pid).toList();
+    }
+
+    private Counters scanCounters(String table)
+            throws Exception
+    {
+        Counters before = testing.jmxCounters("cachedhive");
+        scan(table);
+        return testing.jmxCounters("cachedhive").minus(before);
+    }
+
+    private List<List<Object>> scan(String table)
+            throws Exception
+    {
+        try (SqlConnection own = testing.connect("cachedhive", "failures")) {
+            return own.query(SCAN.formatted(table)).rows();
+        }
+    }
+}

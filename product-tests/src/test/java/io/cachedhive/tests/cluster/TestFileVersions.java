@@ -1,0 +1,234 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.s3.S3Hold;
+import io.cachedhive.quickstart.s3.S3Request;
+import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.quickstart.s3.S3Service;
+import io.cachedhive.quickstart.sql.SqlConnection;
+import org.testng.annotations.AfterClass;
+import org.testng.annotations.BeforeClass;
+import org.testng.annotations.Test;
+import software.amazon.awssdk.core.sync.RequestBody;
+import software.amazon.awssdk.services.s3.S3Client;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * One read never mixes two files or two states of one file, and a missing block is fetched once for everybody on the host.
+ */
+@Test(groups = "cluster", singleThreaded = true)
+public class TestFileVersions
+{
+    private static final String PREFIX = "external/";
+
+    private TestingCluster testing;
+    private Cluster cluster;
+    private S3Server otherS3;
+    private Path otherObjects;
+    private SqlConnection connection;
+    private ExecutorService executor;
+
+    @BeforeClass
+    public void start()
+            throws Exception
+    {
+        executor = Executors.newCachedThreadPool();
+        otherObjects = Files.createDirectories(Path.of("target", "clusters").toAbsolutePath()).resolve("versions-other-" + ProcessHandle.current().pid());
+        otherS3 = S3Server.builder().directory(otherObjects).bucket(Cluster.BUCKET).start();
+        testing = TestingCluster.start("versions", builder -> builder
+                .hosts(1)
+                .workersPerHost(2)
+                .trino((plan, home) -> {
+                    home.catalog("cachedhive_other", other(plan.cachedHiveCatalog(), Map.of("cachedhive.origin", "other")));
+                    home.catalog("hive_other", other(plan.hiveCatalog(), Map.of()));
+                })
+                .cacheWorker((_, home) -> home.origin("other", otherS3.clientProperties())));
+        cluster = testing.cluster();
+        connection = testing.connect("cachedhive", "versions");
+        for (String catalog : List.of("cachedhive", "cachedhive_other")) {
+            connection.query("CREATE SCHEMA %s.versions".formatted(catalog));
+        }
+    }
+
+    private Map<String, String> other(Map<String, String> catalog, Map<String, String> more)
+    {
+        Map<String, String> properties = new HashMap<>(catalog);
+        properties.putAll(otherS3.clientProperties());
+        properties.putAll(more);
+        return properties;
+    }
+
+    @AfterClass(alwaysRun = true)
+    public void stop()
+            throws Exception
+    {
+        if (executor != null) {
+            executor.shutdownNow();
+        }
+        if (connection != null) {
+            connection.close();
+        }
+        if (testing != null) {
+            testing.close();
+        }
+        if (otherS3 != null) {
+            otherS3.close();
+        }
+    }
+
+    /**
+     * Same bucket, key, length and modification time on two S3 servers, other bytes, one cache worker.
+     */
+    @Test
+    public void testTwoOriginsNeverMix()
+            throws Exception
+    {
+        FileTime time = FileTime.from(Instant.now().minusSeconds(3600).truncatedTo(ChronoUnit.SECONDS));
+        put(cluster.s3(), "twins/file", "first origin\n".repeat(10_000));
+        put(otherS3, "twins/file", "other origin\n".repeat(10_000));
+        Files.setLastModifiedTime(object(cluster.directory().resolve("s3/objects"), "twins/file"), time);
+        Files.setLastModifiedTime(object(otherObjects, "twins/file"), time);
+        createTable("cachedhive", "twins");
+        createTable("cachedhive_other", "twins");
+        for (int round = 0; round < 5; round++) {
+            assertThat(connection.query("SELECT line, count(*) FROM cachedhive.versions.twins GROUP BY line").rows()).containsExactly(List.of("first origin", 10_000L));
+            assertThat(connection.query("SELECT line, count(*) FROM cachedhive_other.versions.twins GROUP BY line").rows()).containsExactly(List.of("other origin", 10_000L));
+        }
+        Counters first = Counters.atRest(connection, "cachedhive");
+        Counters other = Counters.atRest(connection, "cachedhive_other");
+        assertThat(first.hits()).as("cached reads of the first origin: %s", first).isPositive();
+        assertThat(other.hits()).as("cached reads of the other origin: %s", other).isPositive();
+    }
+
+    /**
+     * What a listing cannot tell apart: equal length, equal modification time.
+     */
+    @Test
+    public void testOverwrittenWithinTheSameSecond()
+            throws Exception
+    {
+        createTable("cachedhive", "overwritten");
+        int rounds = 6;
+        for (int round = 0; round < rounds; round++) {
+            String key = "overwritten/file";
+            String before = "%07d before\n".formatted(round).repeat(1000);
+            String after = "%07d behind\n".formatted(round).repeat(1000);
+            Path object = object(cluster.directory().resolve("s3/objects"), key);
+            put(cluster.s3(), key, before);
+            FileTime time = FileTime.from(Files.getLastModifiedTime(object).toInstant().truncatedTo(ChronoUnit.SECONDS));
+            Files.setLastModifiedTime(object, time);
+            List<List<Object>> seenBefore = lines("cachedhive", "overwritten");
+            assertThat(seenBefore).isEqualTo(lines("hive", "overwritten"));
+
+            put(cluster.s3(), key, after);
+            Files.setLastModifiedTime(object, time);
+            List<List<Object>> seenAfter = lines("cachedhive", "overwritten");
+            assertThat(seenAfter).as("the query right after the overwrite").isEqualTo(lines("hive", "overwritten")).isNotEqualTo(seenBefore);
+            // and still when the provisional time is over
+            long written = System.nanoTime();
+            Await.until("the provisional time is over", Duration.ofSeconds(30), () -> System.nanoTime() - written > Duration.ofSeconds(4).toNanos());
+            assertThat(lines("cachedhive", "overwritten")).isEqualTo(lines("hive", "overwritten"));
+        }
+    }
+
+    @Test
+    public void testTwoProcessesOneGet()
+            throws Exception
+    {
+        String key = "shared/file";
+        put(cluster.s3(), key, "x".repeat(99).concat("\n").repeat(1000));
+        Files.setLastModifiedTime(object(cluster.directory().resolve("s3/objects"), key), FileTime.from(Instant.now().minusSeconds(3600)));
+        createTable("cachedhive", "shared");
+        long mark = cluster.s3().log().mark();
+        Map<String, Counters> before = countersByWorker();
+        List<Future<List<List<Object>>>> queries = new ArrayList<>();
+        try (S3Hold hold = cluster.s3().hold(S3Hold.Rule.gets(Cluster.BUCKET, PREFIX + "shared"))) {
+            // the engine chooses the process of each query by chance: 16 leave one of the two without any once in 32 thousand
+            for (int i = 0; i < 16; i++) {
+                queries.add(executor.submit(() -> {
+                    try (SqlConnection own = testing.connect("cachedhive", "versions")) {
+                        own.setSession("cachedhive.node_selection_strategy", "NO_PREFERENCE");
+                        return own.query("SELECT count(*), min(length(line)) FROM shared").rows();
+                    }
+                }));
+            }
+            hold.awaitHeld(1, Duration.ofSeconds(60));
+            Await.until("readers of the block in all queries", Duration.ofSeconds(60), () -> runningQueries() == queries.size());
+        }
+        for (Future<List<List<Object>>> query : queries) {
+            assertThat(query.get()).containsExactly(List.of(1000L, 99L));
+        }
+        List<S3Request> gets = cluster.s3().log().since(mark).stream()
+                .filter(S3Request::isGet)
+                .filter(request -> request.key().orElse("").equals(PREFIX + key))
+                .toList();
+        assertThat(gets).as("GETs of one block for %s queries", queries.size()).hasSize(1);
+        Map<String, Counters> after = countersByWorker();
+        assertThat(after).allSatisfy((worker, counters) -> assertThat(counters.minus(before.get(worker)).requested()).as("bytes read by %s", worker).isPositive());
+    }
+
+    private long runningQueries()
+            throws Exception
+    {
+        try (SqlConnection own = testing.connect("system", "runtime")) {
+            return (long) own.query("SELECT count(*) FROM system.runtime.queries WHERE state = 'RUNNING' AND query LIKE '%min(length(line)) FROM shared'").onlyValue();
+        }
+    }
+
+    private Map<String, Counters> countersByWorker()
+            throws Exception
+    {
+        Map<String, Counters> counters = new HashMap<>();
+        for (ClusterNode worker : cluster.workers()) {
+            try (NodeJmx jmx = testing.jmx(worker)) {
+                counters.put(worker.name(), jmx.counters("cachedhive"));
+            }
+        }
+        return counters;
+    }
+
+    private List<List<Object>> lines(String catalog, String table)
+            throws Exception
+    {
+        return connection.query("SELECT line, count(*) FROM %s.versions.%s GROUP BY line".formatted(catalog, table)).rows();
+    }
+
+    private void createTable(String catalog, String table)
+            throws Exception
+    {
+        connection.query("CREATE TABLE %s.versions.%s (line varchar) WITH (format = 'TEXTFILE', external_location = 's3://%s/%s%s')"
+                .formatted(catalog, table, Cluster.BUCKET, PREFIX, table));
+    }
+
+    private static void put(S3Service s3, String key, String content)
+    {
+        try (S3Client client = s3.client()) {
+            client.putObject(request -> request.bucket(Cluster.BUCKET).key(PREFIX + key), RequestBody.fromString(content));
+        }
+    }
+
+    private static Path object(Path objects, String key)
+            throws IOException
+    {
+        Path object = objects.resolve(Cluster.BUCKET).resolve(PREFIX + key);
+        assertThat(object).isRegularFile();
+        return object;
+    }
+}

@@ -1,0 +1,118 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.sql.SqlConnection;
+
+import javax.management.JMException;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/**
+ * A cluster of real processes in a directory of its own under {@code target}, whose Trino nodes can be asked over JMX.
+ */
+final class TestingCluster
+        implements AutoCloseable
+{
+    private final Cluster cluster;
+
+    private TestingCluster(Cluster cluster)
+    {
+        this.cluster = cluster;
+    }
+
+    /**
+     * @param name of the directory, emptied first
+     */
+    static TestingCluster start(String name, UnaryOperator<Cluster.Builder> settings)
+            throws IOException
+    {
+        Path directory = Path.of("target", "clusters", name).toAbsolutePath();
+        delete(directory);
+        Cluster.Builder builder = Cluster.builder(directory)
+                .s3InProcess()
+                .ramMaxSize("64MB")
+                .ssdMaxSize("512MB")
+                .progress(line -> System.out.printf("[%s] %s%n", name, line))
+                .remoteJmx();
+        return new TestingCluster(settings.apply(builder).start());
+    }
+
+    private static void delete(Path directory)
+            throws IOException
+    {
+        if (!Files.exists(directory)) {
+            return;
+        }
+        try (Stream<Path> paths = Files.walk(directory)) {
+            for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(path);
+            }
+        }
+    }
+
+    Cluster cluster()
+    {
+        return cluster;
+    }
+
+    SqlConnection connect(String catalog, String schema)
+            throws SQLException
+    {
+        return SqlConnection.open(cluster.coordinator().httpUri(), "test", Optional.of(catalog), Optional.of(schema));
+    }
+
+    NodeJmx jmx(ClusterNode node)
+            throws IOException
+    {
+        return NodeJmx.connect(node);
+    }
+
+    /**
+     * The sums of the Trino nodes' own beans.
+     */
+    Counters jmxCounters(String catalog)
+            throws IOException, JMException
+    {
+        Counters sum = Counters.ZERO;
+        for (ClusterNode node : Stream.concat(Stream.of(cluster.coordinator()), cluster.workers().stream()).toList()) {
+            try (NodeJmx jmx = jmx(node)) {
+                sum = sum.plus(jmx.counters(catalog));
+            }
+        }
+        return sum;
+    }
+
+    /**
+     * The directory of the shared-memory files of a host, 1-based.
+     */
+    Path memoryDirectory(int host)
+            throws IOException
+    {
+        Path etc = cluster.cacheWorkers().get(host - 1).home().path().resolve("etc/config.properties");
+        return Files.readAllLines(etc).stream()
+                .filter(line -> line.startsWith("cache.ram.directory="))
+                .map(line -> Path.of(line.substring(line.indexOf('=') + 1)))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no cache.ram.directory in " + etc));
+    }
+
+    static List<List<Object>> sorted(List<List<Object>> rows)
+    {
+        return rows.stream().sorted(Comparator.comparing(List::toString)).toList();
+    }
+
+    @Override
+    public void close()
+    {
+        cluster.close();
+    }
+}
