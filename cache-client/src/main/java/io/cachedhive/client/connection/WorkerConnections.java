@@ -39,7 +39,6 @@ public final class WorkerConnections
     private static final Logger log = Logger.get(WorkerConnections.class);
 
     private static final long TICK_MILLIS = 100;
-    private static final long CLOSE_SECONDS = 5;
     private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(5);
 
     private final ClientIdentity identity;
@@ -245,7 +244,7 @@ public final class WorkerConnections
     }
 
     /**
-     * Ends all connections and threads, and returns when they have ended, but for a look-up of a name, which cannot be stopped.
+     * Ends all connections and threads, and returns when they have ended.
      */
     @Override
     public void close()
@@ -256,13 +255,5 @@ public final class WorkerConnections
         timer.shutdownNow();
         resolver.shutdownNow();
         loops.forEach(IoLoop::close);
-        try {
-            if (!timer.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
-                log.warn("the thread for time does not end");
-            }
-        }
-        catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 }

@@ -1,0 +1,130 @@
+package io.cachedhive.worker;
+
+import com.google.common.collect.ImmutableList;
+import com.google.inject.Injector;
+import com.google.inject.Module;
+import com.google.inject.spi.Message;
+import io.airlift.bootstrap.ApplicationConfigurationException;
+import io.airlift.bootstrap.Bootstrap;
+import io.airlift.http.server.HttpServerModule;
+import io.airlift.jaxrs.JaxrsModule;
+import io.airlift.jmx.JmxModule;
+import io.airlift.json.JsonModule;
+import io.airlift.log.LogJmxModule;
+import io.airlift.log.Logger;
+import io.airlift.node.NodeModule;
+import io.airlift.openmetrics.JmxOpenMetricsModule;
+import io.airlift.tracing.TracingModule;
+import org.weakref.jmx.guice.MBeanModule;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintStream;
+import java.net.BindException;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+
+import static com.google.common.base.Throwables.getCausalChain;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNullElse;
+
+/**
+ * The cache worker process.
+ */
+public final class CacheWorker
+{
+    private static final Logger log = Logger.get(CacheWorker.class);
+
+    /**
+     * As Trino's.
+     */
+    private static final int EXIT_CANNOT_START = 100;
+
+    private CacheWorker() {}
+
+    public static void main(String[] args)
+    {
+        AtomicReference<CacheWorkerService> opened = new AtomicReference<>();
+        try {
+            Injector injector = bootstrap(new CacheWorkerModule(opened::set)).initialize();
+            injector.getInstance(CacheWorkerService.class).start();
+            log.info("======== CACHE WORKER STARTED ========");
+        }
+        catch (Throwable e) {
+            // gives back what was taken, the file of the socket above all
+            Optional.ofNullable(opened.get()).ifPresent(CacheWorkerService::close);
+            List<String> problems = problems(e);
+            if (problems.isEmpty()) {
+                log.error(e, "Cache worker cannot start");
+            }
+            problems.forEach(problem -> log.error("Cache worker cannot start: %s", problem));
+            tellLauncher(problems.isEmpty() ? ImmutableList.of(e.toString()) : problems);
+            System.exit(EXIT_CANNOT_START);
+        }
+    }
+
+    static Bootstrap bootstrap(CacheWorkerModule worker)
+    {
+        ImmutableList.Builder<Module> modules = ImmutableList.builder();
+        modules.add(
+                new NodeModule(),
+                new HttpServerModule(),
+                new JsonModule(),
+                new JaxrsModule(),
+                new JmxModule(),
+                new MBeanModule(),
+                new LogJmxModule(),
+                new TracingModule("cache-worker", requireNonNullElse(CacheWorker.class.getPackage().getImplementationVersion(), "development")),
+                new JmxOpenMetricsModule(),
+                worker);
+        return new Bootstrap("cache-worker", modules.build())
+                // only this host, unless the operator says otherwise
+                .setOptionalConfigurationProperty("node.bind-ip", "127.0.0.1")
+                .setOptionalConfigurationProperty("http-server.http.port", "8485");
+    }
+
+    /**
+     * What the operator has to mend, a sentence each; empty if it is nothing that an operator could.
+     */
+    static List<String> problems(Throwable failure)
+    {
+        String file = requireNonNullElse(System.getProperty("config"), "the configuration");
+        for (Throwable cause : getCausalChain(failure)) {
+            switch (cause) {
+                case StartupException startup -> {
+                    return ImmutableList.of(startup.getMessage());
+                }
+                case ApplicationConfigurationException configuration -> {
+                    return configuration.getErrors().stream()
+                            .map(Message::getMessage)
+                            .map(message -> "%s or node.properties: %s".formatted(file, message.strip()))
+                            .toList();
+                }
+                case BindException bind -> {
+                    String address = getCausalChain(failure).stream()
+                            .map(Throwable::getMessage)
+                            .filter(message -> message != null && message.startsWith("Failed to bind to "))
+                            .map(message -> message.substring("Failed to bind to ".length()).replace("/", ""))
+                            .findFirst()
+                            .orElse("its address");
+                    return ImmutableList.of("http-server.http.port: cannot listen on %s (%s): stop what listens there, or choose another port or node.bind-ip in %s"
+                            .formatted(address, bind.getMessage(), file));
+                }
+                default -> {}
+            }
+        }
+        return ImmutableList.of();
+    }
+
+    /**
+     * When the log goes to a file only, what the launcher keeps of this process says why it ended.
+     */
+    private static void tellLauncher(List<String> problems)
+    {
+        if (System.getProperty("log.path") != null) {
+            PrintStream error = new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8);
+            problems.forEach(problem -> error.println("Cache worker cannot start: " + problem));
+        }
+    }
+}

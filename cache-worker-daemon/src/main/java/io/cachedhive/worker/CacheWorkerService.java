@@ -1,0 +1,283 @@
+package io.cachedhive.worker;
+
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.wire.Message.Hello;
+import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.Message.Welcome;
+import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.StoreEnvironment;
+import io.cachedhive.store.StoreException;
+import io.cachedhive.worker.fetch.BlockFetcher;
+import io.cachedhive.worker.fetch.ByteBudget;
+import io.cachedhive.worker.fetch.RequestLimits;
+import io.cachedhive.worker.fetch.WorkerCounters;
+import io.cachedhive.worker.lease.FillLeases;
+import io.cachedhive.worker.origin.Origin;
+import io.cachedhive.worker.origin.Origins;
+import io.cachedhive.worker.request.InFlight;
+import io.cachedhive.worker.request.RequestDispatcher;
+import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.server.BlockServer;
+import io.cachedhive.worker.server.ListenSockets;
+import io.cachedhive.worker.server.PeerRefusals;
+import io.cachedhive.worker.server.Session;
+import io.cachedhive.worker.server.Session.SessionOrigin;
+import io.cachedhive.worker.server.Transport;
+import io.cachedhive.worker.server.Welcomer;
+import io.cachedhive.worker.state.StateDirectory;
+import io.cachedhive.worker.status.WorkerStatus;
+import io.cachedhive.worker.status.WorkerStatus.Activity;
+import io.cachedhive.worker.time.SystemTimer;
+import io.cachedhive.worker.usage.UsageCounters;
+import jakarta.annotation.PreDestroy;
+
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import static com.google.common.collect.ImmutableList.toImmutableList;
+import static io.airlift.concurrent.Threads.daemonThreadsNamed;
+import static java.util.concurrent.Executors.newCachedThreadPool;
+import static java.util.concurrent.Executors.newSingleThreadScheduledExecutor;
+
+/**
+ * A cache worker: store, origins, block server and what connects them. Without the HTTP API, which only looks at it.
+ */
+public final class CacheWorkerService
+        implements AutoCloseable
+{
+    private static final Logger log = Logger.get(CacheWorkerService.class);
+
+    private static final long HEAP_BYTES = 64 << 20;
+    private static final long PINNED_BYTES = 64 << 20;
+    private static final int LOAD_THREADS = 16;
+    private static final int BACKGROUND_THREADS = 8;
+    private static final int CONFIRMATION_THREADS = 4;
+    private static final int QUEUED_TASKS = 4096;
+    // what frames of provisional versions may take of the RAM tier
+    private static final double MAX_HELD_SHARE = 0.25;
+
+    private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    private final ListenSockets sockets;
+    private final BlockStore store;
+    private final Origins origins;
+    private final UsageCounters usage;
+    private final RingBook rings;
+    private final WorkerStatus status;
+    private final RequestDispatcher dispatcher;
+    private final BlockServer server;
+
+    private CacheWorkerService(WorkerSettings settings)
+            throws StoreException
+    {
+        // each is closed before those that were registered before it
+        try {
+            sockets = register(ListenSockets.bind(settings.bindAddress(), settings.port(), settings.socketPath(), settings.socketGroup()));
+            StateDirectory state = StateDirectory.open(settings.store().stateDirectory());
+            WorkerCounters counters = new WorkerCounters();
+            RequestLimits limits = new RequestLimits(settings.maxRequestsPerBucket(), System::nanoTime, counters);
+            origins = register(Origins.load(settings.originsDirectory(), limits::observer));
+            store = register(BlockStore.open(settings.store(), StoreEnvironment.system()));
+
+            rings = new RingBook(state, store::publishRings);
+            usage = new UsageCounters(state, Clock.systemUTC());
+            resources.push(usage::save);
+            ScheduledExecutorService saver = newSingleThreadScheduledExecutor(daemonThreadsNamed("counter-writer"));
+            resources.push(() -> stop(saver));
+            saver.scheduleWithFixedDelay(usage::save, 0, 1, TimeUnit.SECONDS);
+
+            SystemTimer timer = register(new SystemTimer());
+            ExecutorService loads = pool("ssd-load-%s", LOAD_THREADS, QUEUED_TASKS);
+            ExecutorService background = pool("background-%s", BACKGROUND_THREADS, QUEUED_TASKS);
+            ExecutorService confirmations = pool("origin-confirm-%s", CONFIRMATION_THREADS, Integer.MAX_VALUE);
+            ExecutorService requests = newCachedThreadPool(daemonThreadsNamed("origin-get-%s"));
+            resources.push(() -> stop(requests));
+            // before the threads that read from them are waited for
+            resources.push(origins);
+
+            ByteBudget heap = new ByteBudget(HEAP_BYTES);
+            BlockFetcher fetcher = new BlockFetcher(
+                    store,
+                    limits,
+                    counters,
+                    timer,
+                    requests,
+                    confirmations,
+                    heap,
+                    settings.maxRangeBytes(),
+                    settings.maxPreloadRequests(),
+                    Math.max(1, (int) (settings.store().ramMaxSizeBytes() * MAX_HELD_SHARE / store.blockSizeBytes())));
+            resources.push(fetcher::stop);
+            FillLeases leases = new FillLeases(store, counters, timer, heap);
+            PeerRefusals refusals = new PeerRefusals();
+            status = new WorkerStatus(store, origins, rings, usage, counters, refusals, settings.zone(), settings.version());
+            InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES));
+            dispatcher = new RequestDispatcher(inFlight, fetcher, leases, usage, rings, status, loads, background);
+            server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));
+            status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::pinnedBlocks));
+            resources.push(() -> {
+                status.drain();
+                dispatcher.stop();
+            });
+        }
+        catch (StoreException | RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    /**
+     * Takes sockets, memory and disk; serves after {@link #start}.
+     *
+     * @throws StartupException for whatever the operator has to mend
+     */
+    public static CacheWorkerService open(WorkerSettings settings)
+    {
+        WorkerSettings.requireSecretForStrangers(settings.bindAddress(), settings.sharedSecret());
+        try {
+            return new CacheWorkerService(settings);
+        }
+        catch (StoreException e) {
+            throw new StartupException(e.getMessage(), e);
+        }
+    }
+
+    public void start()
+    {
+        server.start();
+        log.info("Cache worker %s listens on %s and %s:%s", store.workerId(), sockets.socketPath(), tcpAddress().getAddress().getHostAddress(), tcpAddress().getPort());
+    }
+
+    private <T extends AutoCloseable> T register(T resource)
+    {
+        resources.push(resource);
+        return resource;
+    }
+
+    private ExecutorService pool(String name, int threads, int queued)
+    {
+        ThreadPoolExecutor pool = new ThreadPoolExecutor(threads, threads, 60, TimeUnit.SECONDS, new LinkedBlockingQueue<>(queued), daemonThreadsNamed(name));
+        pool.allowCoreThreadTimeOut(true);
+        resources.push(() -> stop(pool));
+        return pool;
+    }
+
+    private static void stop(ExecutorService executor)
+            throws InterruptedException
+    {
+        executor.shutdownNow();
+        if (!executor.awaitTermination(5, TimeUnit.SECONDS)) {
+            log.warn("Threads are still busy: %s", executor);
+        }
+    }
+
+    public BlockStore store()
+    {
+        return store;
+    }
+
+    public Origins origins()
+    {
+        return origins;
+    }
+
+    public RingBook rings()
+    {
+        return rings;
+    }
+
+    public UsageCounters usage()
+    {
+        return usage;
+    }
+
+    public WorkerStatus status()
+    {
+        return status;
+    }
+
+    public RequestDispatcher dispatcher()
+    {
+        return dispatcher;
+    }
+
+    public InetSocketAddress tcpAddress()
+    {
+        return sockets.tcpAddress();
+    }
+
+    public Path socketPath()
+    {
+        return sockets.socketPath();
+    }
+
+    /**
+     * Ends connections and fetches, then writes counters and a checkpoint. Closing twice is harmless.
+     */
+    @Override
+    @PreDestroy
+    public void close()
+    {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        while (!resources.isEmpty()) {
+            AutoCloseable resource = resources.pop();
+            try {
+                resource.close();
+            }
+            catch (Exception e) {
+                log.error(e, "Stopping failed at %s", resource);
+            }
+        }
+    }
+
+    private final class HandshakeEnd
+            implements Welcomer
+    {
+        @Override
+        public Session session(Hello hello)
+        {
+            return new Session(
+                    hello.cluster(),
+                    hello.catalog(),
+                    hello.node(),
+                    hello.origins().stream().map(this::origin).collect(toImmutableList()));
+        }
+
+        private SessionOrigin origin(NamedOrigin named)
+        {
+            Optional<Origin> known = origins.find(named.name());
+            if (known.isEmpty()) {
+                return new SessionOrigin(named.id(), OriginStatus.UNKNOWN, Optional.empty());
+            }
+            if (!known.get().id().equals(named.id())) {
+                return new SessionOrigin(named.id(), OriginStatus.MISMATCH, Optional.empty());
+            }
+            return new SessionOrigin(named.id(), OriginStatus.KNOWN, known);
+        }
+
+        @Override
+        public Welcome welcome(Session session, Transport transport)
+        {
+            return new Welcome(
+                    store.workerId(),
+                    store.instance(),
+                    store.blockSizeBytes(),
+                    transport == Transport.UNIX ? store.memoryFile().toString() : "",
+                    session.origins().stream().map(SessionOrigin::status).collect(toImmutableList()));
+        }
+    }
+}

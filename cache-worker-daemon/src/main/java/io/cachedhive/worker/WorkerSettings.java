@@ -1,0 +1,62 @@
+package io.cachedhive.worker;
+
+import io.cachedhive.store.StoreConfig;
+
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * All that a cache worker is made of.
+ *
+ * @param bindAddress of the TCP block server
+ * @param port of the TCP block server; 0 for any free one
+ * @param socketGroup that may use the Unix socket
+ * @param sharedSecret that peers on TCP must know
+ * @param maxRangeBytes of one request to an origin
+ * @param maxRequestsPerBucket at the same time
+ * @param maxPreloadRequests at the same time
+ * @param version of this software
+ */
+public record WorkerSettings(
+        InetAddress bindAddress,
+        int port,
+        Path socketPath,
+        Optional<String> socketGroup,
+        Optional<String> sharedSecret,
+        Optional<String> zone,
+        StoreConfig store,
+        Path originsDirectory,
+        int maxRangeBytes,
+        int maxRequestsPerBucket,
+        int maxPreloadRequests,
+        String version)
+{
+    public WorkerSettings
+    {
+        requireNonNull(bindAddress, "bindAddress is null");
+        requireNonNull(socketPath, "socketPath is null");
+        requireNonNull(socketGroup, "socketGroup is null");
+        requireNonNull(sharedSecret, "sharedSecret is null");
+        requireNonNull(zone, "zone is null");
+        requireNonNull(store, "store is null");
+        requireNonNull(originsDirectory, "originsDirectory is null");
+        requireNonNull(version, "version is null");
+    }
+
+    /**
+     * Strangers can reach any other address than a loopback one.
+     *
+     * @throws StartupException if the address is none and there is no secret
+     */
+    static void requireSecretForStrangers(InetAddress bindAddress, Optional<String> sharedSecret)
+    {
+        if (!bindAddress.isLoopbackAddress() && sharedSecret.isEmpty()) {
+            throw new StartupException(
+                    "node.bind-ip=%s is not a loopback address, and anybody who reaches it could read the cache: set internal-communication.shared-secret, the same on all hosts"
+                            .formatted(bindAddress.getHostAddress()));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+package io.cachedhive.worker.http;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.google.common.collect.ImmutableMap;
+import com.google.inject.Inject;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.worker.CacheWorkerService;
+import io.cachedhive.worker.status.WorkerStatus;
+import io.cachedhive.worker.usage.UsageCounters;
+import io.cachedhive.worker.usage.UsageCounters.Account;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+import static com.google.common.collect.ImmutableList.toImmutableList;
+import static jakarta.ws.rs.core.MediaType.APPLICATION_JSON;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * How the worker is, for operators and programs. Names of counters and gauges are those of {@link CounterNames}; bytes and milliseconds are in the names.
+ */
+@Path("/v1")
+@Produces(APPLICATION_JSON)
+public final class StatusResource
+{
+    private final CacheWorkerService worker;
+
+    @Inject
+    public StatusResource(CacheWorkerService worker)
+    {
+        this.worker = requireNonNull(worker, "worker is null");
+    }
+
+    /**
+     * @param worker its id
+     * @param instance names this run
+     * @param state RUNNING or DRAINING
+     * @param problem one sentence with its remedy; absent when the worker is well
+     * @param weight by which its share of the chunks is reckoned, bytes
+     * @param newestRing epoch of the newest ring; absent without one
+     * @param socketPath where Trino workers of this host connect
+     * @param address where others connect
+     * @param memoryFile the shared-memory file
+     * @param recovery what was found when the store was opened
+     */
+    @JsonInclude(JsonInclude.Include.NON_ABSENT)
+    public record Status(
+            @JsonProperty("worker") String worker,
+            @JsonProperty("instance") String instance,
+            @JsonProperty("version") String version,
+            @JsonProperty("state") String state,
+            @JsonProperty("problem") Optional<String> problem,
+            @JsonProperty("uptime_millis") long uptimeMillis,
+            @JsonProperty("weight") long weight,
+            @JsonProperty("zone") Optional<String> zone,
+            @JsonProperty("block_size_bytes") int blockSizeBytes,
+            @JsonProperty("newest_ring") Optional<String> newestRing,
+            @JsonProperty("newest_ring_published_millis") Optional<Long> newestRingPublishedMillis,
+            @JsonProperty("socket_path") String socketPath,
+            @JsonProperty("address") String address,
+            @JsonProperty("memory_file") String memoryFile,
+            @JsonProperty("origins") List<OriginState> origins,
+            @JsonProperty("recovery") List<String> recovery,
+            @JsonProperty("gauges") Map<String, Long> gauges) {}
+
+    /**
+     * @param id the digest that a catalog's origin is compared with
+     */
+    @JsonInclude(JsonInclude.Include.NON_ABSENT)
+    public record OriginState(@JsonProperty("name") String name, @JsonProperty("id") String id, @JsonProperty("problem") Optional<String> problem) {}
+
+    /**
+     * @param sinceMillis since when the counters of {@code total} and {@code catalogs} count; gauges of events count since the start of the process
+     * @param total of all catalogs
+     */
+    @JsonInclude(JsonInclude.Include.NON_ABSENT)
+    public record Statistics(
+            @JsonProperty("worker") String worker,
+            @JsonProperty("state") String state,
+            @JsonProperty("problem") Optional<String> problem,
+            @JsonProperty("since_millis") long sinceMillis,
+            @JsonProperty("total") Map<String, Long> total,
+            @JsonProperty("gauges") Map<String, Long> gauges,
+            @JsonProperty("catalogs") List<CatalogStatistics> catalogs) {}
+
+    public record CatalogStatistics(
+            @JsonProperty("cluster") String cluster,
+            @JsonProperty("catalog") String catalog,
+            @JsonProperty("total") Map<String, Long> total,
+            @JsonProperty("tables") Map<String, Map<String, Long>> tables) {}
+
+    @GET
+    @Path("status")
+    public Status status()
+    {
+        WorkerStatus status = worker.status();
+        Pong pong = status.pong();
+        boolean hasRing = worker.rings().newest().isPresent();
+        return new Status(
+                pong.worker().value(),
+                pong.instance().toHex(),
+                pong.version(),
+                pong.state(),
+                status.problem(),
+                pong.uptimeMillis(),
+                pong.weight(),
+                pong.zone(),
+                worker.store().blockSizeBytes(),
+                hasRing ? Optional.of(pong.newestRing().toString()) : Optional.empty(),
+                hasRing ? Optional.of(pong.newestRingPublishedMillis()) : Optional.empty(),
+                worker.socketPath().toString(),
+                "%s:%s".formatted(worker.tcpAddress().getAddress().getHostAddress(), worker.tcpAddress().getPort()),
+                worker.store().memoryFile().toString(),
+                worker.origins().all().stream()
+                        .map(origin -> new OriginState(origin.name(), origin.id().toString(), origin.health().problem()))
+                        .collect(toImmutableList()),
+                worker.store().recovery().stream().map(RecoveryOutcome::toString).collect(toImmutableList()),
+                status.gauges());
+    }
+
+    @GET
+    @Path("stats")
+    public Statistics stats()
+    {
+        UsageCounters usage = worker.usage();
+        List<CatalogStatistics> catalogs = usage.accounts().stream()
+                .map(account -> catalog(account, usage.tables(account)))
+                .collect(toImmutableList());
+        Pong pong = worker.status().pong();
+        return new Statistics(
+                pong.worker().value(),
+                pong.state(),
+                worker.status().problem(),
+                usage.sinceMillis(),
+                sum(catalogs.stream().map(CatalogStatistics::total).collect(toImmutableList())),
+                worker.status().gauges(),
+                catalogs);
+    }
+
+    private static CatalogStatistics catalog(Account account, Map<String, Map<String, Long>> tables)
+    {
+        return new CatalogStatistics(account.cluster(), account.catalog(), sum(tables.values()), tables);
+    }
+
+    private static Map<String, Long> sum(Collection<Map<String, Long>> counters)
+    {
+        Map<String, Long> total = new TreeMap<>();
+        counters.forEach(each -> each.forEach((name, value) -> total.merge(name, value, Long::sum)));
+        return ImmutableMap.copyOf(total);
+    }
+}

@@ -1,0 +1,212 @@
+package io.cachedhive.worker.http;
+
+import com.google.inject.Inject;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.worker.CacheWorkerService;
+import org.weakref.jmx.Managed;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The worker's gauges and the totals of what its clients counted, for JMX and {@code /metrics}.
+ */
+public final class WorkerMetrics
+{
+    private final CacheWorkerService worker;
+
+    @Inject
+    public WorkerMetrics(CacheWorkerService worker)
+    {
+        this.worker = requireNonNull(worker, "worker is null");
+    }
+
+    private long gauge(String name)
+    {
+        return worker.status().gauges().get(name);
+    }
+
+    private long counted(String name)
+    {
+        return worker.usage().accounts().stream()
+                .flatMap(account -> worker.usage().tables(account).values().stream())
+                .mapToLong(counters -> counters.getOrDefault(name, 0L))
+                .sum();
+    }
+
+    @Managed
+    public long getRamCapacityBytes()
+    {
+        return gauge(CounterNames.RAM_CAPACITY_BYTES);
+    }
+
+    @Managed
+    public long getRamUsedBytes()
+    {
+        return gauge(CounterNames.RAM_USED_BYTES);
+    }
+
+    @Managed
+    public long getRamBlocks()
+    {
+        return gauge(CounterNames.RAM_BLOCKS);
+    }
+
+    @Managed
+    public long getRamEvictions()
+    {
+        return gauge(CounterNames.RAM_EVICTIONS);
+    }
+
+    @Managed
+    public long getSsdCapacityBytes()
+    {
+        return gauge(CounterNames.SSD_CAPACITY_BYTES);
+    }
+
+    @Managed
+    public long getSsdUsedBytes()
+    {
+        return gauge(CounterNames.SSD_USED_BYTES);
+    }
+
+    @Managed
+    public long getSsdBlocks()
+    {
+        return gauge(CounterNames.SSD_BLOCKS);
+    }
+
+    @Managed
+    public long getSsdEvictions()
+    {
+        return gauge(CounterNames.SSD_EVICTIONS);
+    }
+
+    @Managed
+    public long getRestoredBlocks()
+    {
+        return gauge(CounterNames.RESTORED_BLOCKS);
+    }
+
+    @Managed
+    public long getCorruptBlocks()
+    {
+        return gauge(CounterNames.CORRUPT_BLOCKS);
+    }
+
+    @Managed
+    public long getOriginGets()
+    {
+        return gauge(CounterNames.ORIGIN_GETS);
+    }
+
+    @Managed
+    public long getOriginHeads()
+    {
+        return gauge(CounterNames.ORIGIN_HEADS);
+    }
+
+    @Managed
+    public long getOriginBytes()
+    {
+        return gauge(CounterNames.ORIGIN_BYTES);
+    }
+
+    @Managed
+    public long getOriginErrors()
+    {
+        return gauge(CounterNames.ORIGIN_ERRORS);
+    }
+
+    @Managed
+    public long getExtraBytes()
+    {
+        return gauge(CounterNames.EXTRA_BYTES);
+    }
+
+    @Managed
+    public long getVersionChanges()
+    {
+        return gauge(CounterNames.VERSION_CHANGES);
+    }
+
+    @Managed
+    public long getRefusedConnections()
+    {
+        return gauge(CounterNames.REFUSED_CONNECTIONS);
+    }
+
+    @Managed
+    public long getConnections()
+    {
+        return gauge(CounterNames.CONNECTIONS);
+    }
+
+    @Managed
+    public long getAcceptedConnections()
+    {
+        return gauge(CounterNames.ACCEPTED_CONNECTIONS);
+    }
+
+    @Managed
+    public long getActiveRequests()
+    {
+        return gauge(CounterNames.ACTIVE_REQUESTS);
+    }
+
+    @Managed
+    public long getPinnedBlocks()
+    {
+        return gauge(CounterNames.PINNED_BLOCKS);
+    }
+
+    @Managed
+    public long getRequests()
+    {
+        return counted(CounterNames.REQUESTS);
+    }
+
+    @Managed
+    public long getRequestedBytes()
+    {
+        return counted(CounterNames.REQUESTED_BYTES);
+    }
+
+    @Managed
+    public long getRamHitBytes()
+    {
+        return counted(CounterNames.RAM_HIT_BYTES);
+    }
+
+    @Managed
+    public long getSsdHitBytes()
+    {
+        return counted(CounterNames.SSD_HIT_BYTES);
+    }
+
+    @Managed
+    public long getNonLocalHitBytes()
+    {
+        return counted(CounterNames.NON_LOCAL_HIT_BYTES);
+    }
+
+    @Managed
+    public long getRemoteReadBytes()
+    {
+        return counted(CounterNames.REMOTE_READ_BYTES);
+    }
+
+    @Managed
+    public long getBypassBytes()
+    {
+        return counted(CounterNames.BYPASS_BYTES);
+    }
+
+    /**
+     * 1 when there is a problem, see {@code /v1/status}.
+     */
+    @Managed
+    public int getProblems()
+    {
+        return worker.status().problem().isPresent() ? 1 : 0;
+    }
+}

@@ -1,0 +1,419 @@
+package io.cachedhive.worker.lease;
+
+import com.google.common.collect.ImmutableList;
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.ETags;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.Fill;
+import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.worker.fetch.ByteBudget;
+import io.cachedhive.worker.fetch.SharedBytes;
+import io.cachedhive.worker.fetch.WorkerCounters;
+import io.cachedhive.worker.time.WorkerTimer;
+import io.cachedhive.worker.time.WorkerTimer.Scheduled;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.zip.CRC32C;
+
+import static java.time.temporal.ChronoUnit.SECONDS;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Blocks that this worker cannot fetch: one client at a time holds the lease to read a block through Trino's own file system and to offer its bytes,
+ * the others wait a moment for them.
+ *
+ * <p>An offer is taken only from the holder of the lease, with the right length and checksum, and only if the client saw the file's length and last-modified time
+ * unchanged after it had read. There is no ETag, so a version that can still be overwritten unseen (by this host's clock) is given to those who wait and kept by nobody.
+ *
+ * <p>One lock guards the table; it is not held while waiters are called or bytes are copied.
+ */
+public final class FillLeases
+{
+    static final Duration LEASE_LIFETIME = Duration.ofSeconds(10);
+    static final Duration WAIT = Duration.ofSeconds(2);
+    private static final Duration PROVISIONAL = Duration.ofSeconds(2);
+
+    private final BlockStore store;
+    private final WorkerCounters counters;
+    private final WorkerTimer timer;
+    private final ByteBudget heap;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    // both guarded by the lock
+    private final Map<BlockKey, LeasedBlock> blocks = new HashMap<>();
+    private final Map<Long, LeasedBlock> leases = new HashMap<>();
+
+    /**
+     * @param table {@code schema.table} of the read
+     */
+    public record LeaseTarget(FileVersion version, BlockKey key, int length, String table)
+    {
+        public LeaseTarget
+        {
+            requireNonNull(version, "version is null");
+            requireNonNull(key, "key is null");
+            requireNonNull(table, "table is null");
+        }
+    }
+
+    private static final class LeasedBlock
+    {
+        private final LeaseTarget target;
+        private final Deque<Waiting> waiting = new ArrayDeque<>();
+        private Optional<Holder> holder = Optional.empty();
+        // an offer is being copied: the lease can no longer pass to another
+        private boolean filling;
+
+        private LeasedBlock(LeaseTarget target)
+        {
+            this.target = target;
+        }
+    }
+
+    private record Holder(long lease, Object owner, Scheduled expiry) {}
+
+    private record Waiting(LeaseWaiter waiter, Scheduled timeout) {}
+
+    public FillLeases(BlockStore store, WorkerCounters counters, WorkerTimer timer, ByteBudget heap)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.counters = requireNonNull(counters, "counters is null");
+        this.timer = requireNonNull(timer, "timer is null");
+        this.heap = requireNonNull(heap, "heap is null");
+    }
+
+    /**
+     * Gives the lease to the first who may have it; everybody else waits. Exactly one call to the waiter follows, unless it abandons.
+     */
+    public void ask(LeaseTarget target, LeaseWaiter waiter)
+    {
+        int index = target.key().index();
+        if (store.file(target.key().file()).flatMap(FileMetadata::etag).isPresent()) {
+            // bytes without an ETag cannot join those with one
+            waiter.failed(index, NoCause.ORIGIN_FAILED);
+            return;
+        }
+        Runnable answer;
+        lock.lock();
+        try {
+            LeasedBlock known = blocks.get(target.key());
+            if (known == null && isPresent(target.key())) {
+                answer = () -> waiter.present(index);
+            }
+            else if (known == null && !waiter.mayLease()) {
+                answer = () -> waiter.failed(index, NoCause.ABSENT);
+            }
+            else {
+                LeasedBlock block = known == null ? new LeasedBlock(target) : known;
+                blocks.put(target.key(), block);
+                if (block.holder.isPresent() || !waiter.mayLease()) {
+                    block.waiting.addLast(new Waiting(waiter, timer.schedule(WAIT, () -> timedOut(block, waiter))));
+                    return;
+                }
+                long lease = grant(block, waiter.owner());
+                answer = () -> waiter.leased(index, lease);
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        answer.run();
+    }
+
+    private boolean isPresent(BlockKey key)
+    {
+        Optional<PinnedBlock> pinned = store.pin(key);
+        pinned.ifPresent(PinnedBlock::close);
+        return pinned.isPresent() || store.isOnSsd(key);
+    }
+
+    private long grant(LeasedBlock block, Object owner)
+    {
+        // not to be guessed from an earlier one, and never 0
+        long lease;
+        do {
+            lease = ThreadLocalRandom.current().nextLong();
+        }
+        while (lease == 0 || leases.containsKey(lease));
+        long granted = lease;
+        block.holder = Optional.of(new Holder(granted, owner, timer.schedule(LEASE_LIFETIME, () -> end(granted, Optional.empty()))));
+        leases.put(granted, block);
+        return granted;
+    }
+
+    private void timedOut(LeasedBlock block, LeaseWaiter waiter)
+    {
+        boolean removed;
+        lock.lock();
+        try {
+            removed = block.waiting.removeIf(waiting -> waiting.waiter() == waiter);
+            forgetIfIdle(block);
+        }
+        finally {
+            lock.unlock();
+        }
+        if (removed) {
+            waiter.failed(block.target.key().index(), NoCause.LEASE_TIMEOUT);
+        }
+    }
+
+    private void forgetIfIdle(LeasedBlock block)
+    {
+        if (block.holder.isEmpty() && block.waiting.isEmpty()) {
+            blocks.remove(block.target.key(), block);
+        }
+    }
+
+    /**
+     * The waiter waits no more for any block.
+     */
+    public void abandon(LeaseWaiter waiter)
+    {
+        lock.lock();
+        try {
+            for (LeasedBlock block : ImmutableList.copyOf(blocks.values())) {
+                block.waiting.removeIf(waiting -> {
+                    if (waiting.waiter() != waiter) {
+                        return false;
+                    }
+                    waiting.timeout().cancel();
+                    return true;
+                });
+                forgetIfIdle(block);
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * The holder gives the lease back: the next who waits may have it. Nothing happens if it is not the owner's.
+     */
+    public void release(Object owner, long lease)
+    {
+        end(lease, Optional.of(owner));
+    }
+
+    /**
+     * The leases of a connection end with it.
+     */
+    public void closed(Object owner)
+    {
+        List<Long> held = new ArrayList<>();
+        lock.lock();
+        try {
+            leases.forEach((lease, block) -> {
+                if (block.holder.isPresent() && block.holder.get().owner() == owner) {
+                    held.add(lease);
+                }
+            });
+        }
+        finally {
+            lock.unlock();
+        }
+        held.forEach(lease -> release(owner, lease));
+    }
+
+    private void end(long lease, Optional<Object> owner)
+    {
+        Optional<Waiting> next = Optional.empty();
+        long granted = 0;
+        int index;
+        lock.lock();
+        try {
+            LeasedBlock block = leases.get(lease);
+            if (block == null || block.filling || (owner.isPresent() && block.holder.orElseThrow().owner() != owner.get())) {
+                return;
+            }
+            removeHolder(block);
+            next = removeNext(block);
+            if (next.isPresent()) {
+                granted = grant(block, next.get().waiter().owner());
+            }
+            index = block.target.key().index();
+            forgetIfIdle(block);
+        }
+        finally {
+            lock.unlock();
+        }
+        if (next.isPresent()) {
+            next.get().waiter().leased(index, granted);
+        }
+    }
+
+    private void removeHolder(LeasedBlock block)
+    {
+        Holder holder = block.holder.orElseThrow();
+        holder.expiry().cancel();
+        leases.remove(holder.lease());
+        block.holder = Optional.empty();
+    }
+
+    private static Optional<Waiting> removeNext(LeasedBlock block)
+    {
+        for (Iterator<Waiting> candidates = block.waiting.iterator(); candidates.hasNext(); ) {
+            Waiting candidate = candidates.next();
+            if (candidate.waiter().mayLease()) {
+                candidates.remove();
+                candidate.timeout().cancel();
+                return Optional.of(candidate);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /**
+     * Takes the bytes that the holder of a lease offers. The lease ends, whatever comes of it.
+     *
+     * @return empty if they were taken; otherwise why not
+     */
+    public Optional<String> fill(Object owner, Message.Fill offer)
+    {
+        LeasedBlock block;
+        lock.lock();
+        try {
+            block = leases.get(offer.lease());
+            if (block == null || block.filling || block.holder.orElseThrow().owner() != owner) {
+                return Optional.of("the lease is not of this connection, or has ended");
+            }
+            block.filling = true;
+        }
+        finally {
+            lock.unlock();
+        }
+        Optional<String> refusal = Optional.of("the worker failed");
+        try {
+            refusal = check(block.target, offer);
+            if (refusal.isEmpty()) {
+                refusal = take(block, offer);
+            }
+            return refusal;
+        }
+        finally {
+            lock.lock();
+            block.filling = false;
+            lock.unlock();
+            if (refusal.isPresent()) {
+                end(offer.lease(), Optional.empty());
+            }
+        }
+    }
+
+    private Optional<String> check(LeaseTarget target, Message.Fill offer)
+    {
+        int length = offer.payload().remaining();
+        if (length != target.length()) {
+            return Optional.of("the block has %s bytes, not %s".formatted(target.length(), length));
+        }
+        CRC32C checksum = new CRC32C();
+        checksum.update(offer.payload().duplicate());
+        if ((int) checksum.getValue() != offer.checksum()) {
+            return Optional.of("the bytes do not have the checksum that came with them");
+        }
+        FileVersion version = target.version();
+        if (offer.observedLength() != version.length() || offer.observedLastModifiedMillis() != version.lastModifiedMillis()) {
+            if (store.file(target.key().file()).isPresent()) {
+                counters.addVersionChange();
+            }
+            store.dropFile(target.key().file());
+            return Optional.of("the file is another version now");
+        }
+        return Optional.empty();
+    }
+
+    private Optional<String> take(LeasedBlock block, Message.Fill offer)
+    {
+        LeaseTarget target = block.target;
+        Instant settled = Instant.ofEpochMilli(target.version().lastModifiedMillis()).truncatedTo(SECONDS).plus(PROVISIONAL);
+        if (!timer.now().isBefore(settled)) {
+            if (!store.bind(target.version(), Optional.empty(), false, target.table())) {
+                return Optional.of("the worker has blocks of this file under an ETag, and bytes without one cannot join them");
+            }
+            Optional<Fill> frame = store.beginFill(target.key(), target.length(), ETags.NONE);
+            if (frame.isPresent()) {
+                try (Fill fill = frame.get()) {
+                    fill.buffer().put(0, offer.payload(), offer.payload().position(), target.length());
+                    Optional<PinnedBlock> stored = fill.commit();
+                    if (stored.isEmpty()) {
+                        return Optional.of("the file version was dropped meanwhile");
+                    }
+                    try (PinnedBlock _ = stored.get()) {
+                        finish(block).forEach(waiter -> waiter.stored(target.key().index()));
+                    }
+                    return Optional.empty();
+                }
+            }
+        }
+        handOver(block, offer);
+        return Optional.empty();
+    }
+
+    // to those who wait, and to nobody else
+    private void handOver(LeasedBlock block, Message.Fill offer)
+    {
+        int index = block.target.key().index();
+        List<LeaseWaiter> waiters = finish(block);
+        if (waiters.isEmpty()) {
+            return;
+        }
+        Optional<SharedBytes> bytes = SharedBytes.allocate(heap, block.target.length());
+        if (bytes.isEmpty()) {
+            waiters.forEach(waiter -> waiter.failed(index, NoCause.OVERLOADED));
+            return;
+        }
+        try {
+            bytes.get().fill(offer.payload());
+            bytes.get().complete(ETags.NONE);
+            waiters.forEach(waiter -> waiter.bytes(index, bytes.get()));
+        }
+        finally {
+            bytes.get().release();
+        }
+    }
+
+    private List<LeaseWaiter> finish(LeasedBlock block)
+    {
+        lock.lock();
+        try {
+            removeHolder(block);
+            blocks.remove(block.target.key(), block);
+            block.waiting.forEach(waiting -> waiting.timeout().cancel());
+            List<LeaseWaiter> waiters = block.waiting.stream().map(Waiting::waiter).toList();
+            block.waiting.clear();
+            return waiters;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Leases that somebody holds.
+     */
+    public int leaseCount()
+    {
+        lock.lock();
+        try {
+            return leases.size();
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,25 @@
+package io.cachedhive.worker.origin;
+
+import io.cachedhive.protocol.file.OriginId;
+
+import java.nio.file.Path;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * An object store that this worker fetches from.
+ *
+ * @param name as {@code cachedhive.origin} names it
+ * @param file where its properties are
+ */
+public record Origin(String name, OriginId id, Path file, ObjectSource source, OriginHealth health)
+{
+    public Origin
+    {
+        requireNonNull(name, "name is null");
+        requireNonNull(id, "id is null");
+        requireNonNull(file, "file is null");
+        requireNonNull(source, "source is null");
+        requireNonNull(health, "health is null");
+    }
+}

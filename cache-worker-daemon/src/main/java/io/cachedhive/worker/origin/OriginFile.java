@@ -1,0 +1,130 @@
+package io.cachedhive.worker.origin;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.inject.spi.Message;
+import io.airlift.configuration.ConfigPropertyMetadata;
+import io.airlift.configuration.ConfigurationFactory;
+import io.airlift.configuration.secrets.SecretsResolver;
+import io.airlift.configuration.secrets.env.EnvironmentVariableSecretProvider;
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.worker.StartupException;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+import static com.google.common.base.Throwables.getCausalChain;
+import static com.google.common.collect.ImmutableSet.toImmutableSet;
+import static io.airlift.configuration.ConfigurationLoader.loadPropertiesFrom;
+import static java.util.Objects.requireNonNull;
+import static java.util.stream.Collectors.joining;
+
+/**
+ * The properties file of an origin. Every property is honoured, or concerns writing only, or is refused by its name:
+ * a property without effect would let the worker read another store, or with other rights, than the operator believes.
+ */
+public record OriginFile(String name, Path path, S3OriginConfig config)
+{
+    private static final Logger log = Logger.get(OriginFile.class);
+
+    private static final Set<String> WRITE_ONLY = ImmutableSet.of("s3.streaming.part-size", "s3.canned-acl", "s3.storage-class", "s3.sse.kms-key-id");
+    private static final String EXTENSION = ".properties";
+
+    public OriginFile
+    {
+        requireNonNull(name, "name is null");
+        requireNonNull(path, "path is null");
+        requireNonNull(config, "config is null");
+    }
+
+    public OriginId id()
+    {
+        return OriginId.of("s3", config.getEndpoint(), config.getRegion());
+    }
+
+    public static boolean isOriginFile(Path path)
+    {
+        return path.getFileName().toString().endsWith(EXTENSION);
+    }
+
+    /**
+     * @throws StartupException naming the file and everything that is wrong in it
+     */
+    public static OriginFile read(Path path)
+    {
+        Map<String, String> properties;
+        try {
+            properties = loadPropertiesFrom(path.toString());
+        }
+        catch (IOException e) {
+            throw new StartupException("origin file %s cannot be read: %s".formatted(path, e), e);
+        }
+        String fileName = path.getFileName().toString();
+        return new OriginFile(fileName.substring(0, fileName.length() - EXTENSION.length()), path, parse(path, properties));
+    }
+
+    static S3OriginConfig parse(Path path, Map<String, String> properties)
+    {
+        List<String> problems = new ArrayList<>();
+        SecretsResolver secrets = new SecretsResolver(ImmutableMap.of("env", new EnvironmentVariableSecretProvider()));
+        Map<String, String> resolved = new HashMap<>(secrets.getResolvedConfiguration(properties, (_, error) -> problems.add(error.getMessage())));
+
+        for (String key : new TreeSet<>(properties.keySet())) {
+            if (WRITE_ONLY.contains(key)) {
+                log.debug("%s: %s concerns writing only", path, key);
+                resolved.remove(key);
+            }
+            else if (key.equals("s3.security-mapping.enabled") && "false".equalsIgnoreCase(resolved.get(key))) {
+                resolved.remove(key);
+            }
+            else if (key.startsWith("s3.security-mapping.")) {
+                problems.add(key + " is not honoured: an identity per user cannot be cached for all of them, remove it");
+                resolved.remove(key);
+            }
+            else if (key.equals("s3.sse.customer-key")) {
+                problems.add(key + " is not honoured: data under customer-provided keys is not cached by this worker, remove it");
+                resolved.remove(key);
+            }
+        }
+
+        ConfigurationFactory factory = new ConfigurationFactory(resolved);
+        S3OriginConfig config = null;
+        try {
+            config = factory.build(S3OriginConfig.class);
+        }
+        catch (RuntimeException e) {
+            problems.addAll(messages(e));
+        }
+        Set<String> used = factory.getUsedProperties().stream()
+                .map(ConfigPropertyMetadata::name)
+                .collect(toImmutableSet());
+        for (String key : new TreeSet<>(resolved.keySet())) {
+            if (config != null && !used.contains(key)) {
+                problems.add(key + " is unknown: only the s3.* properties of Trino's S3 file system have a meaning here, remove it");
+            }
+        }
+        if (!problems.isEmpty()) {
+            throw new StartupException("origin file %s: %s".formatted(path, String.join("; ", problems)));
+        }
+        return requireNonNull(config);
+    }
+
+    private static List<String> messages(RuntimeException e)
+    {
+        // the factory's exception is not public, but it is one of Guice's, with a message for each problem
+        Optional<List<String>> messages = getCausalChain(e).stream()
+                .filter(com.google.inject.ConfigurationException.class::isInstance)
+                .map(com.google.inject.ConfigurationException.class::cast)
+                .map(exception -> exception.getErrorMessages().stream().map(Message::getMessage).toList())
+                .findFirst();
+        return messages.orElseGet(() -> List.of(e.getMessage().lines().filter(line -> !line.isBlank()).collect(joining(" "))));
+    }
+}

@@ -1,0 +1,139 @@
+package io.cachedhive.worker.origin;
+
+import io.airlift.log.Logger;
+import io.cachedhive.worker.origin.ObjectSourceException.Reason;
+
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What is wrong with an origin, so that it is asked no more than makes sense, said no more often than helps, and shown as the worker's problem.
+ *
+ * <ul>
+ * <li>Denied in a bucket: for a minute the bucket is left to the clients, who have rights of their own.
+ * <li>Unreachable: for a second, then longer up to ten, reads are refused at once; then one may try.
+ * <li>Anything else passes with the request.
+ * </ul>
+ */
+public final class OriginHealth
+{
+    private static final Logger log = Logger.get(OriginHealth.class);
+
+    private static final long DENIED_NANOS = TimeUnit.SECONDS.toNanos(60);
+    private static final long FIRST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(5);
+
+    private final String name;
+    private final Path file;
+    private final LongSupplier nanoTime;
+
+    private final Map<String, Long> deniedUntil = new HashMap<>();
+    private long pauseNanos;
+    private long pausedUntil;
+    private boolean failing;
+    private boolean failureLogged;
+    private long quietUntil;
+    private Optional<String> problem = Optional.empty();
+
+    public OriginHealth(String name, Path file)
+    {
+        this(name, file, System::nanoTime);
+    }
+
+    public OriginHealth(String name, Path file, LongSupplier nanoTime)
+    {
+        this.name = requireNonNull(name, "name is null");
+        this.file = requireNonNull(file, "file is null");
+        this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
+        this.quietUntil = nanoTime.getAsLong();
+    }
+
+    /**
+     * Whether the bucket is left to the clients.
+     */
+    public synchronized boolean isDenied(String bucket)
+    {
+        Long until = deniedUntil.get(bucket);
+        if (until == null) {
+            return false;
+        }
+        if (nanoTime.getAsLong() - until < 0) {
+            return true;
+        }
+        deniedUntil.remove(bucket);
+        return false;
+    }
+
+    /**
+     * Whether to refuse reads without asking. Of those who ask when a pause has ended, only one is let through until it is known how that went.
+     */
+    public synchronized boolean isPaused()
+    {
+        if (pauseNanos == 0) {
+            return false;
+        }
+        long now = nanoTime.getAsLong();
+        if (now - pausedUntil < 0) {
+            return true;
+        }
+        pausedUntil = now + pauseNanos;
+        return false;
+    }
+
+    public synchronized void succeeded(String bucket)
+    {
+        pauseNanos = 0;
+        deniedUntil.remove(bucket);
+        problem = Optional.empty();
+        if (failing) {
+            failing = false;
+            if (failureLogged) {
+                failureLogged = false;
+                log.info("Origin %s answers again", name);
+            }
+        }
+    }
+
+    /**
+     * @param request what was asked, for the message
+     */
+    public synchronized void failed(String bucket, String request, ObjectSourceException failure)
+    {
+        long now = nanoTime.getAsLong();
+        if (failure.reason() == Reason.DENIED) {
+            deniedUntil.put(bucket, now + DENIED_NANOS);
+        }
+        if (failure.reason() == Reason.UNREACHABLE) {
+            pauseNanos = pauseNanos == 0 ? FIRST_PAUSE_NANOS : Math.min(pauseNanos * 2, LONGEST_PAUSE_NANOS);
+            pausedUntil = now + pauseNanos;
+        }
+        String sentence = switch (failure.reason()) {
+            case DENIED -> "origin %s answers %s to %s: check the credentials in %s and the rights that they have".formatted(name, failure.getMessage(), request, file);
+            case UNREACHABLE -> "origin %s cannot be reached (%s): check s3.endpoint in %s and the network".formatted(name, failure.getMessage(), file);
+            case THROTTLED -> "origin %s answers %s to more requests than the retries of %s allow for: it is overloaded".formatted(name, failure.getMessage(), file);
+            case FAILED, GONE, CHANGED -> "origin %s fails (%s) at %s: look at the object store".formatted(name, failure.getMessage(), request);
+        };
+        problem = Optional.of(sentence);
+        failing = true;
+        if (now - quietUntil >= 0) {
+            quietUntil = now + QUIET_NANOS;
+            failureLogged = true;
+            log.warn("%s", sentence);
+        }
+    }
+
+    /**
+     * One sentence with its remedy, while the last answer was a failure.
+     */
+    public synchronized Optional<String> problem()
+    {
+        return problem;
+    }
+}

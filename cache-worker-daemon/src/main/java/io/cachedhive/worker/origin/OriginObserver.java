@@ -1,0 +1,22 @@
+package io.cachedhive.worker.origin;
+
+/**
+ * Is told of every single HTTP request to an origin, also of those that the SDK repeats on its own.
+ */
+public interface OriginObserver
+{
+    enum Operation
+    {
+        GET,
+        HEAD,
+    }
+
+    void requested(Operation operation);
+
+    /**
+     * @param status of HTTP
+     */
+    void answered(String bucket, int status);
+
+    void received(long bytes);
+}

@@ -1,0 +1,89 @@
+package io.cachedhive.worker.request;
+
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.BlockFrame;
+import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.worker.server.Outgoing;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A block from a frame: its place in shared memory, or its bytes written straight from there.
+ *
+ * <p>The frame stays pinned until the answer is written, while the budget lasts: a peer that does not read cannot keep all frames. Beyond it the frame is looked for again when
+ * the answer's turn comes, and what was evicted meanwhile is answered with {@link NoCause#OVERLOADED}.
+ */
+final class BlockAnswer
+        implements Outgoing
+{
+    private final InFlight inFlight;
+    private final long requestId;
+    private final BlockKey key;
+    private final Source source;
+    private final boolean inline;
+    private final int budgetedBytes;
+    private Optional<PinnedBlock> pinned;
+
+    /**
+     * @param pinned belongs to the answer from now on
+     */
+    BlockAnswer(InFlight inFlight, long requestId, BlockKey key, Source source, boolean inline, PinnedBlock pinned)
+    {
+        this.inFlight = requireNonNull(inFlight, "inFlight is null");
+        this.requestId = requestId;
+        this.key = requireNonNull(key, "key is null");
+        this.source = requireNonNull(source, "source is null");
+        this.inline = inline;
+        if (inFlight.budget().tryAcquire(pinned.length())) {
+            this.budgetedBytes = pinned.length();
+            this.pinned = Optional.of(pinned);
+            inFlight.pinned();
+        }
+        else {
+            this.budgetedBytes = 0;
+            this.pinned = Optional.empty();
+            pinned.close();
+        }
+    }
+
+    @Override
+    public void prepare(List<ByteBuffer> buffers)
+    {
+        if (pinned.isEmpty()) {
+            pinned = inFlight.store().pin(key);
+            pinned.ifPresent(_ -> inFlight.pinned());
+        }
+        if (pinned.isEmpty()) {
+            buffers.add(new BlockNo(key.index(), NoCause.OVERLOADED).toFrame(requestId));
+            return;
+        }
+        PinnedBlock block = pinned.get();
+        if (inline) {
+            BlockBytes message = new BlockBytes(key.index(), source, block.etagDigest(), block.checksum(), block.payload());
+            buffers.add(message.toFramePrefix(requestId));
+            buffers.add(message.payload());
+            return;
+        }
+        Message message = new BlockFrame(key.index(), source, block.etagDigest(), block.length(), block.frame(), block.frameOffset(), block.generation());
+        buffers.add(message.toFrame(requestId));
+    }
+
+    @Override
+    public void close()
+    {
+        pinned.ifPresent(block -> {
+            block.close();
+            inFlight.unpinned();
+        });
+        inFlight.budget().release(budgetedBytes);
+    }
+}

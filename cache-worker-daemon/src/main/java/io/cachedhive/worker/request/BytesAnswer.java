@@ -1,0 +1,44 @@
+package io.cachedhive.worker.request;
+
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.worker.fetch.SharedBytes;
+import io.cachedhive.worker.server.Outgoing;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A block that is not in a frame, also to a client that asked for one.
+ */
+final class BytesAnswer
+        implements Outgoing
+{
+    private final long requestId;
+    private final int block;
+    private final SharedBytes bytes;
+
+    BytesAnswer(long requestId, int block, SharedBytes bytes)
+    {
+        this.requestId = requestId;
+        this.block = block;
+        this.bytes = requireNonNull(bytes, "bytes is null");
+        bytes.retain();
+    }
+
+    @Override
+    public void prepare(List<ByteBuffer> buffers)
+    {
+        BlockBytes message = new BlockBytes(block, Source.REMOTE, bytes.etagDigest(), bytes.checksum(), bytes.payload());
+        buffers.add(message.toFramePrefix(requestId));
+        buffers.add(message.payload());
+    }
+
+    @Override
+    public void close()
+    {
+        bytes.release();
+    }
+}

@@ -1,0 +1,52 @@
+package io.cachedhive.worker.request;
+
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.worker.fetch.ByteBudget;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What answers on their way need, and how many blocks they keep from eviction.
+ */
+public final class InFlight
+{
+    private final BlockStore store;
+    private final ByteBudget budget;
+    private final AtomicInteger pinnedBlocks = new AtomicInteger();
+
+    /**
+     * @param budget bounds the bytes of frames that answers keep from eviction until they are written
+     */
+    public InFlight(BlockStore store, ByteBudget budget)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.budget = requireNonNull(budget, "budget is null");
+    }
+
+    BlockStore store()
+    {
+        return store;
+    }
+
+    ByteBudget budget()
+    {
+        return budget;
+    }
+
+    void pinned()
+    {
+        pinnedBlocks.incrementAndGet();
+    }
+
+    void unpinned()
+    {
+        pinnedBlocks.decrementAndGet();
+    }
+
+    public int pinnedBlocks()
+    {
+        return pinnedBlocks.get();
+    }
+}

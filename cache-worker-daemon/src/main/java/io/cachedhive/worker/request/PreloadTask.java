@@ -1,0 +1,224 @@
+package io.cachedhive.worker.request;
+
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.wire.Message.Preloaded;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.worker.fetch.BlockFetcher;
+import io.cachedhive.worker.fetch.BlockFetcher.Priority;
+import io.cachedhive.worker.fetch.BlockWaiter;
+import io.cachedhive.worker.fetch.FetchTarget;
+import io.cachedhive.worker.fetch.SharedBytes;
+import io.cachedhive.worker.server.Connection;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A PRELOAD: whatever is missing of a range, fetched behind all reads. Ends when the version is confirmed, if it was a provisional one.
+ */
+final class PreloadTask
+        implements BlockWaiter, ActiveRequests.Active
+{
+    // a version that was provisional at the first may have left blocks that could not be kept
+    private static final int MAX_ROUNDS = 3;
+
+    private final BlockStore store;
+    private final BlockFetcher fetcher;
+    private final Executor executor;
+    private final Connection connection;
+    private final ActiveRequests requests;
+    private final long requestId;
+    private final FetchTarget target;
+    private final int firstBlock;
+    private final int endBlock;
+
+    private int round;
+    private int waiting;
+    private long presentBytes;
+    // given to this task by a fetch that kept nothing
+    private boolean unkept;
+    private Optional<String> problem = Optional.empty();
+    private volatile boolean cancelled;
+
+    /**
+     * @param executor runs later rounds: they look into the store
+     * @param endBlock the first that is not wanted
+     */
+    PreloadTask(
+            BlockStore store,
+            BlockFetcher fetcher,
+            Executor executor,
+            Connection connection,
+            ActiveRequests requests,
+            long requestId,
+            FetchTarget target,
+            int firstBlock,
+            int endBlock)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.fetcher = requireNonNull(fetcher, "fetcher is null");
+        this.executor = requireNonNull(executor, "executor is null");
+        this.connection = requireNonNull(connection, "connection is null");
+        this.requests = requireNonNull(requests, "requests is null");
+        this.requestId = requestId;
+        this.target = requireNonNull(target, "target is null");
+        this.firstBlock = firstBlock;
+        this.endBlock = endBlock;
+    }
+
+    void start()
+    {
+        List<Integer> missing = new ArrayList<>();
+        synchronized (this) {
+            round++;
+            unkept = false;
+            for (int block = firstBlock; block < endBlock; block++) {
+                if (!isPresent(target.id().block(block))) {
+                    missing.add(block);
+                }
+                else if (round == 1) {
+                    presentBytes += length(block);
+                }
+            }
+            waiting = missing.size();
+        }
+        if (missing.isEmpty()) {
+            finish();
+            return;
+        }
+        fetcher.fetch(target, missing, Priority.PRELOAD, this);
+        if (cancelled) {
+            fetcher.abandon(target.id(), this);
+        }
+    }
+
+    private boolean isPresent(BlockKey key)
+    {
+        if (store.isOnSsd(key)) {
+            return true;
+        }
+        Optional<PinnedBlock> pinned = store.pin(key);
+        pinned.ifPresent(PinnedBlock::close);
+        return pinned.isPresent();
+    }
+
+    private int length(int block)
+    {
+        return target.version().blockLength(block, store.blockSizeBytes());
+    }
+
+    @Override
+    public void stored(int block)
+    {
+        ended();
+    }
+
+    @Override
+    public void bytes(int block, SharedBytes bytes)
+    {
+        synchronized (this) {
+            unkept = true;
+        }
+        ended();
+    }
+
+    @Override
+    public void present(int block)
+    {
+        synchronized (this) {
+            presentBytes += length(block);
+        }
+        ended();
+    }
+
+    @Override
+    public void denied(int block)
+    {
+        fail(target.origin().health().problem().orElse("the origin denies access"));
+    }
+
+    @Override
+    public void failed(int block, NoCause cause)
+    {
+        fail(switch (cause) {
+            case VERSION_GONE -> "%s is another version at the origin".formatted(target.version().location());
+            case ORIGIN_FAILED -> target.origin().health().problem().orElse("the origin failed at %s".formatted(target.version().location()));
+            default -> "the cache worker answers %s for %s".formatted(cause, target.version().location());
+        });
+    }
+
+    private void fail(String reason)
+    {
+        synchronized (this) {
+            problem = problem.or(() -> Optional.of(reason));
+        }
+        ended();
+    }
+
+    private void ended()
+    {
+        synchronized (this) {
+            waiting--;
+            if (waiting > 0) {
+                return;
+            }
+        }
+        Optional<CompletableFuture<Boolean>> confirmation = fetcher.confirmation(target.id());
+        if (confirmation.isPresent()) {
+            confirmation.get().thenAcceptAsync(this::confirmed, executor);
+            return;
+        }
+        confirmed(true);
+    }
+
+    private void confirmed(boolean right)
+    {
+        boolean again;
+        synchronized (this) {
+            again = right && unkept && problem.isEmpty() && round < MAX_ROUNDS && !cancelled;
+        }
+        if (again) {
+            start();
+            return;
+        }
+        finish();
+    }
+
+    private void finish()
+    {
+        requests.remove(requestId);
+        if (cancelled) {
+            return;
+        }
+        long wanted = 0;
+        long there = 0;
+        for (int block = firstBlock; block < endBlock; block++) {
+            wanted += length(block);
+            there += isPresent(target.id().block(block)) ? length(block) : 0;
+        }
+        Preloaded answer;
+        synchronized (this) {
+            if (there < wanted && problem.isEmpty()) {
+                problem = Optional.of("%s bytes of %s were fetched and not kept: the file was replaced, or the cache is too small"
+                        .formatted(wanted - there, target.version().location()));
+            }
+            long before = Math.min(presentBytes, there);
+            answer = new Preloaded(there - before, before, wanted - there, problem);
+        }
+        connection.send(requestId, answer);
+    }
+
+    @Override
+    public void cancel()
+    {
+        cancelled = true;
+        fetcher.abandon(target.id(), this);
+    }
+}

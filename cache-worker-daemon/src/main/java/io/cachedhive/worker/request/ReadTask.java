@@ -1,0 +1,274 @@
+package io.cachedhive.worker.request;
+
+import com.google.common.collect.ImmutableList;
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockLease;
+import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.protocol.wire.Message.Fetching;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.store.BlockOrigin;
+import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.worker.fetch.BlockFetcher;
+import io.cachedhive.worker.fetch.BlockFetcher.Priority;
+import io.cachedhive.worker.fetch.FetchTarget;
+import io.cachedhive.worker.fetch.SharedBytes;
+import io.cachedhive.worker.lease.FillLeases;
+import io.cachedhive.worker.lease.FillLeases.LeaseTarget;
+import io.cachedhive.worker.lease.LeaseWaiter;
+import io.cachedhive.worker.server.Connection;
+import io.cachedhive.worker.server.Transport;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A READ: each of its blocks comes from RAM at once, from SSD by another thread, from the origin by the fetcher, or from another client under a lease.
+ */
+final class ReadTask
+        implements LeaseWaiter, ActiveRequests.Active
+{
+    /**
+     * What all reads share.
+     *
+     * @param loads runs reads from SSD; refuses when its queue is full
+     */
+    record Services(InFlight inFlight, BlockFetcher fetcher, FillLeases leases, Executor loads)
+    {
+        Services
+        {
+            requireNonNull(inFlight, "inFlight is null");
+            requireNonNull(fetcher, "fetcher is null");
+            requireNonNull(leases, "leases is null");
+            requireNonNull(loads, "loads is null");
+        }
+    }
+
+    private final Services services;
+    private final Connection connection;
+    private final ActiveRequests requests;
+    private final long requestId;
+    private final Message.Read read;
+    private final FileVersionId file;
+    private final Optional<FetchTarget> target;
+    private final boolean inline;
+    private final int blockSizeBytes;
+    private final AtomicInteger left;
+    private final AtomicBoolean fetchingSaid = new AtomicBoolean();
+    private volatile boolean cancelled;
+
+    /**
+     * @param target empty if this worker has no way to the file
+     */
+    ReadTask(Services services, Connection connection, ActiveRequests requests, long requestId, Message.Read read, FileVersionId file, Optional<FetchTarget> target)
+    {
+        this.services = requireNonNull(services, "services is null");
+        this.connection = requireNonNull(connection, "connection is null");
+        this.requests = requireNonNull(requests, "requests is null");
+        this.requestId = requestId;
+        this.read = requireNonNull(read, "read is null");
+        this.file = requireNonNull(file, "file is null");
+        this.target = requireNonNull(target, "target is null");
+        this.inline = read.inline() || connection.transport() == Transport.TCP;
+        this.blockSizeBytes = services.inFlight().store().blockSizeBytes();
+        this.left = new AtomicInteger(read.blockCount());
+    }
+
+    void start()
+    {
+        List<Integer> missing = new ArrayList<>();
+        for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
+            if (!answerFromRam(block) && !loadFromSsd(block)) {
+                missing.add(block);
+            }
+        }
+        if (!missing.isEmpty()) {
+            fetch(missing);
+        }
+    }
+
+    private boolean answerFromRam(int block)
+    {
+        Optional<PinnedBlock> pinned = services.inFlight().store().pin(file.block(block));
+        pinned.ifPresent(found -> answer(block, Source.RAM, found));
+        return pinned.isPresent();
+    }
+
+    private boolean loadFromSsd(int block)
+    {
+        if (!services.inFlight().store().isOnSsd(file.block(block))) {
+            return false;
+        }
+        try {
+            services.loads().execute(() -> load(block));
+        }
+        catch (RejectedExecutionException _) {
+            failed(block, NoCause.OVERLOADED);
+        }
+        return true;
+    }
+
+    private void load(int block)
+    {
+        if (cancelled) {
+            return;
+        }
+        BlockKey key = file.block(block);
+        Optional<PinnedBlock> loaded = services.inFlight().store().load(key);
+        if (loaded.isPresent()) {
+            answer(block, loaded.get().tier() == BlockOrigin.RAM ? Source.RAM : Source.SSD, loaded.get());
+        }
+        else if (services.inFlight().store().isOnSsd(key)) {
+            // there is no frame for it
+            failed(block, NoCause.OVERLOADED);
+        }
+        else {
+            // it did not verify, or has just been evicted
+            fetch(ImmutableList.of(block));
+        }
+    }
+
+    private void fetch(List<Integer> missing)
+    {
+        if (!read.mayFill()) {
+            missing.forEach(block -> failed(block, NoCause.ABSENT));
+        }
+        else if (target.isEmpty() || target.get().origin().health().isDenied(target.get().location().bucket())) {
+            missing.forEach(this::lease);
+        }
+        else if (target.get().origin().health().isPaused()) {
+            missing.forEach(block -> failed(block, NoCause.ORIGIN_FAILED));
+        }
+        else {
+            sayFetching();
+            services.fetcher().fetch(target.get(), missing, Priority.READ, this);
+            if (cancelled) {
+                // by a thread that came before the fetcher knew of this task
+                services.fetcher().abandon(file, this);
+            }
+        }
+    }
+
+    private void lease(int block)
+    {
+        sayFetching();
+        LeaseTarget leaseTarget = new LeaseTarget(read.file(), file.block(block), read.file().blockLength(block, blockSizeBytes), read.table());
+        services.leases().ask(leaseTarget, this);
+        if (cancelled) {
+            services.leases().abandon(this);
+        }
+    }
+
+    private void sayFetching()
+    {
+        if (fetchingSaid.compareAndSet(false, true)) {
+            connection.send(requestId, new Fetching());
+        }
+    }
+
+    @Override
+    public void stored(int block)
+    {
+        Optional<PinnedBlock> pinned = services.inFlight().store().pin(file.block(block));
+        if (pinned.isPresent()) {
+            answer(block, Source.REMOTE, pinned.get());
+        }
+        else {
+            // dropped while it was handed out
+            failed(block, NoCause.VERSION_GONE);
+        }
+    }
+
+    @Override
+    public void bytes(int block, SharedBytes bytes)
+    {
+        if (!cancelled) {
+            connection.send(new BytesAnswer(requestId, block, bytes));
+        }
+        answered();
+    }
+
+    @Override
+    public void present(int block)
+    {
+        if (answerFromRam(block) || loadFromSsd(block)) {
+            return;
+        }
+        // present a moment ago, evicted since
+        fetch(ImmutableList.of(block));
+    }
+
+    @Override
+    public void denied(int block)
+    {
+        lease(block);
+    }
+
+    @Override
+    public void failed(int block, NoCause cause)
+    {
+        if (!cancelled) {
+            connection.send(requestId, new BlockNo(block, cause));
+        }
+        answered();
+    }
+
+    @Override
+    public Object owner()
+    {
+        return connection;
+    }
+
+    @Override
+    public boolean mayLease()
+    {
+        return read.mayLease() && !cancelled;
+    }
+
+    @Override
+    public void leased(int block, long lease)
+    {
+        if (cancelled) {
+            services.leases().release(connection, lease);
+        }
+        else {
+            connection.send(requestId, new BlockLease(block, lease));
+        }
+        answered();
+    }
+
+    private void answer(int block, Source source, PinnedBlock pinned)
+    {
+        if (cancelled) {
+            pinned.close();
+        }
+        else {
+            connection.send(new BlockAnswer(services.inFlight(), requestId, file.block(block), source, inline, pinned));
+        }
+        answered();
+    }
+
+    private void answered()
+    {
+        if (left.decrementAndGet() == 0) {
+            requests.remove(requestId);
+        }
+    }
+
+    @Override
+    public void cancel()
+    {
+        cancelled = true;
+        services.fetcher().abandon(file, this);
+        services.leases().abandon(this);
+    }
+}

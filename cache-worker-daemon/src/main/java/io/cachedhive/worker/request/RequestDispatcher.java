@@ -1,0 +1,306 @@
+package io.cachedhive.worker.request;
+
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.Ack;
+import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.protocol.wire.Message.Cancel;
+import io.cachedhive.protocol.wire.Message.Fill;
+import io.cachedhive.protocol.wire.Message.GetRings;
+import io.cachedhive.protocol.wire.Message.GetStats;
+import io.cachedhive.protocol.wire.Message.Ping;
+import io.cachedhive.protocol.wire.Message.Preload;
+import io.cachedhive.protocol.wire.Message.Preloaded;
+import io.cachedhive.protocol.wire.Message.PublishRing;
+import io.cachedhive.protocol.wire.Message.Read;
+import io.cachedhive.protocol.wire.Message.ReleaseLease;
+import io.cachedhive.protocol.wire.Message.Revalidate;
+import io.cachedhive.protocol.wire.Message.Rings;
+import io.cachedhive.protocol.wire.Message.Usage;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.worker.fetch.BlockFetcher;
+import io.cachedhive.worker.fetch.FetchTarget;
+import io.cachedhive.worker.lease.FillLeases;
+import io.cachedhive.worker.origin.ObjectSourceException;
+import io.cachedhive.worker.origin.S3ObjectLocation;
+import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.server.Connection;
+import io.cachedhive.worker.server.RequestHandler;
+import io.cachedhive.worker.server.Session.SessionOrigin;
+import io.cachedhive.worker.status.WorkerStatus;
+import io.cachedhive.worker.usage.UsageCounters;
+import io.cachedhive.worker.usage.UsageCounters.Account;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Takes every request of every connection to those who answer it.
+ *
+ * <p><b>Who owns a block is the client's decision.</b> It alone knows the size of chunks, which is a property of its catalog. The worker serves any block that it has and
+ * fetches any block that it is asked to fetch: a client with another ring gets right bytes, at worst a block is kept on two hosts until it is evicted on one. So the epoch
+ * in a READ is not looked at.
+ */
+public final class RequestDispatcher
+        implements RequestHandler
+{
+    private static final Logger log = Logger.get(RequestDispatcher.class);
+
+    private static final int MAX_BLOCKS_PER_READ = 1024;
+    private static final int MAX_ACTIVE_REQUESTS = 16 << 10;
+
+    private final BlockStore store;
+    private final BlockFetcher fetcher;
+    private final FillLeases leases;
+    private final UsageCounters usage;
+    private final RingBook rings;
+    private final WorkerStatus status;
+    private final Executor background;
+    private final ReadTask.Services readServices;
+    private final Map<Connection, ActiveRequests> connections = new ConcurrentHashMap<>();
+    private volatile boolean stopping;
+
+    /**
+     * @param loads runs reads from SSD; refuses when its queue is full
+     * @param background runs what may take long; refuses when its queue is full
+     */
+    public RequestDispatcher(
+            InFlight inFlight,
+            BlockFetcher fetcher,
+            FillLeases leases,
+            UsageCounters usage,
+            RingBook rings,
+            WorkerStatus status,
+            Executor loads,
+            Executor background)
+    {
+        this.store = inFlight.store();
+        this.fetcher = requireNonNull(fetcher, "fetcher is null");
+        this.leases = requireNonNull(leases, "leases is null");
+        this.usage = requireNonNull(usage, "usage is null");
+        this.rings = requireNonNull(rings, "rings is null");
+        this.status = requireNonNull(status, "status is null");
+        this.background = requireNonNull(background, "background is null");
+        this.readServices = new ReadTask.Services(inFlight, fetcher, leases, loads);
+    }
+
+    @Override
+    public void handle(Connection connection, long requestId, Message request)
+            throws WireException
+    {
+        switch (request) {
+            case Read read -> read(connection, requestId, read);
+            case Fill fill -> connection.send(requestId, leases.fill(connection, fill).<Message>map(Message.Error::new).orElseGet(Ack::new));
+            case ReleaseLease release -> leases.release(connection, release.lease());
+            case Revalidate revalidate -> revalidate(connection, requestId, revalidate);
+            case Cancel cancel -> requests(connection).take(cancel.request()).ifPresent(ActiveRequests.Active::cancel);
+            case Usage batch -> count(connection, requestId, batch);
+            case Ping _ -> connection.send(requestId, status.pong());
+            case PublishRing ring -> {
+                rings.publish(ring.ring());
+                connection.send(requestId, new Ack());
+            }
+            case GetRings _ -> connection.send(requestId, new Rings(rings.rings()));
+            case GetStats _ -> connection.send(requestId, status.stats(account(connection)));
+            case Preload preload -> preload(connection, requestId, preload);
+            default -> throw new WireException("a client does not send " + request.type());
+        }
+    }
+
+    private ActiveRequests requests(Connection connection)
+    {
+        return connections.computeIfAbsent(connection, _ -> new ActiveRequests());
+    }
+
+    private static Account account(Connection connection)
+    {
+        return new Account(connection.session().cluster(), connection.session().catalog());
+    }
+
+    private void read(Connection connection, long requestId, Read read)
+            throws WireException
+    {
+        Optional<String> contradiction = contradiction(connection, read.origin(), read.file());
+        if (contradiction.isEmpty() && (read.blockCount() < 1 || read.blockCount() > MAX_BLOCKS_PER_READ)) {
+            contradiction = Optional.of("a read asks for 1 to %s blocks, not %s".formatted(MAX_BLOCKS_PER_READ, read.blockCount()));
+        }
+        long fileBlocks = Math.ceilDiv(read.file().length(), (long) store.blockSizeBytes());
+        if (contradiction.isEmpty() && (read.firstBlock() < 0 || read.firstBlock() + (long) read.blockCount() > Math.min(fileBlocks, Integer.MAX_VALUE))) {
+            contradiction = Optional.of("file of %s blocks has no %s blocks from %s".formatted(fileBlocks, read.blockCount(), read.firstBlock()));
+        }
+        if (contradiction.isPresent()) {
+            connection.send(requestId, new Message.Error(contradiction.get()));
+            return;
+        }
+        SessionOrigin origin = connection.session().origins().get(read.origin());
+        ActiveRequests requests = requests(connection);
+        Optional<NoCause> refusal = Optional.empty();
+        if (origin.status() == OriginStatus.MISMATCH) {
+            refusal = Optional.of(NoCause.ORIGIN_MISMATCH);
+        }
+        else if (stopping) {
+            refusal = Optional.of(NoCause.UNAVAILABLE);
+        }
+        else if (requests.count() >= MAX_ACTIVE_REQUESTS) {
+            refusal = Optional.of(NoCause.OVERLOADED);
+        }
+        if (refusal.isPresent()) {
+            for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
+                connection.send(requestId, new BlockNo(block, refusal.get()));
+            }
+            return;
+        }
+        FileVersionId file = read.file().id();
+        ReadTask task = new ReadTask(readServices, connection, requests, requestId, read, file, target(origin, read.file(), file, read.table()));
+        requests.add(requestId, task);
+        task.start();
+    }
+
+    private static Optional<String> contradiction(Connection connection, int origin, FileVersion file)
+    {
+        int count = connection.session().origins().size();
+        if (origin < 0 || origin >= count) {
+            return Optional.of("the connection named %s origins, there is none with the index %s".formatted(count, origin));
+        }
+        if (!connection.session().origins().get(origin).id().equals(file.origin())) {
+            return Optional.of("the file's origin is not the one that the request names");
+        }
+        return Optional.empty();
+    }
+
+    private static Optional<FetchTarget> target(SessionOrigin origin, FileVersion version, FileVersionId id, String table)
+    {
+        return origin.origin().flatMap(known -> S3ObjectLocation.parse(version.location())
+                .map(location -> new FetchTarget(known, location, version, id, table)));
+    }
+
+    private void revalidate(Connection connection, long requestId, Revalidate revalidate)
+    {
+        Optional<String> contradiction = contradiction(connection, revalidate.origin(), revalidate.file());
+        if (contradiction.isPresent()) {
+            connection.send(requestId, new Message.Error(contradiction.get()));
+            return;
+        }
+        FileVersionId file = revalidate.file().id();
+        Optional<FetchTarget> target = target(connection.session().origins().get(revalidate.origin()), revalidate.file(), file, "");
+        inBackground(connection, requestId, () -> {
+            if (target.isEmpty()) {
+                // nobody to ask
+                store.dropFile(file);
+                connection.send(requestId, new Ack());
+                return;
+            }
+            try {
+                fetcher.revalidate(target.get());
+                connection.send(requestId, new Ack());
+            }
+            catch (ObjectSourceException e) {
+                connection.send(requestId, new Message.Error("the origin does not say which version it has: " + e.getMessage()));
+            }
+        });
+    }
+
+    private void inBackground(Connection connection, long requestId, Runnable task)
+    {
+        try {
+            background.execute(() -> {
+                try {
+                    task.run();
+                }
+                catch (RuntimeException e) {
+                    log.error(e, "Request failed");
+                    connection.send(requestId, new Message.Error("the worker failed"));
+                }
+            });
+        }
+        catch (RejectedExecutionException _) {
+            connection.send(requestId, new Message.Error("the worker has too much to do"));
+        }
+    }
+
+    private void count(Connection connection, long requestId, Usage batch)
+    {
+        if (usage.add(account(connection), batch.client(), batch.batch(), batch.counters())) {
+            for (Digest128 hit : batch.hits()) {
+                store.touch(hit.high(), hit.low());
+            }
+        }
+        connection.send(requestId, new Ack());
+    }
+
+    private void preload(Connection connection, long requestId, Preload preload)
+            throws WireException
+    {
+        Optional<String> contradiction = contradiction(connection, preload.origin(), preload.file());
+        FileVersion version = preload.file();
+        if (contradiction.isEmpty() && (preload.position() < 0 || preload.length() < 0 || preload.position() > version.length() - preload.length())) {
+            contradiction = Optional.of("file of %s bytes has no %s bytes from %s".formatted(version.length(), preload.length(), preload.position()));
+        }
+        int blockSize = store.blockSizeBytes();
+        if (contradiction.isEmpty() && Math.ceilDiv(version.length(), (long) blockSize) > Integer.MAX_VALUE) {
+            contradiction = Optional.of("file of %s bytes has more blocks than can be counted".formatted(version.length()));
+        }
+        if (contradiction.isEmpty() && (stopping || requests(connection).count() >= MAX_ACTIVE_REQUESTS)) {
+            contradiction = Optional.of("the worker has too much to do, or is stopping");
+        }
+        if (contradiction.isPresent()) {
+            connection.send(requestId, new Message.Error(contradiction.get()));
+            return;
+        }
+        SessionOrigin origin = connection.session().origins().get(preload.origin());
+        FileVersionId file = version.id();
+        Optional<FetchTarget> target = target(origin, version, file, preload.table());
+        if (target.isEmpty()) {
+            connection.send(requestId, new Preloaded(0, 0, preload.length(), Optional.of("this cache worker cannot fetch %s: %s".formatted(
+                    version.location(),
+                    switch (origin.status()) {
+                        case KNOWN -> "it is not in an S3 object store";
+                        case UNKNOWN -> "it has no such origin, add its file in etc/origins";
+                        case MISMATCH -> "its origin of that name has another endpoint or region, correct its file in etc/origins";
+                    }))));
+            return;
+        }
+        int firstBlock = (int) (preload.position() / blockSize);
+        int endBlock = (int) Math.ceilDiv(preload.position() + preload.length(), (long) blockSize);
+        PreloadTask task = new PreloadTask(store, fetcher, background, connection, requests(connection), requestId, target.get(), firstBlock, Math.max(firstBlock, endBlock));
+        requests(connection).add(requestId, task);
+        task.start();
+    }
+
+    @Override
+    public void closed(Connection connection)
+    {
+        ActiveRequests requests = connections.remove(connection);
+        if (requests != null) {
+            requests.all().forEach(ActiveRequests.Active::cancel);
+        }
+        leases.closed(connection);
+    }
+
+    /**
+     * Reads are refused from now on.
+     */
+    public void stop()
+    {
+        stopping = true;
+    }
+
+    /**
+     * Reads and preloads that are not answered yet.
+     */
+    public int activeRequests()
+    {
+        return connections.values().stream().mapToInt(ActiveRequests::count).sum();
+    }
+}

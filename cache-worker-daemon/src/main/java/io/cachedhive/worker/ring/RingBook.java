@@ -1,0 +1,141 @@
+package io.cachedhive.worker.ring;
+
+import com.google.common.collect.ImmutableList;
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireReader;
+import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.worker.state.StateDirectory;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.zip.CRC32C;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The newest rings that coordinators published to this worker. They survive a restart, so that clients find their owners while no coordinator is up,
+ * and so that a new coordinator finds what the old one decided.
+ *
+ * <p>The file {@code rings}: magic number, CRC32C of the rest, then the rings as they travel, the newest first. What cannot be read is ignored: the
+ * coordinator publishes within seconds.
+ */
+public final class RingBook
+{
+    private static final Logger log = Logger.get(RingBook.class);
+
+    public static final int MAX_RINGS = 16;
+
+    private static final String FILE = "rings";
+    private static final long MAGIC = 0x31474e4952564843L; // CHVRING1
+
+    private final StateDirectory state;
+    private final Consumer<List<PublishedRing>> shown;
+    private volatile List<PublishedRing> rings = ImmutableList.of();
+
+    /**
+     * @param shown is told of the rings, the newest first, now and whenever they change
+     */
+    public RingBook(StateDirectory state, Consumer<List<PublishedRing>> shown)
+    {
+        this.state = requireNonNull(state, "state is null");
+        this.shown = requireNonNull(shown, "shown is null");
+        try {
+            state.read(FILE).ifPresent(content -> rings = decode(content));
+        }
+        catch (IOException e) {
+            log.warn("Rings in %s cannot be read (%s): they come from the coordinator again", state.path(), e);
+        }
+        shown.accept(rings);
+    }
+
+    /**
+     * The newest first.
+     */
+    public List<PublishedRing> rings()
+    {
+        return rings;
+    }
+
+    public Optional<PublishedRing> newest()
+    {
+        return rings.stream().findFirst();
+    }
+
+    /**
+     * Of two rings with the same epoch the one published later stays.
+     */
+    public synchronized void publish(PublishedRing ring)
+    {
+        List<PublishedRing> changed = new ArrayList<>(rings);
+        for (PublishedRing known : rings) {
+            if (known.epoch().equals(ring.epoch())) {
+                if (known.publishedMillis() >= ring.publishedMillis()) {
+                    return;
+                }
+                changed.remove(known);
+            }
+        }
+        changed.add(ring);
+        changed.sort(Comparator.comparingLong(PublishedRing::publishedMillis).reversed());
+        List<PublishedRing> kept = ImmutableList.copyOf(changed.subList(0, Math.min(MAX_RINGS, changed.size())));
+        if (kept.equals(rings)) {
+            return;
+        }
+        rings = kept;
+        shown.accept(kept);
+        try {
+            state.write(FILE, encode(kept));
+        }
+        catch (IOException e) {
+            log.warn("Rings cannot be written to %s (%s): after a restart they come from the coordinator again", state.path(), e);
+        }
+    }
+
+    private static byte[] encode(List<PublishedRing> rings)
+    {
+        ByteBuffer body = new WireWriter(1024).putList(rings, Message::writeRing).finish();
+        ByteBuffer file = new WireWriter(16 + body.remaining())
+                .putLong(MAGIC)
+                .putLong(checksum(body))
+                .putRest(body)
+                .finish();
+        byte[] content = new byte[file.remaining()];
+        file.get(content);
+        return content;
+    }
+
+    private static List<PublishedRing> decode(byte[] content)
+    {
+        try {
+            WireReader reader = new WireReader(ByteBuffer.wrap(content));
+            if (reader.getLong() != MAGIC) {
+                throw new WireException("not a file of rings");
+            }
+            long checksum = reader.getLong();
+            ByteBuffer body = reader.getRest();
+            if (checksum(body) != checksum) {
+                throw new WireException("checksum differs");
+            }
+            return new WireReader(body).getList(Message::readRing);
+        }
+        catch (WireException | IllegalArgumentException e) {
+            log.warn("File of rings is ignored (%s): they come from the coordinator again", e.getMessage());
+            return ImmutableList.of();
+        }
+    }
+
+    private static long checksum(ByteBuffer body)
+    {
+        CRC32C checksum = new CRC32C();
+        checksum.update(body.duplicate());
+        return checksum.getValue();
+    }
+}

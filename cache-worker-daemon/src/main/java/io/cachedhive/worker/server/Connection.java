@@ -1,0 +1,375 @@
+package io.cachedhive.worker.server;
+
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.Hello;
+import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.worker.server.Handshake.RefusedException;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A peer of the block server. One thread reads its requests and answers those that need no waiting, another one writes: a peer that does not
+ * read its answers keeps neither the workers that make them nor other peers waiting, and is not asked for more requests.
+ */
+public final class Connection
+{
+    private static final Logger log = Logger.get(Connection.class);
+
+    private static final int READ_BUFFER_BYTES = 16 << 10;
+    // the platform copies heap buffers through a direct one as large as what is read at once, and keeps it
+    private static final int READ_SLICE_BYTES = 128 << 10;
+    private static final int BUDGETED_BODY_BYTES = 64 << 10;
+    /**
+     * Answers waiting to be written before the reader stops taking requests.
+     */
+    private static final int MAX_QUEUED_ANSWERS = 4096;
+    // answers written with one system call
+    private static final int MAX_GATHERED_ANSWERS = 32;
+
+    private final SocketChannel channel;
+    private final Transport transport;
+    private final String peer;
+    private final BlockServer server;
+    private final ByteBuffer input = ByteBuffer.allocate(READ_BUFFER_BYTES).flip();
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private Optional<Session> session = Optional.empty();
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition answersWaiting = lock.newCondition();
+    private final Condition roomForAnswers = lock.newCondition();
+    private final Deque<Outgoing> answers = new ArrayDeque<>();
+    private boolean ended;
+
+    // 0 while nothing is being written
+    private volatile long lastWriteProgressNanos;
+
+    Connection(SocketChannel channel, Transport transport, String peer, BlockServer server)
+    {
+        this.channel = requireNonNull(channel, "channel is null");
+        this.transport = requireNonNull(transport, "transport is null");
+        this.peer = requireNonNull(peer, "peer is null");
+        this.server = requireNonNull(server, "server is null");
+    }
+
+    public Transport transport()
+    {
+        return transport;
+    }
+
+    public Session session()
+    {
+        return session.orElseThrow();
+    }
+
+    /**
+     * Queues the answer, or closes it if the connection has ended. Never waits.
+     */
+    public void send(Outgoing answer)
+    {
+        lock.lock();
+        try {
+            if (!ended) {
+                answers.addLast(answer);
+                if (answers.size() == 1) {
+                    answersWaiting.signal();
+                }
+                return;
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        answer.close();
+    }
+
+    public void send(long requestId, Message message)
+    {
+        send(Outgoing.message(requestId, message));
+    }
+
+    /**
+     * The reader's whole life.
+     */
+    void read()
+    {
+        boolean established = false;
+        try {
+            Hello hello = shakeHands();
+            session = Optional.of(server.welcomer().session(hello));
+            write(server.welcomer().welcome(session(), transport).toFrame(0));
+            if (!server.established(this)) {
+                return;
+            }
+            established = true;
+            server.startWriter(this);
+            while (true) {
+                awaitRoomForAnswers();
+                readRequest();
+            }
+        }
+        catch (RefusedException e) {
+            server.refusals().refused(peer, e.getMessage());
+            tell(e.getMessage());
+        }
+        catch (WireException e) {
+            server.refusals().refused(peer, e.getMessage());
+            tell(e.getMessage());
+        }
+        catch (IOException e) {
+            log.debug("Connection of %s ended: %s", peer, e);
+        }
+        catch (InterruptedException e) {
+            log.debug("Connection of %s interrupted", peer);
+        }
+        catch (RuntimeException e) {
+            log.error(e, "Connection of %s is closed: its request could not be handled", peer);
+        }
+        finally {
+            close();
+            if (established) {
+                server.handler().closed(this);
+            }
+        }
+    }
+
+    private Hello shakeHands()
+            throws IOException, RefusedException, InterruptedException
+    {
+        Handshake handshake = new Handshake(transport == Transport.TCP ? server.secret() : Optional.empty());
+        write(handshake.challenge(readHandshakeMessage()).toFrame(0));
+        return handshake.prove(readHandshakeMessage());
+    }
+
+    private Message readHandshakeMessage()
+            throws IOException
+    {
+        FrameHeader header = readHeader(FrameHeader.MAX_HANDSHAKE_BODY_BYTES);
+        return Message.read(header.type(), readBody(header.bodyLength()));
+    }
+
+    private void readRequest()
+            throws IOException, InterruptedException
+    {
+        FrameHeader header = readHeader(FrameHeader.MAX_BODY_BYTES);
+        int budgeted = header.bodyLength() > BUDGETED_BODY_BYTES ? header.bodyLength() : 0;
+        server.acquireBodyBytes(budgeted);
+        try {
+            server.handler().handle(this, header.requestId(), Message.read(header.type(), readBody(header.bodyLength())));
+        }
+        finally {
+            server.releaseBodyBytes(budgeted);
+        }
+    }
+
+    private FrameHeader readHeader(int maxBodyBytes)
+            throws IOException
+    {
+        while (input.remaining() < FrameHeader.BYTES) {
+            input.compact();
+            int count;
+            try {
+                count = channel.read(input);
+            }
+            finally {
+                input.flip();
+            }
+            if (count < 0) {
+                if (input.hasRemaining()) {
+                    throw new WireException("connection ends in the middle of a frame");
+                }
+                throw new EOFException("closed by the peer");
+            }
+        }
+        return FrameHeader.readFrom(input, maxBodyBytes);
+    }
+
+    private ByteBuffer readBody(int length)
+            throws IOException
+    {
+        ByteBuffer body = ByteBuffer.allocate(length);
+        int buffered = Math.min(length, input.remaining());
+        body.put(0, input, input.position(), buffered);
+        body.position(buffered);
+        input.position(input.position() + buffered);
+        while (body.position() < length) {
+            body.limit(Math.min(length, body.position() + READ_SLICE_BYTES));
+            if (channel.read(body) < 0) {
+                throw new WireException("connection ends in the middle of a frame");
+            }
+        }
+        return body.flip();
+    }
+
+    private void awaitRoomForAnswers()
+            throws InterruptedException
+    {
+        lock.lock();
+        try {
+            while (answers.size() >= MAX_QUEUED_ANSWERS && !ended) {
+                roomForAnswers.await();
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * The writer's whole life.
+     */
+    void writeAnswers()
+    {
+        List<Outgoing> batch = new ArrayList<>(MAX_GATHERED_ANSWERS);
+        List<ByteBuffer> buffers = new ArrayList<>();
+        try {
+            while (takeAnswers(batch)) {
+                try {
+                    for (Outgoing answer : batch) {
+                        answer.prepare(buffers);
+                    }
+                    write(buffers.toArray(new ByteBuffer[0]));
+                }
+                finally {
+                    batch.forEach(Outgoing::close);
+                    batch.clear();
+                    buffers.clear();
+                }
+            }
+        }
+        catch (IOException e) {
+            log.debug("Connection of %s ended: %s", peer, e);
+        }
+        catch (InterruptedException e) {
+            log.debug("Connection of %s interrupted", peer);
+        }
+        catch (RuntimeException e) {
+            log.error(e, "Connection of %s is closed: its answer could not be made", peer);
+        }
+        finally {
+            close();
+        }
+    }
+
+    private boolean takeAnswers(List<Outgoing> batch)
+            throws InterruptedException
+    {
+        lock.lock();
+        try {
+            while (answers.isEmpty() && !ended) {
+                answersWaiting.await();
+            }
+            if (ended) {
+                return false;
+            }
+            while (batch.size() < MAX_GATHERED_ANSWERS && !answers.isEmpty()) {
+                batch.add(answers.removeFirst());
+            }
+            roomForAnswers.signal();
+            return true;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void write(ByteBuffer... buffers)
+            throws IOException
+    {
+        lastWriteProgressNanos = nonZero(System.nanoTime());
+        try {
+            int first = 0;
+            while (true) {
+                while (first < buffers.length && !buffers[first].hasRemaining()) {
+                    first++;
+                }
+                if (first == buffers.length) {
+                    return;
+                }
+                channel.write(buffers, first, buffers.length - first);
+                lastWriteProgressNanos = nonZero(System.nanoTime());
+            }
+        }
+        finally {
+            lastWriteProgressNanos = 0;
+        }
+    }
+
+    private static long nonZero(long nanos)
+    {
+        return nanos == 0 ? 1 : nanos;
+    }
+
+    /**
+     * Whether the peer has not taken a byte of what is being written for that long.
+     */
+    boolean isStuck(long limitNanos)
+    {
+        long progress = lastWriteProgressNanos;
+        return progress != 0 && System.nanoTime() - progress > limitNanos;
+    }
+
+    // the reader's last word, before the writer has begun or instead of it
+    private void tell(String message)
+    {
+        if (session.isPresent()) {
+            // the writer may be in the middle of a frame
+            return;
+        }
+        try {
+            write(new Message.Error(message).toFrame(0));
+        }
+        catch (IOException e) {
+            log.debug("%s could not be told why its connection is closed: %s", peer, e);
+        }
+    }
+
+    String peer()
+    {
+        return peer;
+    }
+
+    /**
+     * Ends reader and writer, and closes what was not sent. Closing twice is harmless.
+     */
+    void close()
+    {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        List<Outgoing> unsent;
+        lock.lock();
+        try {
+            ended = true;
+            unsent = List.copyOf(answers);
+            answers.clear();
+            answersWaiting.signalAll();
+            roomForAnswers.signalAll();
+        }
+        finally {
+            lock.unlock();
+        }
+        try {
+            channel.close();
+        }
+        catch (IOException e) {
+            log.debug("Connection of %s could not be closed: %s", peer, e);
+        }
+        unsent.forEach(Outgoing::close);
+        server.closed(this);
+    }
+}

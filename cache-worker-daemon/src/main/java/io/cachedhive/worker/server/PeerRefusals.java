@@ -1,0 +1,53 @@
+package io.cachedhive.worker.server;
+
+import io.airlift.log.Logger;
+
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Counts the peers that were turned away, and says so at most once a minute: a stranger cannot fill the log.
+ */
+public final class PeerRefusals
+{
+    private static final Logger log = Logger.get(PeerRefusals.class);
+    private static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+    private final LongSupplier nanoTime;
+    private long count;
+    private long countAtLastLog;
+    private long lastLog;
+
+    public PeerRefusals()
+    {
+        this(System::nanoTime);
+    }
+
+    PeerRefusals(LongSupplier nanoTime)
+    {
+        this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
+    }
+
+    /**
+     * @return whether this one was logged
+     */
+    synchronized boolean refused(String peer, String reason)
+    {
+        count++;
+        long now = nanoTime.getAsLong();
+        if (countAtLastLog > 0 && now - lastLog < QUIET_NANOS) {
+            return false;
+        }
+        log.warn("Closed the connection of %s: %s (%s connections closed since this was last said)", peer, reason, count - countAtLastLog);
+        countAtLastLog = count;
+        lastLog = now;
+        return true;
+    }
+
+    public synchronized long count()
+    {
+        return count;
+    }
+}

@@ -1,0 +1,44 @@
+package io.cachedhive.worker.server;
+
+import com.google.common.collect.ImmutableList;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.worker.origin.Origin;
+
+import java.util.List;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Who is at the other end of a connection, as its handshake told.
+ *
+ * @param origins in the client's order
+ */
+public record Session(String cluster, String catalog, String node, List<SessionOrigin> origins)
+{
+    public Session
+    {
+        requireNonNull(cluster, "cluster is null");
+        requireNonNull(catalog, "catalog is null");
+        requireNonNull(node, "node is null");
+        origins = ImmutableList.copyOf(origins);
+    }
+
+    /**
+     * @param id the client's
+     * @param origin the worker's of the same name, if it is the same store
+     */
+    public record SessionOrigin(OriginId id, OriginStatus status, Optional<Origin> origin)
+    {
+        public SessionOrigin
+        {
+            requireNonNull(id, "id is null");
+            requireNonNull(status, "status is null");
+            requireNonNull(origin, "origin is null");
+            if (origin.isPresent() != (status == OriginStatus.KNOWN)) {
+                throw new IllegalArgumentException("an origin is known if, and only if, it is there: " + status);
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+package io.cachedhive.worker.server;
+
+import io.cachedhive.protocol.wire.Message.Hello;
+import io.cachedhive.protocol.wire.Message.Welcome;
+
+/**
+ * Makes the last word of a handshake.
+ */
+public interface Welcomer
+{
+    /**
+     * Who the peer is, and which of its origins this worker has.
+     */
+    Session session(Hello hello);
+
+    Welcome welcome(Session session, Transport transport);
+}

@@ -1,0 +1,163 @@
+package io.cachedhive.worker.status;
+
+import com.google.common.collect.ImmutableMap;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.protocol.wire.Message.Stats;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.StoreGauges;
+import io.cachedhive.worker.fetch.WorkerCounters;
+import io.cachedhive.worker.origin.Origin;
+import io.cachedhive.worker.origin.Origins;
+import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.server.PeerRefusals;
+import io.cachedhive.worker.usage.UsageCounters;
+import io.cachedhive.worker.usage.UsageCounters.Account;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * How the worker is, for coordinators, operators and metrics.
+ */
+public final class WorkerStatus
+{
+    private static final String RUNNING = "RUNNING";
+    private static final String DRAINING = "DRAINING";
+
+    private final BlockStore store;
+    private final Origins origins;
+    private final RingBook rings;
+    private final UsageCounters usage;
+    private final WorkerCounters counters;
+    private final PeerRefusals refusals;
+    private final Optional<String> zone;
+    private final String version;
+    private final long startedNanos = System.nanoTime();
+    private volatile Activity activity = Activity.NONE;
+    private volatile boolean draining;
+
+    public WorkerStatus(
+            BlockStore store,
+            Origins origins,
+            RingBook rings,
+            UsageCounters usage,
+            WorkerCounters counters,
+            PeerRefusals refusals,
+            Optional<String> zone,
+            String version)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.origins = requireNonNull(origins, "origins is null");
+        this.rings = requireNonNull(rings, "rings is null");
+        this.usage = requireNonNull(usage, "usage is null");
+        this.counters = requireNonNull(counters, "counters is null");
+        this.refusals = requireNonNull(refusals, "refusals is null");
+        this.zone = requireNonNull(zone, "zone is null");
+        this.version = requireNonNull(version, "version is null");
+    }
+
+    /**
+     * What the server does at the moment.
+     *
+     * @param connections whose handshake is done
+     * @param acceptedConnections since the start
+     * @param activeRequests without their last answer
+     * @param pinnedBlocks from which answers are being sent
+     */
+    public record Activity(LongSupplier connections, LongSupplier acceptedConnections, LongSupplier activeRequests, LongSupplier pinnedBlocks)
+    {
+        private static final Activity NONE = new Activity(() -> 0, () -> 0, () -> 0, () -> 0);
+
+        public Activity
+        {
+            requireNonNull(connections, "connections is null");
+            requireNonNull(acceptedConnections, "acceptedConnections is null");
+            requireNonNull(activeRequests, "activeRequests is null");
+            requireNonNull(pinnedBlocks, "pinnedBlocks is null");
+        }
+    }
+
+    /**
+     * The server is made after this, since it answers with it.
+     */
+    public void setActivity(Activity activity)
+    {
+        this.activity = requireNonNull(activity, "activity is null");
+    }
+
+    public void drain()
+    {
+        draining = true;
+    }
+
+    public Pong pong()
+    {
+        StoreGauges gauges = store.gauges();
+        Optional<PublishedRing> newest = rings.newest();
+        return new Pong(
+                store.workerId(),
+                store.instance(),
+                version,
+                draining ? DRAINING : RUNNING,
+                gauges.ssdCapacityBytes() > 0 ? gauges.ssdCapacityBytes() : gauges.ramCapacityBytes(),
+                zone,
+                TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNanos),
+                gauges.restoredBlocks(),
+                newest.map(PublishedRing::epoch).orElse(new RingEpoch(0)),
+                newest.map(PublishedRing::publishedMillis).orElse(0L));
+    }
+
+    public Stats stats(Account account)
+    {
+        return new Stats(pong(), usage.sinceMillis(), problem(), usage.tables(account), gauges());
+    }
+
+    /**
+     * One sentence with its remedy; empty when the worker is well.
+     */
+    public Optional<String> problem()
+    {
+        return store.problem().or(() -> origins.all().stream()
+                .map(Origin::health)
+                .flatMap(health -> health.problem().stream())
+                .findFirst());
+    }
+
+    /**
+     * By their names in {@link CounterNames}.
+     */
+    public Map<String, Long> gauges()
+    {
+        StoreGauges gauges = store.gauges();
+        return ImmutableMap.<String, Long>builder()
+                .put(CounterNames.RAM_CAPACITY_BYTES, gauges.ramCapacityBytes())
+                .put(CounterNames.RAM_USED_BYTES, gauges.ramUsedBytes())
+                .put(CounterNames.RAM_BLOCKS, gauges.ramBlocks())
+                .put(CounterNames.RAM_EVICTIONS, gauges.ramEvictions())
+                .put(CounterNames.SSD_CAPACITY_BYTES, gauges.ssdCapacityBytes())
+                .put(CounterNames.SSD_USED_BYTES, gauges.ssdUsedBytes())
+                .put(CounterNames.SSD_BLOCKS, gauges.ssdBlocks())
+                .put(CounterNames.SSD_EVICTIONS, gauges.ssdEvictions())
+                .put(CounterNames.RESTORED_BLOCKS, gauges.restoredBlocks())
+                .put(CounterNames.CORRUPT_BLOCKS, gauges.corruptBlocks())
+                .put(CounterNames.ORIGIN_GETS, counters.originGets())
+                .put(CounterNames.ORIGIN_HEADS, counters.originHeads())
+                .put(CounterNames.ORIGIN_BYTES, counters.originBytes())
+                .put(CounterNames.ORIGIN_ERRORS, counters.originErrors())
+                .put(CounterNames.EXTRA_BYTES, counters.extraBytes())
+                .put(CounterNames.VERSION_CHANGES, counters.versionChanges())
+                .put(CounterNames.REFUSED_CONNECTIONS, refusals.count())
+                .put(CounterNames.CONNECTIONS, activity.connections().getAsLong())
+                .put(CounterNames.ACCEPTED_CONNECTIONS, activity.acceptedConnections().getAsLong())
+                .put(CounterNames.ACTIVE_REQUESTS, activity.activeRequests().getAsLong())
+                .put(CounterNames.PINNED_BLOCKS, activity.pinnedBlocks().getAsLong())
+                .buildOrThrow();
+    }
+}

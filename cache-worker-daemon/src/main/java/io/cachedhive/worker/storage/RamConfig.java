@@ -1,0 +1,44 @@
+package io.cachedhive.worker.storage;
+
+import io.airlift.configuration.Config;
+import io.airlift.configuration.ConfigDescription;
+import io.airlift.units.DataSize;
+import jakarta.validation.constraints.NotNull;
+
+import java.nio.file.Path;
+
+import static io.airlift.units.DataSize.Unit.GIGABYTE;
+
+public class RamConfig
+{
+    private Path directory = Path.of("/dev/shm");
+    private DataSize maxSize = DataSize.of(1, GIGABYTE);
+
+    @NotNull
+    public Path getDirectory()
+    {
+        return directory;
+    }
+
+    @Config("cache.ram.directory")
+    @ConfigDescription("Directory on tmpfs for the shared-memory file that Trino workers read")
+    public RamConfig setDirectory(Path directory)
+    {
+        this.directory = directory;
+        return this;
+    }
+
+    @NotNull
+    public DataSize getMaxSize()
+    {
+        return maxSize;
+    }
+
+    @Config("cache.ram.max-size")
+    @ConfigDescription("Size of the shared-memory file, everything in it counted; all of it is allocated at the start")
+    public RamConfig setMaxSize(DataSize maxSize)
+    {
+        this.maxSize = maxSize;
+        return this;
+    }
+}

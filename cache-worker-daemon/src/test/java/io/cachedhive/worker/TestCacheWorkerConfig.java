@@ -1,0 +1,66 @@
+package io.cachedhive.worker;
+
+import com.google.common.collect.ImmutableMap;
+import io.airlift.units.DataSize;
+import io.airlift.units.Duration;
+import org.junit.jupiter.api.Test;
+
+import java.nio.file.Path;
+import java.util.Map;
+
+import static io.airlift.configuration.testing.ConfigAssertions.assertFullMapping;
+import static io.airlift.configuration.testing.ConfigAssertions.assertRecordedDefaults;
+import static io.airlift.configuration.testing.ConfigAssertions.recordDefaults;
+import static io.airlift.units.DataSize.Unit.KILOBYTE;
+import static io.airlift.units.DataSize.Unit.MEGABYTE;
+import static java.util.concurrent.TimeUnit.DAYS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+class TestCacheWorkerConfig
+{
+    @Test
+    void testDefaults()
+    {
+        assertRecordedDefaults(recordDefaults(CacheWorkerConfig.class)
+                .setPort(8484)
+                .setSocketPath(Path.of("/run/cachedhive/worker.sock"))
+                .setSocketGroup(null)
+                .setBlockSize(DataSize.of(1, MEGABYTE))
+                .setTtl(new Duration(7, DAYS))
+                .setStateDirectory(Path.of("state"))
+                .setZone(null)
+                .setSharedSecret(null));
+    }
+
+    @Test
+    void testExplicitPropertyMappings()
+    {
+        Map<String, String> properties = ImmutableMap.<String, String>builder()
+                .put("cache.worker.port", "18484")
+                .put("cache.worker.socket-path", "/tmp/worker.sock")
+                .put("cache.worker.socket-group", "trino")
+                .put("cache.block-size", "256kB")
+                .put("cache.ttl", "1d")
+                .put("cache.state-directory", "/var/lib/cachedhive")
+                .put("cache.worker.zone", "a")
+                .put("internal-communication.shared-secret", "secret")
+                .buildOrThrow();
+
+        assertFullMapping(properties, new CacheWorkerConfig()
+                .setPort(18484)
+                .setSocketPath(Path.of("/tmp/worker.sock"))
+                .setSocketGroup("trino")
+                .setBlockSize(DataSize.of(256, KILOBYTE))
+                .setTtl(new Duration(1, DAYS))
+                .setStateDirectory(Path.of("/var/lib/cachedhive"))
+                .setZone("a")
+                .setSharedSecret("secret"));
+    }
+
+    @Test
+    void testBlockSizeIsPowerOfTwo()
+    {
+        assertThat(new CacheWorkerConfig().setBlockSize(DataSize.of(1, MEGABYTE)).isBlockSizePowerOfTwo()).isTrue();
+        assertThat(new CacheWorkerConfig().setBlockSize(DataSize.of(3, MEGABYTE)).isBlockSizePowerOfTwo()).isFalse();
+    }
+}

@@ -1,0 +1,349 @@
+package io.cachedhive.worker.request;
+
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.BlockFrame;
+import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.protocol.wire.Message.Cancel;
+import io.cachedhive.protocol.wire.Message.Fetching;
+import io.cachedhive.protocol.wire.Message.Read;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.quickstart.s3.S3Faults;
+import io.cachedhive.quickstart.s3.S3Hold;
+import io.cachedhive.quickstart.s3.S3Request;
+import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.worker.testing.Await;
+import io.cachedhive.worker.testing.TestingWorker;
+import io.cachedhive.worker.testing.WireClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import software.amazon.awssdk.core.sync.RequestBody;
+import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+
+import static io.cachedhive.worker.testing.TestingWorker.BLOCK_SIZE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Reads over real sockets, of objects in a real S3 server.
+ */
+@Timeout(120)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class TestReads
+{
+    private static final String BUCKET = "lake";
+    private static final List<String> KEYS = List.of(
+            "table/a b%20c/ü",
+            "table/tcp",
+            "table/single-flight",
+            "table/joined",
+            "table/replaced",
+            "table/other",
+            "table/busy",
+            "table/cancel",
+            "table/bad");
+    private static final int MAX_BLOCKS = 40;
+
+    @TempDir
+    private Path directory;
+
+    private S3Server s3;
+    private S3Client client;
+    private final Map<String, Stored> settled = new HashMap<>();
+    private TestingWorker worker;
+    private long mark;
+
+    /// Objects that nobody can overwrite unseen any more, for all tests: the two seconds are waited for once.
+    @BeforeAll
+    void startS3()
+    {
+        s3 = S3Server.builder().bucket(BUCKET).start();
+        client = s3.client();
+        for (int i = 0; i < KEYS.size(); i++) {
+            settled.put(KEYS.get(i), put(KEYS.get(i), MAX_BLOCKS * BLOCK_SIZE - 123, i));
+        }
+        long last = settled.values().stream().mapToLong(stored -> stored.file().lastModifiedMillis()).max().orElseThrow();
+        Await.until("two seconds have passed", () -> Instant.now().toEpochMilli() >= last / 1000 * 1000 + 3000);
+    }
+
+    @AfterAll
+    void stopS3()
+    {
+        client.close();
+        s3.close();
+    }
+
+    @BeforeEach
+    void start()
+    {
+        worker = new TestingWorker(directory).withOrigin("default", s3.clientProperties());
+        mark = s3.log().mark();
+    }
+
+    @AfterEach
+    void stop()
+    {
+        s3.setFaults(S3Faults.NONE);
+        worker.close();
+    }
+
+    private record Stored(FileVersion file, byte[] bytes)
+    {
+        byte[] block(int index)
+        {
+            return Arrays.copyOfRange(bytes, index * BLOCK_SIZE, Math.min(bytes.length, (index + 1) * BLOCK_SIZE));
+        }
+    }
+
+    private Stored put(String key, int length, long seed)
+    {
+        byte[] bytes = new byte[length];
+        new Random(seed).nextBytes(bytes);
+        client.putObject(request -> request.bucket(BUCKET).key(key), RequestBody.fromBytes(bytes));
+        HeadObjectResponse head = client.headObject(request -> request.bucket(BUCKET).key(key));
+        OriginId origin = OriginId.of("s3", Optional.of(s3.endpoint().toString()), Optional.of(S3Server.REGION));
+        return new Stored(new FileVersion(origin, "s3://" + BUCKET + "/" + key, length, head.lastModified().toEpochMilli()), bytes);
+    }
+
+    private static Read read(FileVersion file, int firstBlock, int blockCount, boolean inline)
+    {
+        return new Read(0, file, firstBlock, blockCount, inline, true, false, new RingEpoch(1), "schema.table");
+    }
+
+    /// All answers to the blocks of a read, by block.
+    private static Map<Integer, Message> blocks(WireClient peer, long request, int count)
+    {
+        Map<Integer, Message> answers = new HashMap<>();
+        while (answers.size() < count) {
+            Message answer = peer.await(request);
+            switch (answer) {
+                case Fetching _ -> {}
+                case BlockBytes bytes -> answers.put(bytes.block(), bytes);
+                case BlockFrame frame -> answers.put(frame.block(), frame);
+                case BlockNo no -> answers.put(no.block(), no);
+                default -> throw new AssertionError("unexpected answer: " + answer);
+            }
+        }
+        return answers;
+    }
+
+    private static void assertBlocks(Stored stored, Map<Integer, Message> answers, Source source)
+    {
+        answers.forEach((block, answer) -> {
+            assertThat(answer).isInstanceOf(BlockBytes.class);
+            assertThat(((BlockBytes) answer).source()).isEqualTo(source);
+            assertThat(WireClient.bytes((BlockBytes) answer)).isEqualTo(stored.block(block));
+        });
+    }
+
+    private List<S3Request> gets()
+    {
+        return s3.log().since(mark).stream().filter(S3Request::isGet).toList();
+    }
+
+    @Test
+    void testFillThenRam()
+    {
+        worker.start();
+        Stored stored = settled.get("table/a b%20c/ü");
+        try (WireClient peer = worker.connect()) {
+            long first = peer.send(read(stored.file(), MAX_BLOCKS - 11, 11, true));
+            assertThat(peer.await(first)).isInstanceOf(Fetching.class);
+            assertBlocks(stored, blocks(peer, first, 11), Source.REMOTE);
+
+            long second = peer.send(read(stored.file(), MAX_BLOCKS - 11, 11, true));
+            assertBlocks(stored, blocks(peer, second, 11), Source.RAM);
+        }
+        // eight blocks are a range, the last three another
+        assertThat(gets()).extracting(request -> request.range().orElseThrow()).containsExactlyInAnyOrder(
+                "bytes=" + (MAX_BLOCKS - 11) * BLOCK_SIZE + "-" + ((MAX_BLOCKS - 3) * BLOCK_SIZE - 1),
+                "bytes=" + (MAX_BLOCKS - 3) * BLOCK_SIZE + "-" + (stored.bytes().length - 1));
+        assertThat(worker.gauge(CounterNames.ORIGIN_GETS)).isEqualTo(2);
+        assertThat(worker.gauge(CounterNames.ORIGIN_BYTES)).isEqualTo(11 * BLOCK_SIZE - 123);
+    }
+
+    @Test
+    void testTcp()
+            throws Exception
+    {
+        worker.withSecret("secret").start();
+        Stored stored = settled.get("table/tcp");
+        try (WireClient peer = worker.connectTcp()) {
+            assertThat(peer.welcome().memoryFile()).isEmpty();
+            // a frame is of no use on another host
+            assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 0, 3, false)), 3), Source.REMOTE);
+            assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 1, 2, false)), 2), Source.RAM);
+        }
+    }
+
+    @Test
+    void testSingleFlight()
+    {
+        worker.start();
+        Stored stored = settled.get("table/single-flight");
+        List<WireClient> peers = new ArrayList<>();
+        try (S3Hold hold = s3.hold(S3Hold.Rule.gets(BUCKET, "table/"))) {
+            Map<WireClient, Long> requests = new HashMap<>();
+            for (int i = 0; i < 8; i++) {
+                WireClient peer = worker.connect("catalog" + i, worker.origins());
+                peers.add(peer);
+                long request = peer.send(read(stored.file(), 0, 1, true));
+                assertThat(peer.await(request)).isInstanceOf(Fetching.class);
+                requests.put(peer, request);
+            }
+            hold.awaitHeld(1, Duration.ofSeconds(20));
+            hold.release();
+            requests.forEach((peer, request) -> assertBlocks(stored, blocks(peer, request, 1), Source.REMOTE));
+        }
+        finally {
+            peers.forEach(WireClient::close);
+        }
+        assertThat(gets()).hasSize(1);
+    }
+
+    @Test
+    void testBlocksQueuedMeanwhileAreJoined()
+    {
+        worker.withMaxRequestsPerBucket(1).start();
+        Stored stored = settled.get("table/joined");
+        try (WireClient peer = worker.connect(); S3Hold hold = s3.hold(S3Hold.Rule.gets(BUCKET, "table/"))) {
+            long first = peer.send(read(stored.file(), 8, 1, true));
+            hold.awaitHeld(1, Duration.ofSeconds(20));
+            // one by one, out of order, while the only request of the bucket is out
+            List<Long> requests = new ArrayList<>();
+            for (int block : new int[] {3, 1, 0, 2, 5, 4}) {
+                requests.add(peer.send(read(stored.file(), block, 1, true)));
+            }
+            requests.forEach(request -> assertThat(peer.await(request)).isInstanceOf(Fetching.class));
+            hold.release();
+            assertBlocks(stored, blocks(peer, first, 1), Source.REMOTE);
+            requests.forEach(request -> assertBlocks(stored, blocks(peer, request, 1), Source.REMOTE));
+        }
+        assertThat(gets()).extracting(request -> request.range().orElseThrow()).containsExactly(
+                "bytes=" + 8 * BLOCK_SIZE + "-" + (9 * BLOCK_SIZE - 1),
+                "bytes=0-" + (6 * BLOCK_SIZE - 1));
+    }
+
+    @Test
+    void testIfMatch()
+    {
+        worker.start();
+        Stored stored = settled.get("table/replaced");
+        try (WireClient peer = worker.connect()) {
+            assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 0, 1, true)), 1), Source.REMOTE);
+            assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 2, 1, true)), 1), Source.REMOTE);
+
+            // another object under the same name: its blocks are not this version's
+            put("table/replaced", stored.bytes().length, 100);
+            Message answer = blocks(peer, peer.send(read(stored.file(), 1, 1, true)), 1).get(1);
+            assertThat(answer).isEqualTo(new BlockNo(1, NoCause.VERSION_GONE));
+            assertThat(worker.gauge(CounterNames.VERSION_CHANGES)).isEqualTo(1);
+            // and what was there before is dropped
+            Read cachedOnly = new Read(0, stored.file(), 0, 1, true, false, false, new RingEpoch(1), "schema.table");
+            assertThat(peer.ask(cachedOnly)).isEqualTo(new BlockNo(0, NoCause.ABSENT));
+        }
+        List<S3Request> gets = gets();
+        assertThat(gets.get(0).ifMatch()).isEmpty();
+        assertThat(gets.get(1).ifMatch()).isPresent();
+        assertThat(gets.get(2).ifMatch()).isEqualTo(gets.get(1).ifMatch());
+        assertThat(gets.get(2).status()).isEqualTo(412);
+    }
+
+    @Test
+    void testOtherVersionIsNotKept()
+    {
+        worker.start();
+        Stored stored = settled.get("table/other");
+        FileVersion file = stored.file();
+        List<FileVersion> others = List.of(
+                new FileVersion(file.origin(), file.location(), file.length() + 1, file.lastModifiedMillis()),
+                new FileVersion(file.origin(), file.location(), file.length() - 1, file.lastModifiedMillis()),
+                new FileVersion(file.origin(), file.location(), file.length(), file.lastModifiedMillis() - 5000),
+                new FileVersion(file.origin(), file.location() + ".missing", file.length(), file.lastModifiedMillis()));
+        try (WireClient peer = worker.connect()) {
+            for (FileVersion other : others) {
+                assertThat(blocks(peer, peer.send(read(other, 0, 1, true)), 1).get(0)).isEqualTo(new BlockNo(0, NoCause.VERSION_GONE));
+            }
+        }
+        assertThat(worker.gauge(CounterNames.RAM_BLOCKS)).isZero();
+    }
+
+    @Test
+    void testRetriesWhenTheOriginIsBusy()
+    {
+        worker.start();
+        Stored stored = settled.get("table/busy");
+        s3.setFaults(S3Faults.NONE.withUnavailableShare(0.5, 42));
+        try (WireClient peer = worker.connect()) {
+            assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 0, 40, true)), 40), Source.REMOTE);
+        }
+        assertThat(gets().stream().filter(request -> request.status() == 206)).hasSize(5);
+    }
+
+    @Test
+    void testCancel()
+    {
+        worker.withMaxRequestsPerBucket(1).start();
+        Stored stored = settled.get("table/cancel");
+        try (WireClient peer = worker.connect(); S3Hold hold = s3.hold(S3Hold.Rule.gets(BUCKET, "table/"))) {
+            long running = peer.send(read(stored.file(), 0, 8, true));
+            hold.awaitHeld(1, Duration.ofSeconds(20));
+            long waiting = peer.send(read(stored.file(), 8, 16, true));
+            assertThat(peer.await(waiting)).isInstanceOf(Fetching.class);
+            peer.send(new Cancel(running));
+            peer.send(new Cancel(waiting));
+            // a later answer of the same connection: the cancels have been read
+            peer.ask(new Message.Ping());
+            assertThat(worker.gauge(CounterNames.ACTIVE_REQUESTS)).isZero();
+            hold.release();
+            // the request under way is paid for and kept, the others are never made
+            Await.until("the fetch under way ends", () -> worker.gauge(CounterNames.RAM_BLOCKS) == 8);
+            assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 0, 8, true)), 8), Source.RAM);
+            assertThat(peer.hasAnswer(running)).as("only the word that it is fetching").isTrue();
+        }
+        assertThat(gets()).hasSize(1);
+        assertThat(worker.gauge(CounterNames.EXTRA_BYTES)).isEqualTo(8L * BLOCK_SIZE);
+    }
+
+    @Test
+    void testBadRequests()
+    {
+        worker.start();
+        Stored stored = settled.get("table/bad");
+        try (WireClient peer = worker.connect()) {
+            assertThat(peer.ask(read(stored.file(), MAX_BLOCKS - 1, 2, true))).isInstanceOf(Message.Error.class);
+            assertThat(peer.ask(read(stored.file(), -1, 1, true))).isInstanceOf(Message.Error.class);
+            assertThat(peer.ask(read(stored.file(), 0, 0, true))).isInstanceOf(Message.Error.class);
+            assertThat(peer.ask(read(stored.file(), Integer.MAX_VALUE, 1, true))).isInstanceOf(Message.Error.class);
+            FileVersion huge = new FileVersion(stored.file().origin(), stored.file().location(), Long.MAX_VALUE, 0);
+            assertThat(peer.ask(read(huge, Integer.MAX_VALUE, 1, true))).isInstanceOf(Message.Error.class);
+            assertThat(peer.ask(new Message.Preload(0, huge, 0, Long.MAX_VALUE, new RingEpoch(1), "t"))).isInstanceOf(Message.Error.class);
+            Read unknownOrigin = new Read(1, stored.file(), 0, 1, true, true, false, new RingEpoch(1), "schema.table");
+            assertThat(peer.ask(unknownOrigin)).isInstanceOf(Message.Error.class);
+            // the connection goes on
+            assertThat(peer.ask(new Message.Ping())).isInstanceOf(Message.Pong.class);
+        }
+    }
+}

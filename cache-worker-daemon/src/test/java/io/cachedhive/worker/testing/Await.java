@@ -1,0 +1,26 @@
+package io.cachedhive.worker.testing;
+
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Waits for what happens in other threads and processes.
+ */
+public final class Await
+{
+    private static final Duration DEADLINE = Duration.ofSeconds(30);
+
+    private Await() {}
+
+    public static void until(String what, BooleanSupplier condition)
+    {
+        long deadline = System.nanoTime() + DEADLINE.toNanos();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError("did not happen within %s: %s".formatted(DEADLINE, what));
+            }
+            LockSupport.parkNanos(Duration.ofMillis(5).toNanos());
+        }
+    }
+}

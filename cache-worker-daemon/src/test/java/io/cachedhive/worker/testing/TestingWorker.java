@@ -1,0 +1,200 @@
+package io.cachedhive.worker.testing;
+
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.store.SsdDirectoryConfig;
+import io.cachedhive.store.StoreConfig;
+import io.cachedhive.worker.CacheWorkerService;
+import io.cachedhive.worker.WorkerSettings;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A cache worker in this process, with everything in one directory. May be stopped and started again.
+ */
+public final class TestingWorker
+        implements AutoCloseable
+{
+    public static final int BLOCK_SIZE = 64 << 10;
+
+    private final Path directory;
+    private final Path ramDirectory;
+    private final Map<String, OriginId> origins = new HashMap<>();
+    private long ramBytes = 16 << 20;
+    private long ssdBytes;
+    private int maxRangeBytes = 8 * BLOCK_SIZE;
+    private int maxRequestsPerBucket = 16;
+    private Optional<String> secret = Optional.empty();
+    private Optional<CacheWorkerService> service = Optional.empty();
+
+    public TestingWorker(Path directory)
+    {
+        this.directory = directory;
+        try {
+            Files.createDirectories(directory.resolve("origins"));
+            this.ramDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-test-");
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public TestingWorker withRam(long bytes)
+    {
+        ramBytes = bytes;
+        return this;
+    }
+
+    public TestingWorker withSsd(long bytes)
+    {
+        ssdBytes = bytes;
+        return this;
+    }
+
+    public TestingWorker withMaxRange(int bytes)
+    {
+        maxRangeBytes = bytes;
+        return this;
+    }
+
+    public TestingWorker withMaxRequestsPerBucket(int requests)
+    {
+        maxRequestsPerBucket = requests;
+        return this;
+    }
+
+    public TestingWorker withSecret(String secret)
+    {
+        this.secret = Optional.of(secret);
+        return this;
+    }
+
+    /**
+     * Writes the file of an origin, taken at the next start.
+     */
+    public TestingWorker withOrigin(String name, Map<String, String> properties)
+    {
+        StringBuilder text = new StringBuilder();
+        properties.forEach((key, value) -> text.append(key).append('=').append(value).append('\n'));
+        try {
+            Files.writeString(directory.resolve("origins").resolve(name + ".properties"), text);
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        origins.put(name, OriginId.of("s3", Optional.ofNullable(properties.get("s3.endpoint")), Optional.ofNullable(properties.get("s3.region"))));
+        return this;
+    }
+
+    public TestingWorker start()
+    {
+        StoreConfig store = StoreConfig.ramOnly(directory.resolve("state"))
+                .withRam(ramDirectory, ramBytes)
+                .withBlockSize(BLOCK_SIZE);
+        if (ssdBytes > 0) {
+            Path ssd = directory.resolve("ssd");
+            try {
+                Files.createDirectories(ssd);
+            }
+            catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            store = store.withSsdDirectories(List.of(new SsdDirectoryConfig(ssd, new SsdDirectoryConfig.Capacity.Bytes(ssdBytes))));
+        }
+        CacheWorkerService worker = CacheWorkerService.open(new WorkerSettings(
+                InetAddress.getLoopbackAddress(),
+                0,
+                directory.resolve("w.sock"),
+                Optional.empty(),
+                secret,
+                Optional.empty(),
+                store,
+                directory.resolve("origins"),
+                maxRangeBytes,
+                maxRequestsPerBucket,
+                2,
+                "test"));
+        worker.start();
+        service = Optional.of(worker);
+        return this;
+    }
+
+    public CacheWorkerService service()
+    {
+        return service.orElseThrow();
+    }
+
+    public Path socketPath()
+    {
+        return directory.resolve("w.sock");
+    }
+
+    public long gauge(String name)
+    {
+        return service().status().gauges().get(name);
+    }
+
+    public OriginId originId(String name)
+    {
+        return origins.get(name);
+    }
+
+    public List<NamedOrigin> origins()
+    {
+        return origins.entrySet().stream()
+                .sorted(Map.Entry.comparingByKey())
+                .map(origin -> new NamedOrigin(origin.getKey(), origin.getValue()))
+                .toList();
+    }
+
+    /**
+     * Over the Unix socket, as catalog {@code lake}.
+     */
+    public WireClient connect()
+    {
+        return connect("lake", origins());
+    }
+
+    public WireClient connect(String catalog, List<NamedOrigin> named)
+    {
+        try {
+            return WireClient.connect(UnixDomainSocketAddress.of(socketPath()), Optional.empty(), catalog, named);
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public WireClient connectTcp()
+            throws IOException
+    {
+        return WireClient.connect(service().tcpAddress(), secret, "lake", origins());
+    }
+
+    public void stop()
+    {
+        service.ifPresent(CacheWorkerService::close);
+        service = Optional.empty();
+    }
+
+    @Override
+    public void close()
+    {
+        stop();
+        try {
+            Files.deleteIfExists(ramDirectory);
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+package io.cachedhive.worker.testing;
+
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.HandshakeProof;
+import io.cachedhive.protocol.wire.HandshakeProof.Role;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.Challenge;
+import io.cachedhive.protocol.wire.Message.Hello;
+import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.Message.Proof;
+import io.cachedhive.protocol.wire.Message.Welcome;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.SocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The other end of the wire, one blocking call at a time, as plain as can be.
+ */
+public final class WireClient
+        implements AutoCloseable
+{
+    private static final long TIMEOUT_SECONDS = 30;
+
+    private final SocketChannel channel;
+    private final Welcome welcome;
+    private final AtomicLong nextRequest = new AtomicLong(1);
+    private final Map<Long, BlockingQueue<Message>> answers = new ConcurrentHashMap<>();
+
+    private WireClient(SocketChannel channel, Welcome welcome)
+    {
+        this.channel = channel;
+        this.welcome = welcome;
+        Thread.ofVirtual().start(this::receive);
+    }
+
+    public static WireClient connect(SocketAddress address, Optional<String> secret, String catalog, List<NamedOrigin> origins)
+            throws IOException
+    {
+        SocketChannel channel = SocketChannel.open(address);
+        try {
+            byte[] nonce = new byte[HandshakeProof.NONCE_BYTES];
+            send(channel, 0, new Hello(Message.MIN_VERSION, Message.MAX_VERSION, nonce, "cluster", catalog, "node", origins));
+            if (!(receive(channel).message() instanceof Challenge challenge)) {
+                throw new IOException("no challenge");
+            }
+            boolean serverKnowsTheSecret = HandshakeProof.verify(secret, Role.SERVER, nonce, challenge.nonce(), challenge.proof());
+            if (challenge.proofRequired() && !serverKnowsTheSecret) {
+                throw new IOException("the server does not know the secret");
+            }
+            send(channel, 0, new Proof(challenge.proofRequired() ? HandshakeProof.prove(secret, Role.CLIENT, nonce, challenge.nonce()) : new byte[0]));
+            return switch (receive(channel).message()) {
+                case Welcome welcome -> new WireClient(channel, welcome);
+                case Message.Error error -> throw new IOException(error.message());
+                default -> throw new IOException("no welcome");
+            };
+        }
+        catch (IOException | RuntimeException e) {
+            channel.close();
+            throw e;
+        }
+    }
+
+    public static NamedOrigin origin(String name, OriginId id)
+    {
+        return new NamedOrigin(name, id);
+    }
+
+    public Welcome welcome()
+    {
+        return welcome;
+    }
+
+    public long send(Message message)
+    {
+        long request = nextRequest.getAndIncrement();
+        answers.put(request, new LinkedBlockingQueue<>());
+        try {
+            synchronized (channel) {
+                send(channel, request, message);
+            }
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return request;
+    }
+
+    /**
+     * The next answer to a request.
+     */
+    public Message await(long request)
+    {
+        try {
+            Message answer = answers.get(request).poll(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+            if (answer == null) {
+                throw new AssertionError("no answer within %s seconds".formatted(TIMEOUT_SECONDS));
+            }
+            if (answer instanceof Message.Error error && error.message().equals(CLOSED)) {
+                throw new AssertionError("connection ended");
+            }
+            return answer;
+        }
+        catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /**
+     * Whether an answer is there already.
+     */
+    public boolean hasAnswer(long request)
+    {
+        return !answers.get(request).isEmpty();
+    }
+
+    public Message ask(Message message)
+    {
+        return await(send(message));
+    }
+
+    private static final String CLOSED = "\0closed";
+
+    private void receive()
+    {
+        try {
+            while (true) {
+                Frame frame = receive(channel);
+                BlockingQueue<Message> queue = answers.get(frame.request());
+                if (queue != null) {
+                    queue.add(frame.message());
+                }
+            }
+        }
+        catch (IOException e) {
+            answers.values().forEach(queue -> queue.add(new Message.Error(CLOSED)));
+        }
+    }
+
+    private record Frame(long request, Message message) {}
+
+    public static void send(SocketChannel channel, long request, Message message)
+            throws IOException
+    {
+        ByteBuffer frame = message.toFrame(request);
+        while (frame.hasRemaining()) {
+            channel.write(frame);
+        }
+    }
+
+    private static Frame receive(SocketChannel channel)
+            throws IOException
+    {
+        FrameHeader header = FrameHeader.readFrom(readFully(channel, FrameHeader.BYTES), FrameHeader.MAX_BODY_BYTES);
+        return new Frame(header.requestId(), Message.read(header.type(), readFully(channel, header.bodyLength())));
+    }
+
+    /**
+     * The next message of a connection that is not anybody's yet.
+     */
+    public static Message receiveMessage(SocketChannel channel)
+            throws IOException
+    {
+        return receive(channel).message();
+    }
+
+    private static ByteBuffer readFully(SocketChannel channel, int length)
+            throws IOException
+    {
+        ByteBuffer buffer = ByteBuffer.allocate(length);
+        while (buffer.hasRemaining()) {
+            if (channel.read(buffer) < 0) {
+                throw new EOFException("connection closed");
+            }
+        }
+        return buffer.flip();
+    }
+
+    public static byte[] bytes(BlockBytes block)
+    {
+        byte[] bytes = new byte[block.payload().remaining()];
+        block.payload().duplicate().get(bytes);
+        return bytes;
+    }
+
+    @Override
+    public void close()
+    {
+        try {
+            channel.close();
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
