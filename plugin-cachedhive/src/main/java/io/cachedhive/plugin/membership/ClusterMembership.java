@@ -39,6 +39,8 @@ public final class ClusterMembership
 {
     private static final Logger log = Logger.get(ClusterMembership.class);
     private static final long PING_INTERVAL_MILLIS = 1_000;
+    // answers come nearly at once: one look at all of them, and not one after each
+    private static final long ADVANCE_DELAY_MILLIS = 50;
 
     private final Supplier<? extends Collection<Node>> trinoWorkers;
     private final WorkerAdmin workerAdmin;
@@ -49,6 +51,7 @@ public final class ClusterMembership
     private final Set<WorkerAddress> pinging = new HashSet<>();
     private final Set<WorkerAddress> publishing = new HashSet<>();
     private final Set<WorkerAddress> adopting = new HashSet<>();
+    private boolean advancing;
 
     private volatile Snapshot snapshot = new Snapshot(RingView.EMPTY, Optional.empty(), List.of());
 
@@ -110,7 +113,7 @@ public final class ClusterMembership
         try {
             places.nodes(TrinoNodes.of(trinoWorkers.get()), nowMillis());
             places.addresses().forEach(this::ping);
-            advance();
+            advanceSoon();
         }
         catch (RuntimeException e) {
             log.error(e, "Could not look after the cache workers");
@@ -131,12 +134,27 @@ public final class ClusterMembership
             else {
                 places.failed(address, WorkerProblems.describe(address, failure));
             }
-            advance();
+            advanceSoon();
         });
+    }
+
+    private void advanceSoon()
+    {
+        if (advancing) {
+            return;
+        }
+        try {
+            executor.schedule(() -> handle(null, null, (_, _) -> advance()), ADVANCE_DELAY_MILLIS, MILLISECONDS);
+            advancing = true;
+        }
+        catch (RejectedExecutionException _) {
+            // closed meanwhile
+        }
     }
 
     private void advance()
     {
+        advancing = false;
         // the ring that is on its way may be the one to begin with
         if (places.ring().isPresent() || adopting.isEmpty()) {
             places.advance(nowMillis(), System.currentTimeMillis());
@@ -165,7 +183,7 @@ public final class ClusterMembership
             if (failure == null && !rings.isEmpty()) {
                 places.adopt(rings.getFirst(), nowMillis());
             }
-            advance();
+            advanceSoon();
         });
     }
 

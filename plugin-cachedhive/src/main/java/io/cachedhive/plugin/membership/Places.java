@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -47,6 +48,11 @@ import static java.util.stream.Collectors.toMap;
 final class Places
 {
     static final long RING_CHANGE_INTERVAL_MILLIS = 10_000;
+    /**
+     * For how long a cache worker says that it is drained before it is believed: one that is only being restarted may say so for a moment,
+     * and is to find its chunks when it comes back.
+     */
+    static final long DRAIN_MILLIS = 2_000;
     static final long FIRST_RING_SETTLE_MILLIS = 1_000;
     static final long FIRST_RING_WAIT_MILLIS = 2_000;
 
@@ -118,7 +124,12 @@ final class Places
         place.zone = pong.zone();
         place.pong = Optional.of(pong);
         place.answering = true;
-        place.draining = pong.state().equals("DRAINING");
+        if (!pong.state().equals("DRAINING")) {
+            place.drainingSinceMillis = OptionalLong.empty();
+        }
+        else if (place.drainingSinceMillis.isEmpty()) {
+            place.drainingSinceMillis = OptionalLong.of(nowMillis);
+        }
         place.problem = Optional.empty();
         place.answeredMillis = nowMillis;
         place.presentMillis = nowMillis;
@@ -207,7 +218,7 @@ final class Places
     private Optional<PublishedRing> desiredRing(long nowMillis, long wallMillis)
     {
         List<Map.Entry<WorkerAddress, PlaceRecord>> candidates = places.entrySet().stream()
-                .filter(entry -> !entry.getValue().draining)
+                .filter(entry -> !entry.getValue().isDrained())
                 .toList();
         List<Map.Entry<WorkerAddress, PlaceRecord>> live = candidates.stream()
                 .filter(entry -> isLive(entry.getValue(), nowMillis))
@@ -314,7 +325,7 @@ final class Places
         private Optional<String> zone = Optional.empty();
         private long weight;
         private boolean answering;
-        private boolean draining;
+        private OptionalLong drainingSinceMillis = OptionalLong.empty();
         // when the cache worker answered last
         private long answeredMillis;
         // when the cache worker answered or the Trino worker was active last
@@ -326,7 +337,12 @@ final class Places
             pong = Optional.empty();
             zone = Optional.empty();
             weight = 0;
-            draining = false;
+            drainingSinceMillis = OptionalLong.empty();
+        }
+
+        private boolean isDrained()
+        {
+            return drainingSinceMillis.isPresent() && answeredMillis - drainingSinceMillis.getAsLong() >= DRAIN_MILLIS;
         }
     }
 }

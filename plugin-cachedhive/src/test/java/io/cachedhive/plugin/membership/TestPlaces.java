@@ -22,6 +22,7 @@ import static io.cachedhive.plugin.membership.PlaceState.ANSWERING;
 import static io.cachedhive.plugin.membership.PlaceState.DEAD;
 import static io.cachedhive.plugin.membership.PlaceState.GRACE;
 import static io.cachedhive.plugin.membership.PlaceState.UNSEEN;
+import static io.cachedhive.plugin.membership.Places.DRAIN_MILLIS;
 import static io.cachedhive.plugin.membership.Places.FIRST_RING_SETTLE_MILLIS;
 import static io.cachedhive.plugin.membership.Places.FIRST_RING_WAIT_MILLIS;
 import static io.cachedhive.plugin.membership.Places.RING_CHANGE_INTERVAL_MILLIS;
@@ -182,13 +183,34 @@ class TestPlaces
     }
 
     @Test
-    void testDrainEndsAPlaceAtOnce()
+    void testDrainEndsAPlace()
     {
         startWith("a", "b");
         pass(RING_CHANGE_INTERVAL_MILLIS);
         places.answered(address("b"), pong("wb", 100, "DRAINING"), now);
+        pass(DRAIN_MILLIS);
+        places.answered(address("b"), pong("wb", 100, "DRAINING"), now);
         advance();
         assertThat(members()).containsExactly("wa");
+
+        // and stays away when it ends
+        places.failed(address("b"), "refused");
+        pass(RING_CHANGE_INTERVAL_MILLIS);
+        assertThat(members()).containsExactly("wa");
+    }
+
+    @Test
+    void testRestartIsNoDrain()
+    {
+        startWith("a", "b");
+        pass(RING_CHANGE_INTERVAL_MILLIS);
+        PublishedRing ring = places.ring().orElseThrow();
+        places.answered(address("b"), pong("wb", 100, "DRAINING"), now);
+        places.failed(address("b"), "refused");
+        pass(5 * DRAIN_MILLIS);
+        answer("b", "wb");
+        advance();
+        assertThat(places.ring()).contains(ring);
     }
 
     @Test
