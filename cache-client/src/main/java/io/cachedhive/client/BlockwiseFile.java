@@ -48,8 +48,8 @@ final class BlockwiseFile
     private final Set<WorkerLink> givers = ConcurrentHashMap.newKeySet();
     private volatile boolean etagKnown;
     private volatile long etagDigest;
-    // set for good when blocks of two states of the file were seen
-    private volatile boolean torn;
+    // set for good when the file turned out to be another than its version says; null before
+    private volatile BypassCause givenUp;
 
     BlockwiseFile(ReadContext context, int origin, FileVersion file, ReadScope scope, TableCounters counters, OriginInput input)
     {
@@ -183,8 +183,9 @@ final class BlockwiseFile
     private Served serve(long position, byte[] buffer, int offset, int length)
             throws IOException
     {
-        if (torn) {
-            return readFromOrigin(BypassCause.ETAG_CHANGED, position, buffer, offset, length, context.nanoTime());
+        BypassCause forGood = givenUp;
+        if (forGood != null) {
+            return readFromOrigin(forGood, position, buffer, offset, length, context.nanoTime());
         }
         LocalTier.Mapping mapping = context.local().mapping();
         if (mapping == null) {
@@ -206,7 +207,7 @@ final class BlockwiseFile
             if (mapping.memory().read(high, low, offsetInBlock, buffer, offset + (int) (from - position), wanted, info) == wanted) {
                 if (!isSameState(info.etagDigest())) {
                     long start = context.nanoTime();
-                    tear();
+                    giveUp(BypassCause.ETAG_CHANGED);
                     return readFromOrigin(BypassCause.ETAG_CHANGED, position, buffer, offset, length, start);
                 }
                 context.hits().add(high, low);
@@ -237,8 +238,8 @@ final class BlockwiseFile
         }
         catch (Bypass e) {
             cause = e.bypassCause();
-            if (cause == BypassCause.ETAG_CHANGED) {
-                tear();
+            if (cause == BypassCause.ETAG_CHANGED || cause == BypassCause.VERSION_GONE) {
+                giveUp(cause);
             }
         }
         catch (InterruptedException e) {
@@ -260,15 +261,16 @@ final class BlockwiseFile
     }
 
     /**
-     * Two states of the file under one version: this input has done with the cache, and those who gave the blocks are to look again.
+     * The file was replaced: this input has done with the cache. The origin gives the new state from now on, and plain Hive would not go back to
+     * the old one either. Those who gave blocks are to look again.
      */
-    private void tear()
+    private void giveUp(BypassCause cause)
     {
         synchronized (this) {
-            if (torn) {
+            if (givenUp != null) {
                 return;
             }
-            torn = true;
+            givenUp = cause;
         }
         givers.add(context.local().link());
         for (WorkerLink giver : givers) {

@@ -481,6 +481,21 @@ class TestCacheClient
     }
 
     @Test
+    void testReplacedFile()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.share(fixture.file, 0);
+        local.reads = (exchange, read) -> exchange.no(read.firstBlock(), NoCause.VERSION_GONE);
+        CachedFile file = fixture.open(client);
+        fixture.assertReads(file, BLOCK, 10);
+        // whoever has seen the new state does not go back to the old one
+        fixture.assertReads(file, 0, 10);
+        fixture.assertBypassed(client, BypassCause.VERSION_GONE, 20);
+        Await.until("revalidated", () -> local.revalidations.size() == 1);
+    }
+
+    @Test
     void testBytesThatDoNotVerify()
             throws Exception
     {

@@ -50,6 +50,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -57,6 +58,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
@@ -82,6 +84,7 @@ final class TestingWorker
     private final Map<Digest128, Long> lastBatches = new ConcurrentHashMap<>();
     private final AtomicInteger instances = new AtomicInteger();
 
+    private final List<Thread> acceptors = new ArrayList<>();
     private ServerSocketChannel unixServer;
     private ServerSocketChannel tcpServer;
     private int tcpPort;
@@ -109,6 +112,10 @@ final class TestingWorker
     volatile InMemoryBlocks memory;
     volatile boolean sharesMemory = true;
     volatile String memoryFile;
+    /**
+     * While it has a count, connections stand and nothing is read from them.
+     */
+    volatile CountDownLatch frozen = new CountDownLatch(0);
 
     TestingWorker(String id, int blockSizeBytes, Optional<String> secret)
     {
@@ -201,19 +208,25 @@ final class TestingWorker
 
     private void accept(ServerSocketChannel server, boolean local)
     {
-        Thread.ofVirtual().start(() -> {
+        acceptors.add(Thread.ofVirtual().start(() -> {
             try {
                 while (true) {
                     Connection connection = new Connection(server.accept(), local);
-                    accepted.incrementAndGet();
-                    connections.add(connection);
+                    synchronized (connections) {
+                        if (!server.isOpen()) {
+                            connection.channel.close();
+                            return;
+                        }
+                        accepted.incrementAndGet();
+                        connections.add(connection);
+                    }
                     Thread.ofVirtual().start(connection::serve);
                 }
             }
             catch (IOException e) {
                 // stopped
             }
-        });
+        }));
     }
 
     /**
@@ -222,13 +235,20 @@ final class TestingWorker
     void stop()
             throws IOException
     {
-        if (unixServer != null) {
-            unixServer.close();
+        synchronized (connections) {
+            if (unixServer != null) {
+                unixServer.close();
+            }
+            if (tcpServer != null) {
+                tcpServer.close();
+            }
+            disconnectAll();
         }
-        if (tcpServer != null) {
-            tcpServer.close();
+        // the port is free when nobody accepts on it any more
+        for (Thread acceptor : acceptors) {
+            Await.until("stopped", () -> !acceptor.isAlive());
         }
-        disconnectAll();
+        acceptors.clear();
         memory = newMemory();
         memory.setRings(rings);
     }
@@ -264,12 +284,13 @@ final class TestingWorker
             try {
                 if (shakeHands()) {
                     while (true) {
+                        frozen.await();
                         FrameHeader header = readHeader(FrameHeader.MAX_BODY_BYTES);
                         answer(header.requestId(), readBody(header));
                     }
                 }
             }
-            catch (IOException e) {
+            catch (IOException | InterruptedException e) {
                 // the client left, or the test stopped this worker
             }
             finally {
@@ -333,8 +354,9 @@ final class TestingWorker
                     send(request, new Message.Ack());
                 }
                 case Usage batch -> {
+                    boolean answers = answersUsage;
                     usages.add(batch);
-                    if (answersUsage) {
+                    if (answers) {
                         count(batch);
                         send(request, new Message.Ack());
                     }

@@ -39,6 +39,7 @@ public final class WorkerConnections
     private static final Logger log = Logger.get(WorkerConnections.class);
 
     private static final long TICK_MILLIS = 100;
+    private static final long CLOSE_SECONDS = 5;
     private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(5);
 
     private final ClientIdentity identity;
@@ -244,7 +245,7 @@ public final class WorkerConnections
     }
 
     /**
-     * Ends all connections and threads, and returns when they have ended.
+     * Ends all connections and threads, and returns when they have ended, but for a look-up of a name, which cannot be stopped.
      */
     @Override
     public void close()
@@ -255,5 +256,13 @@ public final class WorkerConnections
         timer.shutdownNow();
         resolver.shutdownNow();
         loops.forEach(IoLoop::close);
+        try {
+            if (!timer.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
+                log.warn("the thread for time does not end");
+            }
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

@@ -85,7 +85,8 @@ public sealed interface Message
                 case ERROR -> Error.read(reader);
             };
         }
-        catch (IllegalArgumentException | ArithmeticException e) {
+        catch (IllegalArgumentException | IllegalStateException | ArithmeticException e) {
+            // from the constructors of what it holds, and from maps that are given a key twice
             throw new WireException("%s message is not valid: %s".formatted(type, e.getMessage()));
         }
         reader.expectEnd();

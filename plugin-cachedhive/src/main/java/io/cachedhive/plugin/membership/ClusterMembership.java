@@ -2,6 +2,7 @@ package io.cachedhive.plugin.membership;
 
 import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
+import io.cachedhive.client.connection.StateLog;
 import io.cachedhive.plugin.split.RingView;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
@@ -44,6 +45,7 @@ public final class ClusterMembership
 
     private final Supplier<? extends Collection<Node>> trinoWorkers;
     private final WorkerAdmin workerAdmin;
+    private final StateLog stateLog = new StateLog(log, System::nanoTime);
     private final ScheduledExecutorService executor;
 
     // of the executor's thread only
@@ -159,7 +161,9 @@ public final class ClusterMembership
         if (places.ring().isPresent() || adopting.isEmpty()) {
             places.advance(nowMillis(), System.currentTimeMillis());
         }
-        snapshot = new Snapshot(places.view(), places.ring(), places.list(nowMillis()));
+        List<Place> list = places.list(nowMillis());
+        snapshot = new Snapshot(places.view(), places.ring(), list);
+        list.forEach(place -> stateLog.update("cache worker on " + place.address(), place.problem()));
     }
 
     private void exchangeRings(WorkerAddress address, Pong pong)

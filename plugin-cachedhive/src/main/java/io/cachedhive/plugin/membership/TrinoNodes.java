@@ -30,7 +30,7 @@ record TrinoNodes(Map<String, List<HostAddress>> byHost)
     {
         return new TrinoNodes(workers.stream()
                 .sorted(Comparator.comparing(Node::getNodeIdentifier))
-                .collect(groupingBy(Node::getHost, mapping(Node::getHostAndPort, collectingAndThen(toList(), List::copyOf)))));
+                .collect(groupingBy(node -> node.getHostAndPort().getHostText(), mapping(Node::getHostAndPort, collectingAndThen(toList(), List::copyOf)))));
     }
 
     Set<String> hosts()

@@ -21,7 +21,7 @@ final class LocalExtraBytes
     LocalExtraBytes(SharedWorkerAdmin workerAdmin, Node node, CachedHiveConfig config)
     {
         this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
-        this.address = new WorkerAddress(node.getHost(), config.getWorkerPort());
+        this.address = new WorkerAddress(node.getHostAndPort().getHostText(), config.getWorkerPort());
     }
 
     /**

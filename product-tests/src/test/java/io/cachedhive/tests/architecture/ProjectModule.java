@@ -48,6 +48,21 @@ record ProjectModule(String name, List<Dependency> dependencies, List<JavaSource
     }
 
     /**
+     * The root of the project that the tests run in.
+     */
+    static Path findRoot()
+            throws IOException
+    {
+        for (Path directory = Path.of("").toAbsolutePath(); directory != null; directory = directory.getParent()) {
+            Path pom = directory.resolve("pom.xml");
+            if (Files.exists(pom) && Files.readString(pom).contains("<modules>")) {
+                return directory;
+            }
+        }
+        throw new IllegalStateException("no directory above %s has a pom.xml with modules".formatted(Path.of("").toAbsolutePath()));
+    }
+
+    /**
      * The modules that the root's pom lists.
      */
     static List<ProjectModule> readAll(Path root)

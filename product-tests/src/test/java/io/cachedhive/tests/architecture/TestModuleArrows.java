@@ -39,7 +39,7 @@ public class TestModuleArrows
     public void testProject()
             throws IOException
     {
-        List<ProjectModule> modules = ProjectModule.readAll(projectRoot());
+        List<ProjectModule> modules = ProjectModule.readAll(ProjectModule.findRoot());
 
         // what would make the rest of this test empty
         assertThat(modules).extracting(ProjectModule::name).contains("cache-protocol", "cache-store", "cache-client", "plugin-cachedhive");
@@ -215,17 +215,5 @@ public class TestModuleArrows
         Path file = planted.resolve(module).resolve(path);
         Files.createDirectories(file.getParent());
         Files.writeString(file, text);
-    }
-
-    private static Path projectRoot()
-            throws IOException
-    {
-        for (Path directory = Path.of("").toAbsolutePath(); directory != null; directory = directory.getParent()) {
-            Path pom = directory.resolve("pom.xml");
-            if (Files.exists(pom) && Files.readString(pom).contains("<modules>")) {
-                return directory;
-            }
-        }
-        throw new IllegalStateException("no directory above %s has a pom.xml with modules".formatted(Path.of("").toAbsolutePath()));
     }
 }

@@ -283,6 +283,7 @@ public final class Cluster
         private int hosts = 2;
         private int workersPerHost = 1;
         private boolean cachedHive = true;
+        private boolean withCacheWorkers = true;
         private boolean remoteJmx;
         private boolean s3InProcess;
         private S3Faults s3Faults = S3Faults.NONE;
@@ -327,6 +328,13 @@ public final class Cluster
         public Builder withoutCachedHive()
         {
             cachedHive = false;
+            return this;
+        }
+
+        /** Leaves out the cache workers only: Trino then has the plugin and finds nobody to ask. */
+        public Builder withoutCacheWorkers()
+        {
+            withCacheWorkers = false;
             return this;
         }
 
@@ -536,7 +544,7 @@ public final class Cluster
                         }
                     }));
                 }
-                if (cachedHive) {
+                if (cachedHive && withCacheWorkers) {
                     Path ramDirectory = sharedMemory.resolve("host-" + host);
                     String name = "cache-worker-" + host;
                     cacheWorkers.add(cacheWorkerNode(parts, name, address, socket, ramDirectory, cacheWorkerPort, cacheWorkerHttpPort, s3, home -> {

@@ -14,6 +14,7 @@ import java.net.BindException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -40,13 +41,15 @@ public final class S3Server
     private final RecordingHandler handler;
     private final WritableS3RequestLog log;
     private final URI endpoint;
+    private final Optional<ObjectDirectory> objects;
 
-    private S3Server(S3Proxy proxy, RecordingHandler handler, WritableS3RequestLog log, URI endpoint)
+    private S3Server(S3Proxy proxy, RecordingHandler handler, WritableS3RequestLog log, URI endpoint, Optional<ObjectDirectory> objects)
     {
         this.proxy = requireNonNull(proxy, "proxy is null");
         this.handler = requireNonNull(handler, "handler is null");
         this.log = requireNonNull(log, "log is null");
         this.endpoint = requireNonNull(endpoint, "endpoint is null");
+        this.objects = requireNonNull(objects, "objects is null");
     }
 
     public static Builder builder()
@@ -88,6 +91,12 @@ public final class S3Server
     public S3Hold hold(S3Hold.Rule rule)
     {
         return handler.hold(rule);
+    }
+
+    @Override
+    public void setLastModified(String bucket, String key, Instant time)
+    {
+        objects.orElseThrow(() -> new IllegalStateException("this S3 server keeps its objects in memory")).setLastModified(bucket, key, time);
     }
 
     /** The same as {@code log().all()}. */
@@ -198,7 +207,8 @@ public final class S3Server
                 boolean inUse = getCausalChain(e).stream().anyMatch(BindException.class::isInstance);
                 throw new IllegalStateException(inUse ? "S3 server cannot listen on %s:%s: %s".formatted(address, port, e.getMessage()) : "S3 server did not start", e);
             }
-            S3Server s3 = new S3Server(proxy, handler, log, URI.create("http://%s:%s".formatted(address, proxy.getPort())));
+            URI endpoint = URI.create("http://%s:%s".formatted(address, proxy.getPort()));
+            S3Server s3 = new S3Server(proxy, handler, log, endpoint, directory.map(ObjectDirectory::new));
             try {
                 s3.createMissingBuckets(buckets);
             }

@@ -13,6 +13,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
@@ -37,14 +38,16 @@ public final class S3ServerProcess
     private final URI endpoint;
     private final URI control;
     private final S3RequestLogFile log;
+    private final ObjectDirectory objects;
     private final HttpClient http = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
 
-    private S3ServerProcess(Process process, URI endpoint, URI control, Path logFile)
+    private S3ServerProcess(Process process, URI endpoint, URI control, Path directory)
     {
         this.process = requireNonNull(process, "process is null");
         this.endpoint = requireNonNull(endpoint, "endpoint is null");
         this.control = requireNonNull(control, "control is null");
-        this.log = S3RequestLogFile.open(logFile);
+        this.log = S3RequestLogFile.open(directory.resolve(S3ServerMain.LOG_FILE));
+        this.objects = new ObjectDirectory(directory.resolve(S3ServerMain.OBJECTS_DIRECTORY));
     }
 
     /** The directory keeps objects and log; a server started on it again serves the same objects. */
@@ -105,6 +108,12 @@ public final class S3ServerProcess
     public S3Hold hold(S3Hold.Rule rule)
     {
         return new RemoteHold(rule, callForProperties("POST", "/holds", S3ServerMain.toProperties(rule)).getProperty("id"));
+    }
+
+    @Override
+    public void setLastModified(String bucket, String key, Instant time)
+    {
+        objects.setLastModified(bucket, key, time);
     }
 
     @Override
@@ -327,7 +336,7 @@ public final class S3ServerProcess
                     process,
                     URI.create(properties.getProperty("endpoint")),
                     URI.create(properties.getProperty("control")),
-                    directory.resolve(S3ServerMain.LOG_FILE));
+                    directory);
         }
     }
 }

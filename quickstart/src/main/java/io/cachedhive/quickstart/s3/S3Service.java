@@ -6,6 +6,7 @@ import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
 
 import java.net.URI;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 
@@ -34,6 +35,13 @@ public interface S3Service
 
     /** Holds GETs of data files from now on. Several holds may exist at once; a GET waits for all that match. */
     S3Hold hold(S3Hold.Rule rule);
+
+    /**
+     * Gives an object the time at which it was last modified, of which S3 shows whole seconds. No S3 client can do that; tests of files that differ in their bytes alone need it.
+     *
+     * @throws IllegalStateException if the server keeps its objects in memory
+     */
+    void setLastModified(String bucket, String key, Instant time);
 
     /** A new client of this server, to be closed by the caller. Its requests are in the log like any others, with an SDK's user agent. */
     default S3Client client()

@@ -6,6 +6,7 @@ import software.amazon.awssdk.services.s3.S3Client;
 
 import java.net.ConnectException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 
@@ -28,6 +29,14 @@ class TestTransientS3Server
             assertThatThrownBy(() -> S3Server.builder().port(first.endpoint().getPort()).start())
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageStartingWith("S3 server cannot listen on 127.0.0.1:" + first.endpoint().getPort());
+        }
+    }
+
+    @Test
+    void testTimesInMemoryCannotBeSet()
+    {
+        try (S3Server s3 = S3Server.builder().bucket(BUCKET).start()) {
+            assertThatThrownBy(() -> s3.setLastModified(BUCKET, "data", Instant.EPOCH)).hasMessage("this S3 server keeps its objects in memory");
         }
     }
 

@@ -1,0 +1,48 @@
+package io.cachedhive.benchmark;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+import java.io.PrintStream;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+/**
+ * The program behind {@code bin/benchmark}.
+ */
+@Command(
+        name = "bin/benchmark",
+        description = {"Measures cachedhive against its budgets.", ""},
+        subcommandsRepeatable = false,
+        commandListHeading = "%nBenchmarks:%n",
+        footer = {"", "Exit code: 0 measured (whether budgets hold stands in the figures), 1 failed, 2 wrong usage."})
+public final class BenchmarkMain
+{
+    static final int OK = 0;
+    static final int FAILED = 1;
+
+    @Option(names = {"-h", "--help"}, usageHelp = true, description = "show this help")
+    private boolean help;
+
+    private BenchmarkMain() {}
+
+    public static void main(String[] args)
+    {
+        PrintStream out = new PrintStream(System.out, true, UTF_8);
+        PrintStream error = new PrintStream(System.err, true, UTF_8);
+        System.exit(run(out, error, args));
+    }
+
+    static int run(PrintStream out, PrintStream error, String... args)
+    {
+        return new CommandLine(new BenchmarkMain())
+                .addSubcommand(new MicroCommand(out, error, "bin/benchmark " + String.join(" ", args)))
+                .setUsageHelpWidth(110)
+                .setExecutionExceptionHandler((e, _, _) -> {
+                    error.println("bin/benchmark: " + e.getMessage());
+                    return FAILED;
+                })
+                .execute(args);
+    }
+}

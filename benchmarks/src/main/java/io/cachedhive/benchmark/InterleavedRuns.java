@@ -1,0 +1,105 @@
+package io.cachedhive.benchmark;
+
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Runs JMH benchmarks in turns, each run in a JVM of its own: what disturbs the machine for a while disturbs all of them, and a ratio of
+ * neighbours hardly notices.
+ */
+final class InterleavedRuns
+{
+    private static final String[] JVM_ARGUMENTS = {"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"};
+
+    private final Timing timing;
+    private final Consumer<String> progress;
+
+    InterleavedRuns(Timing timing, Consumer<String> progress)
+    {
+        this.timing = requireNonNull(timing, "timing is null");
+        this.progress = requireNonNull(progress, "progress is null");
+    }
+
+    /**
+     * @param runs of each benchmark
+     * @param warmupMillis twice in each run
+     * @param measureMillis twice in each run
+     */
+    record Timing(int runs, int warmupMillis, int measureMillis)
+    {
+        Timing
+        {
+            if (runs < 2 || warmupMillis < 1 || measureMillis < 1) {
+                throw new IllegalArgumentException("timing is not positive, or has fewer than 2 runs: runs %s, warmupMillis %s, measureMillis %s"
+                        .formatted(runs, warmupMillis, measureMillis));
+            }
+        }
+    }
+
+    /**
+     * @param type the class with the benchmark
+     * @param method the benchmark
+     * @param parameters by their fields' names
+     */
+    record Subject(Class<?> type, String method, Map<String, String> parameters)
+    {
+        Subject
+        {
+            requireNonNull(type, "type is null");
+            requireNonNull(method, "method is null");
+            parameters = Map.copyOf(parameters);
+        }
+    }
+
+    /// @return for each subject the nanoseconds of CPU per operation of each of its runs
+    List<double[]> run(List<Subject> subjects)
+            throws RunnerException
+    {
+        List<double[]> results = new ArrayList<>();
+        subjects.forEach(_ -> results.add(new double[timing.runs()]));
+        for (int run = 0; run < timing.runs(); run++) {
+            for (int index = 0; index < subjects.size(); index++) {
+                Subject subject = subjects.get(index);
+                progress.accept("%s %s, run %s of %s".formatted(subject.method(), subject.parameters(), run + 1, timing.runs()));
+                results.get(index)[run] = run(subject);
+            }
+        }
+        return results;
+    }
+
+    private double run(Subject subject)
+            throws RunnerException
+    {
+        ChainedOptionsBuilder options = new OptionsBuilder()
+                .include("^" + Pattern.quote(subject.type().getName() + "." + subject.method()) + "$")
+                .forks(1)
+                .threads(1)
+                .warmupIterations(2)
+                .warmupTime(TimeValue.milliseconds(timing.warmupMillis()))
+                .measurementIterations(2)
+                .measurementTime(TimeValue.milliseconds(timing.measureMillis()))
+                .addProfiler(CpuTimeProfiler.class)
+                .shouldFailOnError(true)
+                .verbosity(VerboseMode.SILENT)
+                .jvmArgs(JVM_ARGUMENTS);
+        subject.parameters().forEach(options::param);
+        List<RunResult> results = List.copyOf(new Runner(options.build()).run());
+        if (results.size() != 1) {
+            throw new RunnerException("%s is %s benchmarks instead of one".formatted(subject, results.size()));
+        }
+        return results.getFirst().getSecondaryResults().get(CpuTimeProfiler.RESULT).getScore();
+    }
+}

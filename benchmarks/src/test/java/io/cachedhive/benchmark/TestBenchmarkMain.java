@@ -1,0 +1,72 @@
+package io.cachedhive.benchmark;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+class TestBenchmarkMain
+{
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream error = new ByteArrayOutputStream();
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void testFiguresOfEveryKind()
+            throws IOException
+    {
+        Path file = directory.resolve("figures.json");
+
+        int code = run("micro", "--runs", "2", "--measure", "20", "--only", "^(ram_hit_64KiB|owner_1000_workers|wire_read_read)$", "--out", file.toString());
+
+        assertThat(error.toString(UTF_8)).doesNotContain("Exception");
+        assertThat(code).isZero();
+        JsonNode content = new ObjectMapper().readTree(Files.readString(file));
+        assertThat(content.get("figures")).extracting(figure -> figure.get("name").asText())
+                .containsExactly("ram_hit_64KiB_to_copy", "ram_hit_64KiB", "copy_64KiB", "owner_1000_workers", "wire_read_read");
+        for (JsonNode figure : content.get("figures")) {
+            assertThat(figure.get("value").asDouble()).isPositive().isFinite();
+            assertThat(figure.get("runs").asInt()).isEqualTo(2);
+        }
+        JsonNode ratio = content.get("figures").get(0);
+        assertThat(ratio.get("unit").asText()).isEqualTo("ratio");
+        assertThat(ratio.get("budget").asDouble()).isEqualTo(1.3);
+        assertThat(ratio.get("holds").asBoolean()).isEqualTo(ratio.get("value").asDouble() <= 1.3);
+        assertThat(content.get("figures").get(4).get("holds").isNull()).isTrue();
+        assertThat(content.get("machine").get("processors").asInt()).isPositive();
+        assertThat(content.get("command").asText()).startsWith("bin/benchmark micro --runs 2");
+        assertThat(out.toString(UTF_8)).contains("ram_hit_64KiB_to_copy", "load average before and after");
+        // nothing stays in shared memory
+        assertThat(Path.of("/dev/shm").toFile().list((_, name) -> name.startsWith("cachedhive-benchmark"))).isEmpty();
+    }
+
+    @Test
+    void testWrongUsage()
+    {
+        assertThat(run("micro", "--nonsense")).isEqualTo(2);
+        assertThat(run("nonsense")).isEqualTo(2);
+    }
+
+    @Test
+    void testTooFewRuns()
+    {
+        assertThat(run("micro", "--runs", "1")).isEqualTo(BenchmarkMain.FAILED);
+        assertThat(error.toString(UTF_8)).contains("fewer than 2 runs");
+    }
+
+    private int run(String... args)
+    {
+        return BenchmarkMain.run(new PrintStream(out, true, UTF_8), new PrintStream(error, true, UTF_8), args);
+    }
+}

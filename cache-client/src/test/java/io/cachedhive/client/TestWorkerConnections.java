@@ -1,0 +1,190 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.connection.AnswerHandler;
+import io.cachedhive.client.connection.TransferMemory;
+import io.cachedhive.client.connection.WorkerConnections;
+import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.client.connection.WorkerLink;
+import io.cachedhive.client.connection.WorkerSession;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.Fill;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import static io.cachedhive.client.ReadFixture.PATIENT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/**
+ * What a worker that does not read can make of its client's memory, and what becomes of requests when a connection ends.
+ */
+class TestWorkerConnections
+{
+    private static final int REQUESTS = 100;
+    private static final int FILL_BYTES = 1 << 20;
+
+    private ReadFixture fixture;
+    private TestingWorker worker;
+    private WorkerConnections connections;
+    private WorkerSession session;
+
+    @BeforeEach
+    void setUp()
+            throws Exception
+    {
+        fixture = new ReadFixture();
+        worker = fixture.worker("other", Optional.empty());
+        connections = new WorkerConnections("cachedhive-test", ReadFixture.identity(Optional.empty()), PATIENT, 1, REQUESTS, new TransferMemory(0), System::nanoTime);
+        WorkerLink link = connections.peer(worker.listenTcp(), Optional.empty());
+        session = link.acquire();
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException
+    {
+        worker.frozen.countDown();
+        connections.close();
+        fixture.close();
+    }
+
+    private static final class Counting
+            implements AnswerHandler
+    {
+        private final AtomicInteger answers = new AtomicInteger();
+        private final AtomicInteger failures = new AtomicInteger();
+
+        @Override
+        public int maxPayloadBytes()
+        {
+            return 0;
+        }
+
+        @Override
+        public boolean answered(Message message, TransferMemory.Buffer buffer)
+        {
+            answers.incrementAndGet();
+            return true;
+        }
+
+        @Override
+        public void failed(WorkerException reason)
+        {
+            failures.incrementAndGet();
+        }
+    }
+
+    @Test
+    void testRequestsAreBounded()
+            throws Exception
+    {
+        worker.answersPings = false;
+        Counting handler = new Counting();
+        List<Long> requests = new ArrayList<>();
+        for (int i = 0; i < REQUESTS; i++) {
+            requests.add(session.send(new Message.Ping(), handler));
+        }
+        assertThatThrownBy(() -> session.send(new Message.Ping(), handler))
+                .isInstanceOf(WorkerException.class)
+                .satisfies(e -> assertThat(((WorkerException) e).reason()).isEqualTo(WorkerException.Reason.OVERLOADED));
+        requests.forEach(session::cancel);
+        // twice changes nothing
+        requests.forEach(session::cancel);
+        assertThat(session.pendingRequests()).isZero();
+        worker.answersPings = true;
+        session.send(new Message.Ping(), handler);
+        Await.until("answered", () -> handler.answers.get() == 1);
+        assertThat(handler.failures).hasValue(0);
+    }
+
+    @Test
+    void testUnsentBytesAreBounded()
+            throws Exception
+    {
+        worker.frozen = new CountDownLatch(1);
+        Counting handler = new Counting();
+        Message large = new Message.Preload(0, fixture.file, 0, 1, new RingEpoch(1), "t".repeat(100_000));
+        int sent = 0;
+        try {
+            while (true) {
+                session.cancel(session.send(large, handler));
+                sent++;
+                assertThat(sent).isLessThan(1000);
+            }
+        }
+        catch (WorkerException e) {
+            assertThat(e.reason()).isEqualTo(WorkerException.Reason.OVERLOADED);
+        }
+        assertThat(session.pendingRequests()).isZero();
+        worker.frozen.countDown();
+        Await.until("taken", () -> worker.cancelled.size() > 0);
+        Await.until("answered", () -> {
+            try {
+                session.send(new Message.Ping(), handler);
+            }
+            catch (WorkerException e) {
+                assertThat(e.reason()).isEqualTo(WorkerException.Reason.OVERLOADED);
+            }
+            return handler.answers.get() > 0;
+        });
+        assertThat(worker.acceptedConnections()).isEqualTo(1);
+    }
+
+    @Test
+    void testFillsOfALostConnection()
+            throws Exception
+    {
+        worker.frozen = new CountDownLatch(1);
+        Counting handler = new Counting();
+        AtomicInteger written = new AtomicInteger();
+        int accepted = 0;
+        for (int i = 0; i < 20; i++) {
+            session.sendFill(new Fill(i, 1, 1, 1, ByteBuffer.allocate(FILL_BYTES)), handler, written::incrementAndGet);
+            accepted++;
+        }
+        assertThat(written.get()).isLessThan(accepted);
+        worker.disconnectAll();
+        int expected = accepted;
+        Await.until("given back", () -> written.get() == expected && handler.answers.get() + handler.failures.get() == expected);
+        // the frame that the worker was already waiting for
+        assertThat(handler.answers.get()).isLessThanOrEqualTo(1);
+        assertThatThrownBy(() -> session.sendFill(new Fill(1, 1, 1, 1, ByteBuffer.allocate(1)), handler, written::incrementAndGet))
+                .isInstanceOf(WorkerException.class);
+        assertThat(written).hasValue(expected);
+        assertThat(session.pendingRequests()).isZero();
+    }
+
+    @Test
+    void testFillsArriveWhole()
+            throws Exception
+    {
+        Counting handler = new Counting();
+        AtomicInteger written = new AtomicInteger();
+        for (int i = 0; i < 10; i++) {
+            byte[] bytes = new byte[FILL_BYTES - i];
+            Arrays.fill(bytes, (byte) i);
+            session.sendFill(new Fill(i, 1, 2, 3, ByteBuffer.wrap(bytes)), handler, written::incrementAndGet);
+            session.send(new Message.Ping(), handler);
+        }
+        Await.until("answered", () -> handler.answers.get() == 20);
+        assertThat(written).hasValue(10);
+        int i = 0;
+        for (Fill fill : worker.fills) {
+            byte[] bytes = new byte[FILL_BYTES - i];
+            Arrays.fill(bytes, (byte) i);
+            assertThat(fill).isEqualTo(new Fill(i, 1, 2, 3, ByteBuffer.wrap(bytes)));
+            i++;
+        }
+    }
+}

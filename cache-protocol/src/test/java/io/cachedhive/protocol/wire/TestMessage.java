@@ -1,0 +1,326 @@
+package io.cachedhive.protocol.wire;
+
+import io.cachedhive.protocol.GoldenValues;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.HashRing;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.ring.RingMember;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.Fill;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.EnumSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.fail;
+
+class TestMessage
+{
+    private static final OriginId ORIGIN = new OriginId(new Digest128(0x0102030405060708L, 0x1112131415161718L));
+    private static final FileVersion FILE = new FileVersion(ORIGIN, "s3://bücket/file", 123_456_789_012L, 1_700_000_000_123L);
+    private static final CacheWorkerId WORKER = new CacheWorkerId("worker-1");
+    private static final PublishedRing RING = new PublishedRing(
+            HashRing.of(List.of(
+                    new RingMember(WORKER, 100, Optional.of("zone")),
+                    new RingMember(new CacheWorkerId("worker-2"), 200, Optional.empty()))),
+            Map.of(WORKER, new WorkerAddress("host", 8484)),
+            1_700_000_000_000L);
+    private static final Message.Pong PONG = new Message.Pong(WORKER, new Digest128(1, 2), "1", "RUNNING", 1L << 40, Optional.of("zone"), 5, 6, new RingEpoch(-7), 8);
+
+    /**
+     * At least one of each type.
+     */
+    private static final List<Message> MESSAGES = List.of(
+            new Message.Hello(1, 2, new byte[] {1, 2, 3}, "cluster", "catalog", "node", List.of(new Message.NamedOrigin("default", ORIGIN))),
+            new Message.Hello(1, 1, new byte[0], "", "", "", List.of()),
+            new Message.Challenge(1, true, new byte[] {4, 5}, new byte[] {6}),
+            new Message.Proof(new byte[] {7, 8, 9}),
+            new Message.Welcome(WORKER, new Digest128(-1, Long.MIN_VALUE), 1 << 20, "/dev/shm/cachedhive", List.of(OriginStatus.values())),
+            new Message.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table"),
+            new Message.Fetching(),
+            new Message.BlockFrame(1, Source.SSD, -2, 3, 4, 5L << 40, 6),
+            new BlockBytes(1, Source.REMOTE, 2, -3, ByteBuffer.wrap(new byte[] {1, 2, 3, 4})),
+            new BlockBytes(1, Source.RAM, 2, -3, ByteBuffer.allocate(0)),
+            new Message.BlockLease(1, 2),
+            new Message.BlockNo(1, NoCause.INVALID_REQUEST),
+            new Fill(1, 2, 3, 4, ByteBuffer.wrap(new byte[] {5, 6})),
+            new Message.ReleaseLease(1),
+            new Message.Revalidate(1, FILE),
+            new Message.Cancel(Long.MAX_VALUE),
+            new Message.Usage(new Digest128(1, 2), 3, Map.of("s.t", Map.of(CounterNames.RAM_HIT_BYTES, 4L)), List.of(new Digest128(5, 6), new Digest128(7, 8))),
+            new Message.Ping(),
+            PONG,
+            new Message.PublishRing(RING),
+            new Message.GetRings(),
+            new Message.Rings(List.of(RING, new PublishedRing(HashRing.of(List.of()), Map.of(), 1))),
+            new Message.GetStats(),
+            new Message.Stats(PONG, 1, Optional.of("a problem"), Map.of("s.t", Map.of("requests", 2L)), Map.of("ram_blocks", 3L)),
+            new Message.Preload(1, FILE, 2, 3, new RingEpoch(4), "schema.table"),
+            new Message.Preloaded(1, 2, 3, Optional.empty()),
+            new Message.Ack(),
+            new Message.Error("it is so"));
+
+    @Test
+    void testEveryTypeIsHere()
+    {
+        Set<MessageType> types = EnumSet.noneOf(MessageType.class);
+        MESSAGES.forEach(message -> types.add(message.type()));
+        assertThat(types).containsExactly(MessageType.values());
+        assertThat(Message.class.getPermittedSubclasses()).hasSize(MessageType.values().length);
+    }
+
+    @Test
+    void testRoundTrip()
+            throws IOException
+    {
+        for (Message message : MESSAGES) {
+            ByteBuffer frame = message.toFrame(77);
+            byte[] bytes = bytes(frame);
+            FrameHeader header = FrameHeader.readFrom(frame, FrameHeader.MAX_BODY_BYTES);
+            assertThat(header).isEqualTo(new FrameHeader(bytes.length - FrameHeader.BYTES, message.type(), 77));
+            Message read = Message.read(header.type(), frame);
+            assertThat(read).usingRecursiveComparison().isEqualTo(message);
+            assertThat(bytes(read.toFrame(77))).isEqualTo(bytes);
+        }
+    }
+
+    @Test
+    void testGoldenFrames()
+            throws IOException
+    {
+        GoldenValues golden = GoldenValues.of(TestMessage.class, "frames.txt");
+        int number = 0;
+        for (Message message : MESSAGES) {
+            golden.add("%s %s".formatted(number++, message.type()), HexFormat.of().formatHex(bytes(message.toFrame(0x0102030405060708L))));
+        }
+        golden.verify();
+    }
+
+    @Test
+    void testGoldenCodes()
+            throws IOException
+    {
+        GoldenValues golden = GoldenValues.of(TestMessage.class, "codes.txt");
+        for (MessageType type : MessageType.values()) {
+            golden.add("type " + type, type.code());
+        }
+        for (NoCause cause : NoCause.values()) {
+            golden.add("cause " + cause, cause.ordinal());
+        }
+        for (Source source : Source.values()) {
+            golden.add("source " + source, source.ordinal());
+        }
+        for (OriginStatus status : OriginStatus.values()) {
+            golden.add("origin status " + status, status.ordinal());
+        }
+        byte[] clientNonce = new byte[HandshakeProof.NONCE_BYTES];
+        byte[] serverNonce = new byte[HandshakeProof.NONCE_BYTES];
+        serverNonce[31] = 1;
+        for (HandshakeProof.Role role : HandshakeProof.Role.values()) {
+            golden.add("proof of " + role, HexFormat.of().formatHex(HandshakeProof.prove(Optional.of("secret"), role, clientNonce, serverNonce)));
+        }
+        golden.verify();
+    }
+
+    @Test
+    void testPrefixOfABlock()
+    {
+        BlockBytes block = new BlockBytes(1, Source.SSD, 2, 3, ByteBuffer.wrap(new byte[] {4, 5, 6}));
+        ByteBuffer frame = block.toFrame(9);
+        ByteBuffer prefix = block.toFramePrefix(9);
+        assertThat(prefix.remaining()).isEqualTo(FrameHeader.BYTES + BlockBytes.PREFIX_BYTES);
+        assertThat(prefix).isEqualTo(frame.slice(0, prefix.remaining()));
+        assertThat(block.payload().remaining()).isEqualTo(3);
+    }
+
+    @Test
+    void testTruncated()
+    {
+        for (Message message : MESSAGES) {
+            ByteBuffer body = body(message);
+            boolean endsWithPayload = message instanceof BlockBytes || message instanceof Fill;
+            for (int length = 0; length < body.remaining(); length++) {
+                ByteBuffer truncated = body.slice(0, length);
+                try {
+                    Message.read(message.type(), truncated);
+                    assertThat(endsWithPayload).describedAs("%s of %s bytes of %s", length, body.remaining(), message).isTrue();
+                }
+                catch (WireException e) {
+                    assertThat(e.getMessage()).isNotBlank();
+                }
+            }
+        }
+    }
+
+    @Test
+    void testBytesAfterTheEnd()
+    {
+        for (Message message : MESSAGES) {
+            if (message instanceof BlockBytes || message instanceof Fill) {
+                continue;
+            }
+            ByteBuffer body = body(message);
+            ByteBuffer longer = ByteBuffer.allocate(body.remaining() + 1).put(body).rewind();
+            assertThatThrownBy(() -> Message.read(message.type(), longer)).isInstanceOf(WireException.class);
+        }
+    }
+
+    @Test
+    void testMutated()
+    {
+        long seed = Long.getLong("seed", System.nanoTime());
+        System.out.println("seed " + seed);
+        Random random = new Random(seed);
+        for (int i = 0; i < 200_000; i++) {
+            Message message = MESSAGES.get(random.nextInt(MESSAGES.size()));
+            byte[] body = bytes(body(message));
+            for (int j = random.nextInt(4); j >= 0 && body.length > 0; j--) {
+                int at = random.nextInt(body.length);
+                body[at] = switch (random.nextInt(4)) {
+                    case 0 -> (byte) random.nextInt();
+                    case 1 -> (byte) (body[at] ^ (1 << random.nextInt(8)));
+                    case 2 -> body[random.nextInt(body.length)];
+                    default -> (byte) (random.nextBoolean() ? 0 : -1);
+                };
+            }
+            readOrRefuse(message.type(), body, seed);
+        }
+    }
+
+    @Test
+    void testGarbage()
+    {
+        long seed = Long.getLong("seed", System.nanoTime());
+        System.out.println("seed " + seed);
+        Random random = new Random(seed);
+        for (int i = 0; i < 100_000; i++) {
+            byte[] body = new byte[random.nextInt(200)];
+            random.nextBytes(body);
+            // small numbers get further into a message than large ones
+            if (random.nextBoolean()) {
+                for (int j = 0; j < body.length; j++) {
+                    body[j] = (byte) (random.nextInt(8) == 0 ? random.nextInt(4) : 0);
+                }
+            }
+            readOrRefuse(MessageType.values()[random.nextInt(MessageType.values().length)], body, seed);
+        }
+    }
+
+    private static void readOrRefuse(MessageType type, byte[] body, long seed)
+    {
+        try {
+            Message.read(type, ByteBuffer.wrap(body));
+        }
+        catch (WireException e) {
+            // as it shall be
+        }
+        catch (RuntimeException | Error e) {
+            fail("seed %s: %s of %s".formatted(seed, type, HexFormat.of().formatHex(body)), e);
+        }
+    }
+
+    @Test
+    void testTheSameTwice()
+    {
+        // what a map cannot hold
+        WireWriter usage = new WireWriter(100).putLong(1).putLong(2).putLong(3).putInt(2);
+        for (int i = 0; i < 2; i++) {
+            usage.putString("s.t").putInt(0);
+        }
+        usage.putInt(0);
+        assertThatThrownBy(() -> Message.read(MessageType.USAGE, usage.finish())).isInstanceOf(WireException.class).hasMessageContaining("s.t");
+
+        WireWriter ring = new WireWriter(100).putLong(1).putInt(2);
+        for (int i = 0; i < 2; i++) {
+            ring.putString("worker").putLong(5).putBoolean(false).putBoolean(true).putString("host").putInt(1);
+        }
+        assertThatThrownBy(() -> Message.read(MessageType.PUBLISH_RING, ring.finish())).isInstanceOf(WireException.class).hasMessageContaining("worker");
+    }
+
+    @Test
+    void testLengthsAreNotBelieved()
+    {
+        // two thousand million bytes, elements, or minus one of them
+        for (int length : new int[] {Integer.MAX_VALUE, -1, Integer.MIN_VALUE}) {
+            ByteBuffer error = new WireWriter(8).putInt(length).finish();
+            assertThatThrownBy(() -> Message.read(MessageType.ERROR, error)).isInstanceOf(WireException.class);
+            ByteBuffer rings = new WireWriter(8).putInt(length).finish();
+            assertThatThrownBy(() -> Message.read(MessageType.RINGS, rings)).isInstanceOf(WireException.class);
+        }
+    }
+
+    @Test
+    void testForeignProtocol()
+    {
+        assertThatThrownBy(() -> Message.read(MessageType.HELLO, ByteBuffer.wrap("GET / HTTP/1.1\r\n".getBytes(UTF_8))))
+                .isInstanceOf(WireException.class)
+                .hasMessageContaining("does not speak this protocol");
+    }
+
+    @Test
+    void testFrameHeader()
+    {
+        byte[] header = bytes(new Message.Ping().toFrame(1));
+        assertThat(header).hasSize(FrameHeader.BYTES);
+        assertThatThrownBy(() -> FrameHeader.readFrom(ByteBuffer.wrap(with(header, 4, 99)), 100)).isInstanceOf(WireException.class).hasMessage("unknown message type: 99");
+        assertThatThrownBy(() -> FrameHeader.readFrom(ByteBuffer.wrap(with(header, 4, -1)), 100)).isInstanceOf(WireException.class);
+        for (int reserved = 5; reserved < 8; reserved++) {
+            byte[] wrong = with(header, reserved, 1);
+            assertThatThrownBy(() -> FrameHeader.readFrom(ByteBuffer.wrap(wrong), 100)).isInstanceOf(WireException.class).hasMessageContaining("not zero");
+        }
+        assertThatThrownBy(() -> FrameHeader.readFrom(ByteBuffer.wrap(with(header, 0, 101)), 100)).isInstanceOf(WireException.class).hasMessageContaining("between 0 and 100");
+        assertThatThrownBy(() -> FrameHeader.readFrom(ByteBuffer.wrap(with(header, 3, -1)), 100)).isInstanceOf(WireException.class);
+    }
+
+    private static byte[] with(byte[] bytes, int index, int value)
+    {
+        byte[] changed = bytes.clone();
+        changed[index] = (byte) value;
+        return changed;
+    }
+
+    @Test
+    void testHandshakeProof()
+    {
+        byte[] client = new byte[HandshakeProof.NONCE_BYTES];
+        byte[] server = new byte[HandshakeProof.NONCE_BYTES];
+        server[0] = 1;
+        Optional<String> secret = Optional.of("secret");
+        byte[] proof = HandshakeProof.prove(secret, HandshakeProof.Role.SERVER, client, server);
+        assertThat(HandshakeProof.verify(secret, HandshakeProof.Role.SERVER, client, server, proof)).isTrue();
+        // not the other role's, not the other way round, not another secret's, not none
+        assertThat(HandshakeProof.verify(secret, HandshakeProof.Role.CLIENT, client, server, proof)).isFalse();
+        assertThat(HandshakeProof.verify(secret, HandshakeProof.Role.SERVER, server, client, proof)).isFalse();
+        assertThat(HandshakeProof.verify(Optional.of("Secret"), HandshakeProof.Role.SERVER, client, server, proof)).isFalse();
+        assertThat(HandshakeProof.verify(secret, HandshakeProof.Role.SERVER, client, server, new byte[0])).isFalse();
+        assertThat(HandshakeProof.prove(Optional.empty(), HandshakeProof.Role.SERVER, client, server)).isEmpty();
+    }
+
+    private static ByteBuffer body(Message message)
+    {
+        ByteBuffer frame = message.toFrame(1);
+        return frame.slice(FrameHeader.BYTES, frame.remaining() - FrameHeader.BYTES);
+    }
+
+    private static byte[] bytes(ByteBuffer buffer)
+    {
+        byte[] bytes = new byte[buffer.remaining()];
+        buffer.duplicate().get(bytes);
+        return bytes;
+    }
+}
