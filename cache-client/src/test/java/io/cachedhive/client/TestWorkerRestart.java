@@ -167,4 +167,45 @@ class TestWorkerRestart
         local.answersHello = true;
         Await.within(LIMIT, "used", () -> client.local().connected());
     }
+
+    @Test
+    void testWorkerThatIsGoneWithoutAWord()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        fixture.listen();
+        CacheClient client = fixture.connected(fixture.client(ReadFixture.HASTY));
+        CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
+        long position = fixture.chunkOf(ring, other);
+        fixture.assertReads(file, position, 10);
+        other.reads = (_, _) -> {};
+        other.answersPings = false;
+        other.answersHello = false;
+        for (int i = 0; i < 3; i++) {
+            fixture.assertReads(file, position, 10);
+        }
+        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.TIMEOUT, 30L));
+        // the connection is given up, and nobody waits for another
+        Await.until("connects anew", () -> other.acceptedConnections() >= 3);
+        long start = System.nanoTime();
+        for (int i = 0; i < 10; i++) {
+            fixture.assertReads(file, position, 10);
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(1500));
+        assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(130);
+
+        other.answersHello = true;
+        other.reads = TestingWorker.Exchange::answerAll;
+        Await.within(LIMIT, "used again", () -> {
+            try {
+                long before = fixture.observer.bytes(ReadSource.NON_LOCAL_HIT);
+                fixture.assertReads(file, position, 10);
+                return fixture.observer.bytes(ReadSource.NON_LOCAL_HIT) > before;
+            }
+            catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
+    }
 }

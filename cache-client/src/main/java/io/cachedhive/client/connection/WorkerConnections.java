@@ -39,6 +39,8 @@ public final class WorkerConnections
     private static final Logger log = Logger.get(WorkerConnections.class);
 
     private static final long TICK_MILLIS = 100;
+    private static final int RESOLVERS = 4;
+    private static final int MAX_LOOK_UPS = 256;
     private static final long CLOSE_SECONDS = 5;
     private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(5);
 
@@ -72,7 +74,7 @@ public final class WorkerConnections
         this.timer = new ScheduledThreadPoolExecutor(1, threads(name + "-timer"));
         timer.setRemoveOnCancelPolicy(true);
         timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-        this.resolver = new ThreadPoolExecutor(1, 1, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), threads(name + "-names"));
+        this.resolver = new ThreadPoolExecutor(RESOLVERS, RESOLVERS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(MAX_LOOK_UPS), threads(name + "-names"));
         resolver.allowCoreThreadTimeOut(true);
         every(TICK_MILLIS, this::tick);
     }
@@ -221,6 +223,10 @@ public final class WorkerConnections
         }
         try {
             resolver.execute(() -> {
+                if (!session.isOpen()) {
+                    // others' names took too long
+                    return;
+                }
                 try {
                     session.start(Optional.of(InetAddress.getByName(host)));
                 }
@@ -230,7 +236,9 @@ public final class WorkerConnections
             });
         }
         catch (RejectedExecutionException e) {
-            session.close(new WorkerException(Reason.CLOSED, "this client is closed"));
+            session.close(closed ?
+                    new WorkerException(Reason.CLOSED, "this client is closed") :
+                    new WorkerException(Reason.UNREACHABLE, "too many names of hosts wait to be looked up: %s is not".formatted(host)));
         }
     }
 

@@ -25,6 +25,8 @@ public final class WorkerLink
     // a failed attempt says nothing any more after that time
     private static final long FAILURE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+    private static final int PROBES_PER_CONNECTION = 5;
+
     private final WorkerConnections connections;
     private final Endpoint endpoint;
     private final ClientIdentity identity;
@@ -38,6 +40,7 @@ public final class WorkerLink
     private volatile long lastUseNanos;
     // the thread for time only
     private Runnable giveUpProbe = () -> {};
+    private volatile int probesUnanswered;
 
     // guarded by this
     private CompletableFuture<WorkerSession> attempt;
@@ -305,6 +308,12 @@ public final class WorkerLink
     {
         giveUpProbe.run();
         giveUpProbe = () -> {};
+        if (probesUnanswered >= PROBES_PER_CONNECTION) {
+            // the host may be gone without a word, and one that comes back does not know the connection
+            current.close(new WorkerException(Reason.SILENT, "cache worker at %s did not answer %s probes".formatted(endpoint, PROBES_PER_CONNECTION)));
+            return;
+        }
+        probesUnanswered++;
         try {
             long probe = current.send(new Message.Ping(), new AnswerHandler()
             {
@@ -318,6 +327,7 @@ public final class WorkerLink
                 public boolean answered(Message message, TransferMemory.Buffer buffer)
                 {
                     if (message instanceof Message.Pong) {
+                        probesUnanswered = 0;
                         breaker.probeAnswered();
                     }
                     return true;
@@ -352,6 +362,7 @@ public final class WorkerLink
         public void established(WorkerSession established)
         {
             breaker.reset();
+            probesUnanswered = 0;
             listener.connected(established);
             CompletableFuture<WorkerSession> finished;
             boolean unwanted;
@@ -380,6 +391,8 @@ public final class WorkerLink
                 lastFailure = Optional.of(reason);
                 if (wasConnected) {
                     session = null;
+                    // a worker that was silent will not hurry now
+                    failures = reason.reason() == Reason.SILENT ? 1 : 0;
                 }
                 else {
                     finished = attempt;
