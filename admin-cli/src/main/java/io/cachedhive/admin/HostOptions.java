@@ -8,9 +8,13 @@ import io.cachedhive.admin.output.Column;
 import io.cachedhive.admin.output.OutputFormat;
 import picocli.CommandLine.Option;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -34,6 +38,12 @@ final class HostOptions
     private Duration timeout = Duration.ofSeconds(5);
 
     @Option(
+            names = "--secret-file",
+            paramLabel = "FILE",
+            description = "file with the cache workers' internal-communication.shared-secret, where they have one; it is proven and never sent")
+    private Path secretFile;
+
+    @Option(
             names = "--output",
             paramLabel = "FORMAT",
             defaultValue = "table",
@@ -45,8 +55,16 @@ final class HostOptions
     /// @return the exit code
     int run(String path, List<Column> columns, Console console)
     {
+        Optional<String> secret;
+        try {
+            secret = readSecret();
+        }
+        catch (IOException e) {
+            console.problem("The file of --secret-file cannot be used (%s): name one that you may read, with the secret in it.".formatted(e.getMessage()));
+            return ExitCode.WRONG_USAGE;
+        }
         List<HostAnswer> answers;
-        try (WorkerHosts workers = new WorkerHosts(List.copyOf(hosts), timeout)) {
+        try (WorkerHosts workers = new WorkerHosts(List.copyOf(hosts), timeout, secret)) {
             answers = workers.ask(path, done -> console.progress("%s of %s hosts answered".formatted(done, hosts.size())));
         }
         console.clearProgress();
@@ -60,5 +78,19 @@ final class HostOptions
                 .toList();
         failures.forEach(failure -> console.problem(failure.problem()));
         return failures.isEmpty() ? ExitCode.OK : ExitCode.HOST_FAILED;
+    }
+
+    private Optional<String> readSecret()
+            throws IOException
+    {
+        if (secretFile == null) {
+            return Optional.empty();
+        }
+        // editors end a file with a line feed
+        String secret = Files.readString(secretFile).strip();
+        if (secret.isEmpty()) {
+            throw new IOException(secretFile + " is empty");
+        }
+        return Optional.of(secret);
     }
 }

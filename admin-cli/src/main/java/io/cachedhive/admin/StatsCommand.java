@@ -26,14 +26,15 @@ final class StatsCommand
         implements Callable<Integer>
 {
     private static final List<Column> COLUMNS = List.of(
+            Column.text("STATE", answer -> WorkerFields.of(answer).text("state").orElse(Quantity.UNKNOWN)),
             Column.number("HIT RATE", StatsCommand::hitRate),
-            Column.number("REQUESTS", answer -> Quantity.count(WorkerFields.of(answer).number("requests"))),
+            Column.number("REQUESTS", count("requests")),
             Column.number("RAM HITS", bytes("ram_hit_bytes")),
             Column.number("SSD HITS", bytes("ssd_hit_bytes")),
             Column.number("NON-LOCAL", bytes("non_local_hit_bytes")),
             Column.number("REMOTE", bytes("remote_read_bytes")),
             Column.number("BYPASS", bytes("bypass_bytes")),
-            Column.number("ORIGIN GETS", answer -> Quantity.count(WorkerFields.of(answer).number("origin_gets"))),
+            Column.number("ORIGIN GETS", count("origin_gets")),
             Column.number("EXTRA", bytes("extra_bytes")));
 
     @Mixin
@@ -56,17 +57,24 @@ final class StatsCommand
     private static String hitRate(JsonNode answer)
     {
         WorkerFields fields = WorkerFields.of(answer);
-        OptionalLong remote = fields.number("remote_read_bytes");
-        if (remote.isEmpty()) {
-            return Quantity.UNKNOWN;
-        }
         long hits = fields.number("ram_hit_bytes").orElse(0) + fields.number("ssd_hit_bytes").orElse(0) + fields.number("non_local_hit_bytes").orElse(0);
-        long all = hits + remote.getAsLong();
+        long all = hits + fields.number("remote_read_bytes").orElse(0);
         return Quantity.percent(all == 0 ? OptionalDouble.empty() : OptionalDouble.of((double) hits / all));
+    }
+
+    /// What nobody counted yet is not in the answer.
+    private static OptionalLong counter(JsonNode answer, String field)
+    {
+        return OptionalLong.of(WorkerFields.of(answer).number(field).orElse(0));
+    }
+
+    private static Function<JsonNode, String> count(String field)
+    {
+        return answer -> Quantity.count(counter(answer, field));
     }
 
     private static Function<JsonNode, String> bytes(String field)
     {
-        return answer -> Quantity.bytes(WorkerFields.of(answer).number(field));
+        return answer -> Quantity.bytes(counter(answer, field));
     }
 }

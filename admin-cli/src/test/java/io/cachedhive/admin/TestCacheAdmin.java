@@ -4,8 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.cachedhive.protocol.wire.HttpToken;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -18,6 +20,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -33,6 +37,9 @@ class TestCacheAdmin
             """;
 
     private final List<Closeable> servers = new ArrayList<>();
+
+    @TempDir
+    private Path directory;
 
     @AfterEach
     void stopServers()
@@ -197,8 +204,8 @@ class TestCacheAdmin
             "200 | <html>     | is not the HTTP API of a cache worker",
             "200 | [1]        | is not the HTTP API of a cache worker",
             "302 | x          | is not the HTTP API of a cache worker",
-            "401 | {}         | refuses to answer (HTTP 401)",
-            "403 | {}         | refuses to answer (HTTP 403)",
+            "401 | {}         | wants a proof of the shared secret (HTTP 401): name a file",
+            "403 | {}         | wants a proof of the shared secret (HTTP 403): name a file",
             "503 | {}         | failed to answer /v1/status (HTTP 503)",
     })
     void testStrangeAnswer(int status, String body, String problem)
@@ -208,6 +215,61 @@ class TestCacheAdmin
 
         assertThat(outcome.error().lines()).singleElement().asString().contains(problem);
         assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
+    }
+
+    @Test
+    void testSecret()
+            throws IOException
+    {
+        String host = server("/v1/status", exchange -> {
+            String authorization = String.valueOf(exchange.getRequestHeaders().getFirst("Authorization"));
+            boolean proven = HttpToken.verify("the secret", authorization, System.currentTimeMillis());
+            respond(exchange, proven ? 200 : 401, proven ? STATUS : "no");
+        });
+        Path right = Files.writeString(directory.resolve("right"), "the secret\n");
+        Path wrong = Files.writeString(directory.resolve("wrong"), "another");
+        Path empty = Files.writeString(directory.resolve("empty"), "\n");
+
+        assertThat(run("status", "--hosts", host, "--secret-file", right.toString()).code()).isEqualTo(ExitCode.OK);
+        assertThat(run("status", "--hosts", host).error()).contains("name a file with the value of its internal-communication.shared-secret in --secret-file");
+        Outcome refused = run("status", "--hosts", host, "--secret-file", wrong.toString());
+        assertThat(refused.error()).contains("compare the file of --secret-file").contains("clocks");
+        assertThat(refused.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(run("status", "--hosts", host, "--secret-file", empty.toString()).code()).isEqualTo(ExitCode.WRONG_USAGE);
+        Outcome missing = run("status", "--hosts", host, "--secret-file", directory.resolve("missing").toString());
+        assertThat(missing.error().lines()).singleElement().asString().contains("--secret-file cannot be used").contains("missing");
+        assertThat(missing.code()).isEqualTo(ExitCode.WRONG_USAGE);
+    }
+
+    @Test
+    void testStatsTable()
+            throws IOException
+    {
+        String host = worker("/v1/stats", 200, """
+                {"worker": "w1", "state": "RUNNING", "since_millis": 1795000000000,
+                 "total": {"requests": 40, "ram_hit_bytes": 6000, "ssd_hit_bytes": 1000, "non_local_hit_bytes": 1000, "remote_read_bytes": 2000, "bypass_bytes": 512},
+                 "gauges": {"origin_gets": 3, "extra_bytes": 2048, "requests_of_nobody": 1},
+                 "catalogs": [{"cluster": "trino", "catalog": "lake", "total": {"requests": 999}, "tables": {"a.b": {"requests": 888}}}]}
+                """);
+
+        Outcome outcome = run("stats", "--hosts", host);
+
+        assertThat(outcome.error()).isEmpty();
+        assertThat(outcome.out().lines().map(line -> line.replaceAll(" {2,}", "  "))).containsExactly(
+                "HOST  STATE  HIT RATE  REQUESTS  RAM HITS  SSD HITS  NON-LOCAL  REMOTE  BYPASS  ORIGIN GETS  EXTRA",
+                host + "  RUNNING  80.0%  40  5.9kB  1000B  1000B  2.0kB  512B  3  2.0kB");
+    }
+
+    @Test
+    void testStatsBeforeTheFirstRead()
+            throws IOException
+    {
+        String host = worker("/v1/stats", 200, """
+                {"worker": "w1", "state": "RUNNING", "since_millis": 1795000000000, "total": {}, "gauges": {"origin_gets": 0, "extra_bytes": 0}, "catalogs": []}
+                """);
+
+        assertThat(run("stats", "--hosts", host).out().lines().toList().get(1).replaceAll(" {2,}", "  "))
+                .isEqualTo(host + "  RUNNING  -  0  0B  0B  0B  0B  0B  0  0B");
     }
 
     @Test

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cachedhive.admin.host.HostAnswer.Answered;
 import io.cachedhive.admin.host.HostAnswer.Failed;
+import io.cachedhive.protocol.wire.HttpToken;
 
 import java.io.IOException;
 import java.net.ConnectException;
@@ -18,6 +19,7 @@ import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
@@ -41,12 +43,15 @@ public final class WorkerHosts
 
     private final List<WorkerHost> hosts;
     private final Duration timeout;
+    private final Optional<String> secret;
     private final HttpClient client;
 
-    public WorkerHosts(List<WorkerHost> hosts, Duration timeout)
+    /// @param secret the workers' shared secret, which is proven and not sent
+    public WorkerHosts(List<WorkerHost> hosts, Duration timeout, Optional<String> secret)
     {
         this.hosts = List.copyOf(hosts);
         this.timeout = requireNonNull(timeout, "timeout is null");
+        this.secret = requireNonNull(secret, "secret is null");
         this.client = HttpClient.newBuilder()
                 .version(HTTP_1_1)
                 .followRedirects(NEVER)
@@ -78,10 +83,10 @@ public final class WorkerHosts
 
     private CompletableFuture<HostAnswer> ask(WorkerHost host, String path)
     {
-        HttpRequest request = HttpRequest.newBuilder(host.toUri(path).orElseThrow())
-                .header("Accept", "application/json")
-                .build();
-        CompletableFuture<HttpResponse<byte[]>> response = client.sendAsync(request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MAX_BODY_BYTES));
+        HttpRequest.Builder request = HttpRequest.newBuilder(host.toUri(path).orElseThrow())
+                .header("Accept", "application/json");
+        secret.ifPresent(value -> request.header("Authorization", HttpToken.authorization(value, System.currentTimeMillis())));
+        CompletableFuture<HttpResponse<byte[]>> response = client.sendAsync(request.build(), BodyHandlers.limiting(BodyHandlers.ofByteArray(), MAX_BODY_BYTES));
         // the client's own time-out ends with the headers; a body may drip for ever
         return response.copy()
                 .orTimeout(timeout.toMillis(), MILLISECONDS)
@@ -94,11 +99,14 @@ public final class WorkerHosts
                 });
     }
 
-    private static HostAnswer read(WorkerHost host, String path, HttpResponse<byte[]> response)
+    private HostAnswer read(WorkerHost host, String path, HttpResponse<byte[]> response)
     {
         int status = response.statusCode();
         if (status == 401 || status == 403) {
-            return new Failed(host, "%s refuses to answer (HTTP %s): run cache-admin on that host, as a user whom its configuration allows.".formatted(host, status));
+            String remedy = secret.isEmpty() ?
+                    "name a file with the value of its internal-communication.shared-secret in --secret-file" :
+                    "compare the file of --secret-file with its internal-communication.shared-secret, and the clocks of both machines, which may differ by a minute";
+            return new Failed(host, "%s wants a proof of the shared secret (HTTP %s): %s.".formatted(host, status, remedy));
         }
         if (status >= 500) {
             return new Failed(host, "%s failed to answer %s (HTTP %s): look into var/log/server.log there.".formatted(host, path, status));
