@@ -1,0 +1,268 @@
+package io.cachedhive.plugin;
+
+import com.google.common.collect.ImmutableMap;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.quickstart.s3.S3RequestCounts;
+import io.cachedhive.quickstart.s3.S3Server;
+import io.trino.plugin.hive.HivePlugin;
+import io.trino.plugin.tpch.TpchPlugin;
+import io.trino.testing.DistributedQueryRunner;
+import io.trino.testing.MaterializedRow;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import javax.management.JMException;
+import javax.management.ObjectName;
+
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import static com.google.common.collect.Iterables.getOnlyElement;
+import static io.airlift.testing.Closeables.closeAll;
+import static io.trino.testing.TestingSession.testSessionBuilder;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Two Trino nodes and a cache worker on one host.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class TestReadsThroughWorker
+{
+    private static final List<String> SOURCES = List.of(
+            CounterNames.RAM_HIT_BYTES,
+            CounterNames.SSD_HIT_BYTES,
+            CounterNames.NON_LOCAL_HIT_BYTES,
+            CounterNames.REMOTE_READ_BYTES,
+            CounterNames.BYPASS_BYTES);
+
+    private S3Server s3;
+    private TestingCacheWorker worker;
+    private DistributedQueryRunner queryRunner;
+
+    @BeforeAll
+    void start(@TempDir Path directory)
+            throws Exception
+    {
+        s3 = S3Server.builder().bucket("lake").start();
+        worker = new TestingCacheWorker(directory, s3.clientProperties());
+        worker.start();
+        queryRunner = DistributedQueryRunner.builder(testSessionBuilder().setCatalog("cachedhive").setSchema("s").build())
+                .setWorkerCount(1)
+                .build();
+        queryRunner.installPlugin(new TpchPlugin());
+        queryRunner.createCatalog("tpch", "tpch", Map.of());
+        queryRunner.installPlugin(new HivePlugin());
+        queryRunner.installPlugin(new CachedHivePlugin());
+        Map<String, String> hive = ImmutableMap.<String, String>builder()
+                .putAll(s3.clientProperties())
+                .put("hive.metastore", "file")
+                .put("hive.metastore.catalog.dir", "s3://lake/warehouse")
+                .put("hive.security", "allow-all")
+                .put("fs.s3.enabled", "true")
+                .buildOrThrow();
+        queryRunner.createCatalog("hive", "hive", hive);
+        queryRunner.createCatalog("cachedhive", "cachedhive", ImmutableMap.<String, String>builder()
+                .putAll(hive)
+                .put("cachedhive.worker.socket-path", worker.socketPath().toString())
+                .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .buildOrThrow());
+        queryRunner.execute("CREATE SCHEMA hive.s");
+        awaitWell();
+    }
+
+    @AfterAll
+    void stop()
+            throws Exception
+    {
+        closeAll(queryRunner, worker, s3);
+    }
+
+    private void awaitWell()
+    {
+        await("problem of the cache worker", () -> getOnlyElement(queryRunner.execute("SELECT problem FROM cachedhive.cache.stats")).getField(0), problem -> problem == null);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"ORC", "PARQUET", "TEXTFILE", "JSON", "OPENX_JSON", "AVRO", "RCTEXT", "RCBINARY", "SEQUENCEFILE", "CSV"})
+    void testFormat(String format)
+    {
+        String table = "orders_" + format.toLowerCase(Locale.ROOT);
+        queryRunner.execute(("CREATE TABLE hive.s.%s WITH (format = '%s') AS "
+                + "SELECT cast(orderkey AS varchar) orderkey, cast(comment AS varchar) comment, cast(custkey AS varchar) custkey FROM tpch.tiny.orders").formatted(table, format));
+        String query = "SELECT orderkey, comment, custkey FROM %s.s." + table + " ORDER BY orderkey";
+        List<MaterializedRow> expected = queryRunner.execute(query.formatted("hive")).getMaterializedRows();
+
+        assertThat(queryRunner.execute(query.formatted("cachedhive")).getMaterializedRows()).isEqualTo(expected);
+
+        long plainHeads = dataFileRequests(() -> queryRunner.execute(query.formatted("hive"))).heads();
+        awaitWarm(query.formatted("cachedhive"), plainHeads);
+        assertThat(queryRunner.execute(query.formatted("cachedhive")).getMaterializedRows()).isEqualTo(expected);
+
+        String plan = explain("SELECT max(comment) FROM cachedhive.s." + table);
+        long requested = metric(plan, CounterNames.REQUESTED_BYTES);
+        assertThat(requested).isPositive();
+        assertThat(SOURCES.stream().mapToLong(source -> metric(plan, source)).sum()).as(plan).isEqualTo(requested);
+        assertThat(metric(plan, CounterNames.RAM_HIT_BYTES)).as(plan).isEqualTo(requested);
+    }
+
+    /**
+     * A file that was just written is kept only when the worker has confirmed that it did not change within its second.
+     */
+    private void awaitWarm(String query, long allowedHeads)
+    {
+        await("requests of " + query, () -> dataFileRequests(() -> queryRunner.execute(query)), counts -> counts.gets() == 0 && counts.heads() <= allowedHeads);
+    }
+
+    private S3RequestCounts dataFileRequests(Runnable action)
+    {
+        long mark = s3.log().mark();
+        action.run();
+        return S3RequestCounts.ofDataFiles(s3.log().since(mark));
+    }
+
+    private String explain(String query)
+    {
+        return (String) queryRunner.execute("EXPLAIN ANALYZE VERBOSE " + query).getOnlyValue();
+    }
+
+    private static long metric(String plan, String name)
+    {
+        Matcher matcher = Pattern.compile("'%s' = LongCount\\{total=(\\d+)}".formatted(name)).matcher(plan);
+        assertThat(matcher.find()).as(name + " in " + plan).isTrue();
+        return Long.parseLong(matcher.group(1));
+    }
+
+    @Test
+    void testTablesAndBeansAgree()
+    {
+        queryRunner.execute("CREATE TABLE hive.s.agree WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.lineitem");
+        queryRunner.execute("SELECT count(DISTINCT comment) FROM cachedhive.s.agree");
+        queryRunner.execute("SELECT count(DISTINCT comment) FROM cachedhive.s.agree");
+
+        String names = "requests, ram_hit_bytes, ssd_hit_bytes, non_local_hit_bytes, remote_read_bytes, bypass_bytes";
+        List<String> attributes = List.of("Requests", "RamHitBytes", "SsdHitBytes", "NonLocalHitBytes", "RemoteReadBytes", "BypassBytes");
+        await(
+                "table against beans",
+                () -> {
+                    List<Object> table = getOnlyElement(queryRunner.execute("SELECT %s FROM cachedhive.cache.stats".formatted(names))).getFields();
+                    return Map.of("table", table, "beans", attributes.stream().map(TestReadsThroughWorker::beans).toList());
+                },
+                both -> both.get("table").equals(both.get("beans")));
+
+        MaterializedRow row = getOnlyElement(queryRunner.execute(
+                """
+                SELECT state, problem, hit_rate, since < now(), requested_bytes,
+                    ram_hit_bytes + ssd_hit_bytes + non_local_hit_bytes + remote_read_bytes + bypass_bytes, ram_used_bytes, ram_capacity_bytes
+                FROM cachedhive.cache.stats JOIN cachedhive.cache.stats_detail USING (node_id)
+                """));
+        assertThat(row.getField(0)).isEqualTo("RUNNING");
+        assertThat(row.getField(1)).isNull();
+        assertThat((double) row.getField(2)).isBetween(0.01, 1.0);
+        assertThat(row.getField(3)).isEqualTo(true);
+        assertThat((long) row.getField(4)).isPositive().isEqualTo(row.getField(5));
+        assertThat((long) row.getField(6)).isPositive().isLessThanOrEqualTo((long) row.getField(7));
+
+        row = getOnlyElement(queryRunner.execute("SELECT address, version, weight, ring_share, state FROM cachedhive.cache.nodes WHERE epoch IS NOT NULL AND uptime_seconds > 0"));
+        assertThat(row.getField(0)).isEqualTo("127.0.0.1:" + worker.port());
+        assertThat(row.getField(1)).isEqualTo("test");
+        assertThat((long) row.getField(2)).isPositive();
+        assertThat(row.getField(3)).isEqualTo(1.0);
+        assertThat(row.getField(4)).isEqualTo("RUNNING");
+    }
+
+    private static long beans(String attribute)
+    {
+        try {
+            long sum = 0;
+            for (ObjectName bean : ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=cachedhive,name=stats,*"), null)) {
+                sum += (long) ManagementFactory.getPlatformMBeanServer().getAttribute(bean, attribute);
+            }
+            return sum;
+        }
+        catch (JMException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void testPreload()
+    {
+        queryRunner.execute("CREATE TABLE hive.s.preloaded WITH (format = 'PARQUET', partitioned_by = ARRAY['linestatus', 'returnflag']) AS "
+                + "SELECT orderkey, comment, linestatus, returnflag FROM tpch.tiny.lineitem");
+        long bytes = (long) queryRunner.execute(
+                "SELECT sum(size) FROM (SELECT max(\"$file_size\") size FROM hive.s.preloaded WHERE returnflag = 'R' GROUP BY \"$path\")").getOnlyValue();
+
+        queryRunner.execute("CALL cachedhive.system.preload_partition('s', 'preloaded', ARRAY['RETURNFLAG'], ARRAY['R'])");
+        MaterializedRow job = getOnlyElement(queryRunner.execute(
+                "SELECT state, partition, done_bytes, left_bytes, failed_bytes, ended >= started, problem FROM cachedhive.cache.preloads WHERE table_name = 'preloaded'"));
+        assertThat(job.getFields().subList(0, 6)).containsExactly("FINISHED", "returnflag=R", bytes, 0L, 0L, true);
+        assertThat(job.getField(6)).isNull();
+
+        String query = "SELECT count(DISTINCT comment) FROM cachedhive.s.preloaded WHERE returnflag = ";
+        assertThat(dataFileRequests(() -> queryRunner.execute(query + "'R'")).gets()).isZero();
+        assertThat(dataFileRequests(() -> queryRunner.execute(query + "'A'")).gets()).isPositive();
+
+        queryRunner.execute("CALL cachedhive.system.preload_partition(schema_name => 's', table_name => 'preloaded', "
+                + "partition_columns => ARRAY['linestatus', 'returnflag'], partition_values => ARRAY['O', 'N'])");
+        assertThat(dataFileRequests(() -> queryRunner.execute(query + "'N' AND linestatus = 'O'")).gets()).isZero();
+    }
+
+    @Test
+    void testWorkerGoesAndComesBack()
+    {
+        queryRunner.execute("CREATE TABLE hive.s.away WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.orders");
+        String query = "SELECT orderkey, comment FROM cachedhive.s.away ORDER BY orderkey";
+        List<MaterializedRow> expected = queryRunner.execute(query).getMaterializedRows();
+        awaitWarm(query, 0);
+
+        worker.close();
+        try {
+            assertThat(queryRunner.execute(query).getMaterializedRows()).isEqualTo(expected);
+            String plan = explain(query);
+            assertThat(metric(plan, CounterNames.BYPASS_BYTES)).isEqualTo(metric(plan, CounterNames.REQUESTED_BYTES));
+            await(
+                    "state",
+                    () -> getOnlyElement(queryRunner.execute("SELECT state, problem FROM cachedhive.cache.stats")),
+                    row -> row.getField(0).equals("UNREACHABLE") && row.getField(1) != null);
+        }
+        finally {
+            worker.start();
+        }
+        await("bypassed bytes", () -> metric(explain(query), CounterNames.BYPASS_BYTES), bytes -> bytes == 0);
+        // from SSD
+        assertThat(dataFileRequests(() -> assertThat(queryRunner.execute(query).getMaterializedRows()).isEqualTo(expected)).gets()).isZero();
+        awaitWell();
+        assertThat(getOnlyElement(queryRunner.execute("SELECT ring_share FROM cachedhive.cache.nodes")).getField(0)).isEqualTo(1.0);
+    }
+
+    private interface Condition<T>
+    {
+        boolean test(T value);
+    }
+
+    private static <T> void await(String what, Supplier<T> supplier, Condition<T> condition)
+    {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        while (true) {
+            T value = supplier.get();
+            if (condition.test(value)) {
+                return;
+            }
+            assertThat(System.nanoTime()).as("%s after a minute: %s", what, value).isLessThan(deadline);
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
+        }
+    }
+}
