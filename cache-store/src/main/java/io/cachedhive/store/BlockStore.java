@@ -15,16 +15,24 @@ import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
+import io.cachedhive.store.ssd.SsdBlock;
+import io.cachedhive.store.ssd.SsdTier;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 import static java.util.Objects.requireNonNull;
@@ -41,9 +49,14 @@ public final class BlockStore
     private static final Logger log = Logger.get(BlockStore.class);
 
     private static final long HEARTBEAT_MILLIS = 200;
+    private static final long MAX_QUEUED_BYTES = 64 << 20;
+    // frames rest 100 ms: by then there is one, unless everything is pinned
+    private static final long FRAME_WAIT_NANOS = 300_000_000;
+    private static final long FRAME_PAUSE_NANOS = 2_000_000;
+    private static final int LOAD_ATTEMPTS = 3;
     private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[64 << 10]);
 
-    private final ReentrantLock lock = new ReentrantLock();
+    private final ReentrantLock lock;
     private final CacheWorkerId workerId;
     private final Digest128 instance;
     private final int blockSizeBytes;
@@ -56,6 +69,8 @@ public final class BlockStore
     // guarded by the lock
     private final FileTable files;
     private final RamTier ram;
+    private final SsdTier ssd;
+    private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
     private boolean closed;
 
@@ -63,7 +78,9 @@ public final class BlockStore
             CacheWorkerId workerId,
             Digest128 instance,
             int blockSizeBytes,
+            ReentrantLock lock,
             FileTable files,
+            SsdTier ssd,
             MemoryFile memoryFile,
             List<RecoveryOutcome> recovery,
             StoreEnvironment environment,
@@ -72,7 +89,9 @@ public final class BlockStore
         this.workerId = requireNonNull(workerId, "workerId is null");
         this.instance = requireNonNull(instance, "instance is null");
         this.blockSizeBytes = blockSizeBytes;
+        this.lock = requireNonNull(lock, "lock is null");
         this.files = requireNonNull(files, "files is null");
+        this.ssd = requireNonNull(ssd, "ssd is null");
         this.memoryFile = requireNonNull(memoryFile, "memoryFile is null");
         this.recovery = List.copyOf(recovery);
         this.clock = environment.clock();
@@ -109,35 +128,69 @@ public final class BlockStore
             throw new StoreException("cache.ram.directory %s is not a directory: make it, or name one on tmpfs".formatted(config.ramDirectory()));
         }
         Closer resources = Closer.create();
+        SsdTier ssd = null;
         boolean success = false;
         try {
-            if (!config.ssdDirectories().isEmpty()) {
-                log.warn("The SSD tier is not built yet: %s are not used", config.ssdDirectories());
-            }
-            StateDirectory state = StateDirectory.open(config.stateDirectory(), environment);
-            resources.register(state);
-            CacheWorkerId workerId = state.workerId();
+            StateDirectory state = resources.register(StateDirectory.open(config.stateDirectory(), environment));
+            SsdTier.Candidates candidates = resources.register(SsdTier.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk()));
+            CacheWorkerId workerId = workerId(state, candidates);
             List<RecoveryOutcome> recovery = new ArrayList<>(MemoryFile.reclaim(config.ramDirectory(), workerId));
+            long lastRun = Math.max(state.lastRun(workerId), candidates.lastRun(workerId));
+
+            ReentrantLock lock = new ReentrantLock();
+            FileTable files = new FileTable();
+            ssd = SsdTier.open(candidates, workerId, lastRun, config.blockSizeBytes(), config.checkpointInterval(), files, lock, environment);
+            // after the directories: a crash in between must not make them look as if they had missed a run
+            state.keepRun(workerId, lastRun + 1);
+            recovery.addAll(ssd.recovery());
+
             Digest128 instance = new Digest128(environment.random().nextLong(), environment.random().nextLong());
             MemoryFile memoryFile = MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup());
             resources.register(memoryFile::close);
-            BlockStore store = new BlockStore(workerId, instance, config.blockSizeBytes(), new FileTable(), memoryFile, recovery, environment, resources);
+            BlockStore store = new BlockStore(workerId, instance, config.blockSizeBytes(), lock, files, ssd, memoryFile, recovery, environment, resources);
             for (RecoveryOutcome outcome : recovery) {
-                log.info("Recovery: %s", outcome);
+                if (outcome.finding().isDoubt()) {
+                    log.warn("Recovery: %s", outcome);
+                }
+                else {
+                    log.info("Recovery: %s", outcome);
+                }
             }
-            store.start();
+            store.start(environment);
             success = true;
             return store;
         }
         finally {
             if (!success) {
+                if (ssd != null) {
+                    ssd.close();
+                }
                 closeQuietly(resources);
             }
         }
     }
 
-    private void start()
+    /**
+     * The superblock's: whoever has the SSD is the worker. Without one, or without one that can be read, that of the state directory.
+     */
+    private static CacheWorkerId workerId(StateDirectory state, SsdTier.Candidates candidates)
+            throws StoreException
     {
+        Optional<CacheWorkerId> found = candidates.workerId();
+        if (found.isEmpty()) {
+            found = state.findWorkerId();
+            if (found.isPresent()) {
+                return found.get();
+            }
+        }
+        CacheWorkerId workerId = found.orElseGet(state::newWorkerId);
+        state.keepWorkerId(workerId);
+        return workerId;
+    }
+
+    private void start(StoreEnvironment environment)
+    {
+        ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), environment);
         beat();
         memoryFile.writer().setState(MemoryState.LIVE);
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
@@ -218,7 +271,10 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            files.get(id).ifPresent(files::confirm);
+            files.get(id).ifPresent(file -> {
+                files.confirm(file);
+                ssd.confirm(file);
+            });
         }
         finally {
             lock.unlock();
@@ -230,16 +286,25 @@ public final class BlockStore
      */
     public void dropFile(FileVersionId id)
     {
+        Optional<StoredFile> dropped;
         lock.lock();
         try {
-            files.get(id).ifPresent(file -> {
+            if (closed) {
+                return;
+            }
+            dropped = files.get(id);
+            dropped.ifPresent(file -> {
                 files.drop(file);
                 ram.drop(file);
+                ssd.drop(file);
             });
         }
         finally {
             lock.unlock();
         }
+        dropped.ifPresent(ssd::removeDropped);
+        // also if somebody else dropped it just now: it is durable when either returns
+        ssd.makeDropsDurable();
     }
 
     /**
@@ -252,24 +317,31 @@ public final class BlockStore
             if (closed) {
                 return Optional.empty();
             }
-            return pinLocked(key.digest());
+            return pinLocked(key.digest(), BlockOrigin.RAM);
         }
         finally {
             lock.unlock();
         }
     }
 
-    private Optional<PinnedBlock> pinLocked(Digest128 digest)
+    private Optional<PinnedBlock> pinLocked(Digest128 digest, BlockOrigin tier)
     {
         return ram.find(digest).map(frame -> {
             ram.pin(frame);
-            return new Pin(frame, frame.file().etagDigest(), BlockOrigin.RAM);
+            ssd.use(digest);
+            return new Pin(frame, frame.file().etagDigest(), tier);
         });
     }
 
     public boolean isOnSsd(BlockKey key)
     {
-        return false;
+        lock.lock();
+        try {
+            return ssd.find(key.digest()).isPresent();
+        }
+        finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -280,7 +352,144 @@ public final class BlockStore
      */
     public Optional<PinnedBlock> load(BlockKey key)
     {
-        return pin(key);
+        Digest128 digest = key.digest();
+        BlockOrigin tier = BlockOrigin.RAM;
+        for (int attempt = 0; attempt < LOAD_ATTEMPTS; attempt++) {
+            SsdBlock block = null;
+            CompletableFuture<Boolean> load;
+            lock.lock();
+            try {
+                if (closed) {
+                    return Optional.empty();
+                }
+                Optional<PinnedBlock> pinned = pinLocked(digest, tier);
+                if (pinned.isPresent()) {
+                    return pinned;
+                }
+                load = loads.get(digest);
+                if (load == null) {
+                    Optional<SsdBlock> found = ssd.find(digest);
+                    if (found.isEmpty()) {
+                        return Optional.empty();
+                    }
+                    block = found.get();
+                    ssd.use(digest);
+                    load = new CompletableFuture<>();
+                    loads.put(digest, load);
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+            if (block != null) {
+                return load(block, load);
+            }
+            // somebody else's read; what it finds is in a frame then
+            tier = BlockOrigin.SSD;
+            if (!await(load)) {
+                return Optional.empty();
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Optional<PinnedBlock> load(SsdBlock block, CompletableFuture<Boolean> load)
+    {
+        boolean success = false;
+        try {
+            Optional<PinnedBlock> pinned = ssd.read(block, (payload, checksum) -> show(block, payload, checksum)).flatMap(shown -> shown);
+            success = pinned.isPresent();
+            return pinned;
+        }
+        finally {
+            lock.lock();
+            try {
+                loads.remove(block.digest());
+            }
+            finally {
+                lock.unlock();
+            }
+            load.complete(success);
+        }
+    }
+
+    private static boolean await(CompletableFuture<Boolean> load)
+    {
+        try {
+            return load.get();
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+        catch (ExecutionException e) {
+            throw new AssertionError("a load only ever completes with a value", e);
+        }
+    }
+
+    /**
+     * Copies a block that was read from SSD and verified into a frame.
+     */
+    private Optional<PinnedBlock> show(SsdBlock block, ByteBuffer payload, int checksum)
+    {
+        Frame frame = null;
+        long start = System.nanoTime();
+        while (frame == null) {
+            lock.lock();
+            try {
+                if (closed || !ssd.isStillThere(block)) {
+                    return Optional.empty();
+                }
+                Optional<PinnedBlock> pinned = pinLocked(block.digest(), BlockOrigin.SSD);
+                if (pinned.isPresent()) {
+                    return pinned;
+                }
+                frame = ram.allocate(block.length()).orElse(null);
+                if (frame != null) {
+                    files.addFills(block.file(), 1);
+                }
+                else if (System.nanoTime() - start > FRAME_WAIT_NANOS) {
+                    refusedFills++;
+                    return Optional.empty();
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+            if (frame == null) {
+                LockSupport.parkNanos(FRAME_PAUSE_NANOS);
+            }
+        }
+        boolean copied = false;
+        try {
+            ram.payload(frame, block.length()).copyFrom(MemorySegment.ofBuffer(payload));
+            copied = true;
+        }
+        finally {
+            if (!copied) {
+                lock.lock();
+                try {
+                    ram.release(frame);
+                    files.addFills(block.file(), -1);
+                }
+                finally {
+                    lock.unlock();
+                }
+            }
+        }
+        lock.lock();
+        try {
+            if (closed || block.file().isDropped() || ram.find(block.digest()).isPresent()) {
+                ram.release(frame);
+                return closed ? Optional.empty() : pinLocked(block.digest(), BlockOrigin.SSD);
+            }
+            ram.publish(frame, block.file(), block.digest(), block.length(), checksum);
+            return Optional.of(new Pin(frame, block.file().etagDigest(), BlockOrigin.SSD));
+        }
+        finally {
+            files.addFills(block.file(), -1);
+            lock.unlock();
+        }
     }
 
     /**
@@ -326,7 +535,11 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            ram.find(new Digest128(digestHigh, digestLow)).ifPresent(ram::use);
+            if (!closed) {
+                Digest128 digest = new Digest128(digestHigh, digestLow);
+                ram.find(digest).ifPresent(ram::use);
+                ssd.use(digest);
+            }
         }
         finally {
             lock.unlock();
@@ -359,17 +572,17 @@ public final class BlockStore
                     ram.capacityBytes(),
                     ram.usedBytes(),
                     ram.blocks(),
-                    0,
-                    0,
-                    0,
+                    ssd.capacityBytes(),
+                    ssd.usedBytes(),
+                    ssd.blocks(),
                     files.size(),
-                    0,
+                    ssd.restoredBlocks(),
                     ram.evictions(),
-                    0,
-                    0,
+                    ssd.evictions(),
+                    ssd.corruptBlocks(),
                     refusedFills,
-                    0,
-                    0);
+                    ssd.refusedWrites(),
+                    ssd.errors());
         }
         finally {
             lock.unlock();
@@ -381,7 +594,13 @@ public final class BlockStore
      */
     public Optional<String> problem()
     {
-        return Optional.empty();
+        lock.lock();
+        try {
+            return ssd.problem();
+        }
+        finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -410,6 +629,7 @@ public final class BlockStore
             lock.unlock();
         }
         heartbeat.shutdownNow();
+        ssd.close();
         closeQuietly(resources);
     }
 
@@ -426,8 +646,17 @@ public final class BlockStore
             lock.unlock();
         }
         heartbeat.shutdownNow();
+        ssd.abandon();
         memoryFile.abandon();
         closeQuietly(resources);
+    }
+
+    /**
+     * For tests.
+     */
+    SsdTier ssd()
+    {
+        return ssd;
     }
 
     /**
@@ -438,6 +667,7 @@ public final class BlockStore
         lock.lock();
         try {
             ram.checkInvariants();
+            ssd.checkInvariants();
         }
         finally {
             lock.unlock();
@@ -512,9 +742,12 @@ public final class BlockStore
                 }
                 if (ram.find(digest).isPresent()) {
                     ram.release(frame);
-                    return pinLocked(digest);
+                    return pinLocked(digest, BlockOrigin.RAM);
                 }
                 ram.publish(frame, file, digest, length, checksum);
+                if (ssd.find(digest).isEmpty() && ssd.offer(new SsdTier.Write(digest, file, length, checksum, ram.payload(frame, length), () -> ram.unpin(frame)))) {
+                    ram.hold(frame);
+                }
                 return Optional.of(new Pin(frame, file.etagDigest(), BlockOrigin.RAM));
             }
             finally {

@@ -54,5 +54,16 @@ public enum RecoveryFinding
     /**
      * The shared-memory file of a worker that did not stop cleanly was found and its memory given back.
      */
-    MEMORY_FILE_RECLAIMED,
+    MEMORY_FILE_RECLAIMED;
+
+    /**
+     * Whether something was not as a stop or a crash leaves it.
+     */
+    public boolean isDoubt()
+    {
+        return switch (this) {
+            case NEW_DIRECTORY, CLEAN_STOP, CRASH, JOURNAL_TORN, MEMORY_FILE_RECLAIMED -> false;
+            default -> true;
+        };
+    }
 }

@@ -9,16 +9,21 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a worker keeps besides its cache: its id, in the file {@code worker-id}. Locked by the running worker.
+ * What a worker keeps besides its cache: its id, in the file {@code worker-id}, and how often its store was opened, in the file {@code run}.
+ * Locked by the running worker.
  */
 final class StateDirectory
         implements Closeable
 {
+    private static final Pattern RUN = Pattern.compile("(?<id>\\S+) (?<run>[0-9]{1,15})\\s*");
+
     private final Path directory;
     private final Disk disk;
     private final Closeable lock;
@@ -75,18 +80,33 @@ final class StateDirectory
     }
 
     /**
-     * The id that is kept here; makes and keeps one if there is none.
+     * How often the worker's store was opened, as far as it is known here.
      */
-    CacheWorkerId workerId()
+    long lastRun(CacheWorkerId workerId)
+    {
+        try {
+            Matcher matcher = RUN.matcher(disk.read(runFile()).map(content -> new String(content, UTF_8)).orElse(""));
+            return matcher.matches() && matcher.group("id").equals(workerId.value()) ? Long.parseLong(matcher.group("run")) : 0;
+        }
+        catch (IOException e) {
+            return 0;
+        }
+    }
+
+    void keepRun(CacheWorkerId workerId, long run)
             throws StoreException
     {
-        Optional<CacheWorkerId> kept = findWorkerId();
-        if (kept.isPresent()) {
-            return kept.get();
+        try {
+            disk.replace(runFile(), "%s %s\n".formatted(workerId, run).getBytes(UTF_8));
         }
-        CacheWorkerId made = newWorkerId();
-        keepWorkerId(made);
-        return made;
+        catch (IOException e) {
+            throw new StoreException("%s cannot be written (%s): let this user write there, or name another cache.state-directory".formatted(runFile(), e.getMessage()), e);
+        }
+    }
+
+    private Path runFile()
+    {
+        return directory.resolve("run");
     }
 
     CacheWorkerId newWorkerId()

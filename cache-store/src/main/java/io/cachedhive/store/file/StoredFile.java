@@ -20,7 +20,6 @@ public final class StoredFile
     private int fills;
     private int ramBlocks;
     private int ssdBlocks;
-    private long journals;
 
     StoredFile(FileVersionId id, int ordinal, FileMetadata metadata)
     {
@@ -101,18 +100,5 @@ public final class StoredFile
     void addSsdBlocks(int count)
     {
         ssdBlocks += count;
-    }
-
-    /**
-     * Whether the file's metadata stands in the journal, or the checkpoint, of a directory.
-     */
-    public boolean isInJournal(int directory)
-    {
-        return (journals & (1L << directory)) != 0;
-    }
-
-    public void setInJournal(int directory)
-    {
-        journals |= 1L << directory;
     }
 }

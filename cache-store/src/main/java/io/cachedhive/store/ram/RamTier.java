@@ -412,6 +412,15 @@ public final class RamTier
         frame.pins++;
     }
 
+    /**
+     * Keeps the block in the frame, without being a use of it.
+     */
+    public void hold(Frame frame)
+    {
+        verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
+        frame.pins++;
+    }
+
     public void unpin(Frame frame)
     {
         verify(frame.pins > 0, "frame %s is not pinned", frame.number());

@@ -1,0 +1,232 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireReader;
+import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.store.disk.DiskFile;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Optional;
+import java.util.zip.CRC32C;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A complete image of a directory's index: a {@link HeaderPage}, then chunks.
+ *
+ * <pre>
+ *   chunk    0 type    4 length of the body    8 number of the checkpoint    16 number of the chunk    20 CRC32C of the 20 bytes before
+ *           24 body                                                                                       and of the body
+ * </pre>
+ *
+ * <p>There are two files, written in turn, so that the other one is whole at all times; they have their size from the beginning. (A file
+ * written beside and renamed would take and give back space each time, and be a third file while it is written.) Writing one
+ * begins with zeros over its header and ends, after a sync, with the header: a crash in between leaves no checkpoint there, not a damaged one.
+ *
+ * <p>While it is written the index goes on changing. That does no harm: what changes meanwhile is in the journal from {@code startLsn} on.
+ */
+final class Checkpoint
+{
+    private static final long MAGIC = 0x54_4E_49_4F_50_56_48_43L; // "CHVPOINT"
+    private static final int FORMAT_VERSION = 1;
+    private static final int CHUNK_HEADER_BYTES = 24;
+    private static final int CHUNK_CHECKSUM_OFFSET = 20;
+
+    static final int MAX_CHUNK_BODY_BYTES = 256 << 10;
+
+    private Checkpoint() {}
+
+    /**
+     * @param startLsn from where the journal has to be replayed
+     * @param clean whether it was written when the store was closed, so that nothing comes after it
+     */
+    record Header(Digest128 storeId, long number, long run, long startLsn, boolean clean, int chunkCount, long contentBytes, long blocks, long files) {}
+
+    record ReadHeader(HeaderPage.Status status, Optional<Header> header)
+    {
+        ReadHeader
+        {
+            requireNonNull(status, "status is null");
+            requireNonNull(header, "header is null");
+        }
+    }
+
+    static ReadHeader readHeader(DiskFile file)
+            throws IOException
+    {
+        ByteBuffer page = ByteBuffer.allocateDirect(HeaderPage.BYTES);
+        file.read(0, page);
+        HeaderPage.Decoded decoded = HeaderPage.decode(page.flip(), MAGIC, FORMAT_VERSION);
+        if (decoded.body().isEmpty()) {
+            return new ReadHeader(decoded.status(), Optional.empty());
+        }
+        try {
+            WireReader reader = decoded.body().get();
+            Header header = new Header(
+                    new Digest128(reader.getLong(), reader.getLong()),
+                    reader.getLong(),
+                    reader.getLong(),
+                    reader.getLong(),
+                    reader.getBoolean(),
+                    reader.getInt(),
+                    reader.getLong(),
+                    reader.getLong(),
+                    reader.getLong());
+            reader.expectEnd();
+            return new ReadHeader(HeaderPage.Status.VALID, Optional.of(header));
+        }
+        catch (WireException e) {
+            return new ReadHeader(HeaderPage.Status.CORRUPT, Optional.empty());
+        }
+    }
+
+    interface ChunkReader
+    {
+        void read(int type, WireReader body)
+                throws WireException;
+    }
+
+    /**
+     * @throws WireException if it is damaged: what was given to the reader before is not to be used either
+     */
+    static void read(DiskFile file, Header header, ChunkReader chunks)
+            throws IOException
+    {
+        ByteBuffer buffer = ByteBuffer.allocateDirect(2 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
+        buffer.limit(0);
+        long position = HeaderPage.BYTES;
+        long end = HeaderPage.BYTES + header.contentBytes();
+        for (int number = 0; number < header.chunkCount(); number++) {
+            position = refill(file, buffer, position, end, CHUNK_HEADER_BYTES);
+            int start = buffer.position();
+            int type = buffer.getInt(start);
+            int length = buffer.getInt(start + 4);
+            if (length < 0 || length > MAX_CHUNK_BODY_BYTES) {
+                throw new WireException("chunk %s of a checkpoint has a body of %s bytes".formatted(number, length));
+            }
+            position = refill(file, buffer, position, end, CHUNK_HEADER_BYTES + length);
+            start = buffer.position();
+            if (buffer.getLong(start + 8) != header.number()
+                    || buffer.getInt(start + 16) != number
+                    || buffer.getInt(start + CHUNK_CHECKSUM_OFFSET) != checksum(buffer, start, length)) {
+                throw new WireException("chunk %s of a checkpoint does not verify".formatted(number));
+            }
+            chunks.read(type, new WireReader(buffer.slice(start + CHUNK_HEADER_BYTES, length)));
+            buffer.position(start + CHUNK_HEADER_BYTES + length);
+        }
+        if (position - buffer.remaining() != end) {
+            throw new WireException("a checkpoint has more than its chunks");
+        }
+    }
+
+    /**
+     * @param position in the file, of the buffer's limit
+     * @return likewise
+     */
+    private static long refill(DiskFile file, ByteBuffer buffer, long position, long end, int wanted)
+            throws IOException
+    {
+        if (buffer.remaining() >= wanted) {
+            return position;
+        }
+        buffer.compact();
+        buffer.limit((int) Math.min(buffer.capacity(), buffer.position() + Math.max(0, end - position)));
+        int read = file.read(position, buffer);
+        buffer.flip();
+        if (buffer.remaining() < wanted) {
+            throw new WireException("a checkpoint ends before its time");
+        }
+        return position + read;
+    }
+
+    private static int checksum(ByteBuffer buffer, int start, int length)
+    {
+        CRC32C checksum = new CRC32C();
+        checksum.update(buffer.slice(start, CHUNK_CHECKSUM_OFFSET));
+        checksum.update(buffer.slice(start + CHUNK_HEADER_BYTES, length));
+        return (int) checksum.getValue();
+    }
+
+    /**
+     * Writes one.
+     */
+    static final class Writer
+    {
+        private final DiskFile file;
+        private final long maxBytes;
+        private final Digest128 storeId;
+        private final long number;
+        private final ByteBuffer buffer = ByteBuffer.allocateDirect(4 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
+        private long position = HeaderPage.BYTES;
+        private int chunkCount;
+
+        /**
+         * Takes the file's old content out of force.
+         */
+        Writer(DiskFile file, long maxBytes, Digest128 storeId, long number)
+                throws IOException
+        {
+            this.file = requireNonNull(file, "file is null");
+            this.maxBytes = maxBytes;
+            this.storeId = requireNonNull(storeId, "storeId is null");
+            this.number = number;
+            file.write(0, ByteBuffer.allocateDirect(HeaderPage.BYTES));
+            file.sync();
+        }
+
+        void write(int type, WireWriter body)
+                throws IOException
+        {
+            int length = body.length();
+            if (length > MAX_CHUNK_BODY_BYTES) {
+                throw new IllegalArgumentException("chunk is too long: " + length);
+            }
+            if (buffer.remaining() < CHUNK_HEADER_BYTES + length) {
+                drain();
+            }
+            int start = buffer.position();
+            buffer.putInt(type).putInt(length).putLong(number).putInt(chunkCount).putInt(0).put(body.finish());
+            buffer.putInt(start + CHUNK_CHECKSUM_OFFSET, checksum(buffer, start, length));
+            chunkCount++;
+        }
+
+        private void drain()
+                throws IOException
+        {
+            buffer.flip();
+            if (position + buffer.remaining() > maxBytes) {
+                throw new IOException("a checkpoint is longer than its file of %s bytes".formatted(maxBytes));
+            }
+            int length = buffer.remaining();
+            file.write(position, buffer);
+            position += length;
+            buffer.clear();
+        }
+
+        /**
+         * In force, and durable, on return.
+         */
+        void finish(long run, long startLsn, boolean clean, long blocks, long files)
+                throws IOException
+        {
+            drain();
+            file.sync();
+            WireWriter body = new WireWriter(128)
+                    .putLong(storeId.high())
+                    .putLong(storeId.low())
+                    .putLong(number)
+                    .putLong(run)
+                    .putLong(startLsn)
+                    .putBoolean(clean)
+                    .putInt(chunkCount)
+                    .putLong(position - HeaderPage.BYTES)
+                    .putLong(blocks)
+                    .putLong(files);
+            file.write(0, HeaderPage.encode(MAGIC, FORMAT_VERSION, body));
+            file.sync();
+        }
+    }
+}

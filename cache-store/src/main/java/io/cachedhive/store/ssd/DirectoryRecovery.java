@@ -1,0 +1,458 @@
+package io.cachedhive.store.ssd;
+
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireReader;
+import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.RecoveryFinding;
+import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.slab.SizeClasses;
+import io.cachedhive.store.ssd.JournalEntry.BlockAdded;
+import io.cachedhive.store.ssd.JournalEntry.BlockRemoved;
+import io.cachedhive.store.ssd.JournalEntry.FileAdded;
+import io.cachedhive.store.ssd.JournalEntry.FileConfirmed;
+import io.cachedhive.store.ssd.JournalEntry.FileDropped;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import static java.util.Comparator.comparing;
+import static java.util.Comparator.reverseOrder;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Restores the index of a directory from its newest checkpoint that can be believed and the journal after it.
+ *
+ * <p>What has to be right is that nothing comes back that was dropped. So a start is taken only if the journal tells everything from there to its end: a
+ * damaged newest checkpoint is replaced by the older one with the journal between them; a journal with a hole makes the directory start
+ * empty. What is wrong the other way, an entry for an extent that holds something else by now, shows when the extent is read.
+ */
+final class DirectoryRecovery
+{
+    private static final Logger log = Logger.get(DirectoryRecovery.class);
+
+    // chunks of a checkpoint
+    static final int SLABS_CHUNK = 1;
+    static final int BLOCKS_CHUNK = 2;
+    static final int FILES_CHUNK = 3;
+
+    private final Path directory;
+    private final Superblock superblock;
+    private final DiskFile journalFile;
+    private final List<DiskFile> checkpointFiles;
+    private final SsdIndex index;
+    private final SsdSlab[] slabs;
+    private final boolean[] slabIsNew;
+    private final SizeClasses sizeClasses;
+
+    private final List<RecoveryOutcome> outcomes = new ArrayList<>();
+    // by the ordinals of the checkpoint; those from the journal are added behind
+    private final List<RecoveredFile> files = new ArrayList<>();
+    private final Map<FileVersionId, Integer> ordinals = new HashMap<>();
+
+    static final class RecoveredFile
+    {
+        final FileVersionId id;
+        FileMetadata metadata;
+        boolean dropped;
+
+        RecoveredFile(FileVersionId id, FileMetadata metadata)
+        {
+            this.id = requireNonNull(id, "id is null");
+            this.metadata = requireNonNull(metadata, "metadata is null");
+        }
+    }
+
+    /**
+     * @param files by the ordinals that the index has now
+     * @param nextLsn where the journal goes on
+     * @param liveLsn what the journal has to keep
+     * @param newestCheckpoint number of the checkpoint that was restored, 0 if none was
+     * @param newestStartLsn its start
+     * @param nextCheckpoint number for the next one
+     * @param givenUp whether nothing could be restored, so that what is there has to be declared void before anything is written
+     */
+    record Result(
+            List<RecoveryOutcome> outcomes,
+            List<RecoveredFile> files,
+            long nextLsn,
+            long liveLsn,
+            long newestCheckpoint,
+            long newestStartLsn,
+            long nextCheckpoint,
+            boolean givenUp) {}
+
+    private record Candidate(int slot, Checkpoint.Header header) {}
+
+    DirectoryRecovery(
+            Path directory,
+            Superblock superblock,
+            DiskFile journalFile,
+            List<DiskFile> checkpointFiles,
+            SsdIndex index,
+            SsdSlab[] slabs,
+            boolean[] slabIsNew)
+    {
+        this.directory = requireNonNull(directory, "directory is null");
+        this.superblock = requireNonNull(superblock, "superblock is null");
+        this.journalFile = requireNonNull(journalFile, "journalFile is null");
+        this.checkpointFiles = List.copyOf(checkpointFiles);
+        this.index = requireNonNull(index, "index is null");
+        this.slabs = requireNonNull(slabs, "slabs is null");
+        this.slabIsNew = requireNonNull(slabIsNew, "slabIsNew is null");
+        this.sizeClasses = superblock.geometry().sizeClasses();
+    }
+
+    Result recover()
+            throws IOException
+    {
+        long journalBytes = superblock.geometry().journalBytes();
+        List<Candidate> candidates = candidates();
+        long lastNumber = Math.max(candidates.stream().mapToLong(candidate -> candidate.header.number()).max().orElse(0), superblock.minCheckpoint() - 1);
+        List<Journal.Batch> batches = Journal.scan(journalFile, superblock.storeId(), journalBytes);
+
+        for (Candidate candidate : candidates) {
+            clear();
+            if (!load(candidate)) {
+                continue;
+            }
+            Checkpoint.Header header = candidate.header;
+            Journal.Tail tail = Journal.tail(batches, header.startLsn(), journalFile, superblock.storeId(), journalBytes);
+            if (!replay(tail)) {
+                continue;
+            }
+            if (header.clean() && tail.batches().isEmpty()) {
+                outcomes.add(outcome(RecoveryFinding.CLEAN_STOP, "the last run stopped cleanly; its checkpoint %s is restored".formatted(header.number())));
+            }
+            else {
+                outcomes.add(outcome(
+                        RecoveryFinding.CRASH,
+                        "the last run did not stop cleanly; its checkpoint %s and %s batches of the journal are restored".formatted(header.number(), tail.batches().size())));
+            }
+            // the other checkpoint goes on being of use only if the journal reaches back to it
+            long liveLsn = candidates.stream()
+                    .map(other -> other.header.startLsn())
+                    .filter(start -> start <= header.startLsn() && reachesBack(batches, start, tail.endLsn()))
+                    .min(comparing(start -> start))
+                    .orElse(header.startLsn());
+            long next = (lastNumber + 1) % 2 == candidate.slot ? lastNumber + 2 : lastNumber + 1;
+            return new Result(outcomes, files, tail.endLsn(), liveLsn, header.number(), header.startLsn(), next, false);
+        }
+
+        // without a checkpoint: since the directory was empty
+        clear();
+        Journal.Tail tail = Journal.tail(batches, superblock.baseLsn(), journalFile, superblock.storeId(), journalBytes);
+        if (replay(tail)) {
+            outcomes.add(outcome(
+                    candidates.isEmpty() ? RecoveryFinding.CHECKPOINT_MISSING : RecoveryFinding.CRASH,
+                    "the last run did not stop cleanly, and there is no checkpoint; %s batches of the journal since the beginning are restored".formatted(tail.batches().size())));
+            return new Result(outcomes, files, tail.endLsn(), superblock.baseLsn(), 0, superblock.baseLsn(), lastNumber + 1, false);
+        }
+        clear();
+        outcomes.add(outcome(RecoveryFinding.CHECKPOINT_MISSING, "no checkpoint and journal that tell everything are there; starting empty"));
+        long last = Math.max(superblock.baseLsn(), batches.isEmpty() ? 0 : batches.getLast().end());
+        for (Candidate candidate : candidates) {
+            last = Math.max(last, candidate.header.startLsn());
+        }
+        long base = (last / journalBytes + 2) * journalBytes;
+        return new Result(outcomes, files, base, base, 0, base, lastNumber + 1, true);
+    }
+
+    private static boolean reachesBack(List<Journal.Batch> batches, long startLsn, long endLsn)
+    {
+        long lsn = startLsn;
+        for (Journal.Batch batch : batches) {
+            if (batch.lsn() >= startLsn && batch.lsn() < endLsn) {
+                if (batch.lsn() != lsn) {
+                    return false;
+                }
+                lsn = batch.end();
+            }
+        }
+        return lsn == endLsn;
+    }
+
+    /**
+     * The newest first.
+     */
+    private List<Candidate> candidates()
+            throws IOException
+    {
+        List<Candidate> candidates = new ArrayList<>();
+        for (int slot = 0; slot < checkpointFiles.size(); slot++) {
+            Checkpoint.ReadHeader read = Checkpoint.readHeader(checkpointFiles.get(slot));
+            switch (read.status()) {
+                case EMPTY -> {}
+                case CORRUPT -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_CORRUPT, "its header does not verify; doing without it"));
+                case TOO_OLD -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_TOO_OLD, "of an older format than this version reads; doing without it"));
+                case TOO_NEW -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_TOO_NEW, "of a newer format than this version reads; doing without it"));
+                case VALID -> {
+                    Checkpoint.Header header = read.header().orElseThrow();
+                    if (!header.storeId().equals(superblock.storeId())) {
+                        outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_FOREIGN, "of another store (%s); doing without it".formatted(header.storeId())));
+                    }
+                    else if (header.number() < superblock.minCheckpoint() || header.number() % 2 != slot) {
+                        outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_OUTDATED, "number %s is declared void; doing without it".formatted(header.number())));
+                    }
+                    else {
+                        candidates.add(new Candidate(slot, header));
+                    }
+                }
+            }
+        }
+        candidates.sort(comparing(candidate -> candidate.header.number(), reverseOrder()));
+        return candidates;
+    }
+
+    private RecoveryOutcome outcome(RecoveryFinding finding, String decision)
+    {
+        return new RecoveryOutcome(finding, directory, decision);
+    }
+
+    private RecoveryOutcome outcome(int slot, RecoveryFinding finding, String decision)
+    {
+        return new RecoveryOutcome(finding, directory.resolve(SsdDirectory.CHECKPOINT_NAMES.get(slot)), decision);
+    }
+
+    private void clear()
+    {
+        index.clear();
+        files.clear();
+        ordinals.clear();
+        for (int i = 0; i < slabs.length; i++) {
+            slabs[i] = new SsdSlab(i);
+        }
+    }
+
+    private boolean load(Candidate candidate)
+            throws IOException
+    {
+        try {
+            Checkpoint.read(checkpointFiles.get(candidate.slot), candidate.header, this::loadChunk);
+            removeOrphans();
+            return true;
+        }
+        catch (WireException e) {
+            outcomes.add(outcome(candidate.slot, RecoveryFinding.CHECKPOINT_CORRUPT, "%s; doing without it".formatted(e.getMessage())));
+            return false;
+        }
+    }
+
+    private void loadChunk(int type, WireReader body)
+            throws WireException
+    {
+        try {
+            switch (type) {
+                case SLABS_CHUNK -> {
+                    while (body.remaining() > 0) {
+                        int slab = body.getInt();
+                        int sizeClass = body.getByte();
+                        if (slab >= 0 && slab < slabs.length && sizeClass >= 0 && sizeClass < sizeClasses.count() && slabs[slab].isEmpty()) {
+                            slabs[slab].cut(sizeClass, sizeClasses.piecesPerSlab(sizeClass));
+                        }
+                    }
+                }
+                case BLOCKS_CHUNK -> {
+                    while (body.remaining() > 0) {
+                        long digestHigh = body.getLong();
+                        long digestLow = body.getLong();
+                        long sequence = body.getLong();
+                        int slab = body.getInt();
+                        int sizeClass = body.getByte();
+                        int extent = body.getInt();
+                        int length = body.getInt();
+                        int ordinal = body.getInt();
+                        int frequency = body.getByte();
+                        int entry = restore(digestHigh, digestLow, sequence, slab, sizeClass, extent, length, ordinal);
+                        if (entry != SsdIndex.NONE) {
+                            index.setFrequency(entry, frequency);
+                        }
+                    }
+                }
+                case FILES_CHUNK -> {
+                    while (body.remaining() > 0) {
+                        int ordinal = body.getInt();
+                        FileVersionId id = JournalEntry.readId(body);
+                        FileMetadata metadata = JournalEntry.readFile(body);
+                        if (ordinal < 0) {
+                            throw new WireException("ordinal of a file is negative: " + ordinal);
+                        }
+                        while (files.size() <= ordinal) {
+                            files.add(null);
+                        }
+                        files.set(ordinal, new RecoveredFile(id, metadata));
+                        ordinals.put(id, ordinal);
+                    }
+                }
+                default -> throw new WireException("unknown chunk of a checkpoint: " + type);
+            }
+        }
+        catch (IllegalArgumentException e) {
+            throw new WireException("a checkpoint is not valid: " + e.getMessage());
+        }
+    }
+
+    /**
+     * @return the entry, or {@link SsdIndex#NONE} if there cannot be such a block, or a newer one is in its place
+     */
+    private int restore(long digestHigh, long digestLow, long sequence, int slabNumber, int sizeClass, int extent, int length, int ordinal)
+    {
+        if (slabNumber < 0 || slabNumber >= slabs.length || slabIsNew[slabNumber] || length < 0 || length > superblock.geometry().blockSizeBytes()) {
+            return SsdIndex.NONE;
+        }
+        SsdSlab slab = slabs[slabNumber];
+        // the slab may have been cut anew while the checkpoint was written
+        if (slab.sizeClass != sizeClass || extent < 0 || extent >= slab.extentCount() || Extent.units(length) > sizeClasses.units(sizeClass)) {
+            return SsdIndex.NONE;
+        }
+        int occupant = slab.entry(extent);
+        if (occupant >= 0) {
+            if (index.sequence(occupant) >= sequence) {
+                return SsdIndex.NONE;
+            }
+            remove(occupant);
+        }
+        int same = index.find(digestHigh, digestLow);
+        if (same != SsdIndex.NONE) {
+            if (index.sequence(same) >= sequence) {
+                return SsdIndex.NONE;
+            }
+            remove(same);
+        }
+        int entry = index.insert(digestHigh, digestLow, sequence, slabNumber, extent, length, ordinal);
+        slab.restore(extent, entry);
+        return entry;
+    }
+
+    private void remove(int entry)
+    {
+        slabs[index.slab(entry)].free(index.extent(entry));
+        index.remove(entry);
+    }
+
+    private void removeOrphans()
+    {
+        for (int entry = 0; entry < index.limit(); entry++) {
+            if (index.isUsed(entry)) {
+                int ordinal = index.file(entry);
+                if (ordinal < 0 || ordinal >= files.size() || files.get(ordinal) == null) {
+                    remove(entry);
+                }
+            }
+        }
+    }
+
+    private boolean replay(Journal.Tail tail)
+            throws IOException
+    {
+        switch (tail.ending()) {
+            case GAP -> {
+                outcomes.add(journalOutcome(RecoveryFinding.JOURNAL_GAP, "it does not reach back to %s; what begins there is not used".formatted(tail.endLsn())));
+                return false;
+            }
+            case CORRUPT -> {
+                outcomes.add(journalOutcome(
+                        RecoveryFinding.JOURNAL_CORRUPT,
+                        "the batch at %s is damaged, and later ones are not; what begins before is not used".formatted(tail.endLsn())));
+                return false;
+            }
+            case TORN -> outcomes.add(journalOutcome(
+                    RecoveryFinding.JOURNAL_TORN,
+                    "its last batch, at %s, was not written to the end; going on before it".formatted(tail.endLsn())));
+            case COMPLETE -> {}
+        }
+        try {
+            for (Journal.Batch batch : tail.batches()) {
+                Journal.readBatch(journalFile, batch, superblock.geometry().journalBytes(), entry -> apply(JournalEntry.decode(entry)));
+            }
+            return true;
+        }
+        catch (WireException e) {
+            outcomes.add(journalOutcome(RecoveryFinding.JOURNAL_CORRUPT, "%s; it is not used".formatted(e.getMessage())));
+            return false;
+        }
+    }
+
+    private RecoveryOutcome journalOutcome(RecoveryFinding finding, String decision)
+    {
+        return new RecoveryOutcome(finding, directory.resolve(SsdDirectory.JOURNAL_NAME), decision);
+    }
+
+    private void apply(JournalEntry change)
+    {
+        switch (change) {
+            case FileAdded(FileVersionId id, FileMetadata metadata) -> {
+                Integer ordinal = ordinals.get(id);
+                if (ordinal == null) {
+                    add(id, metadata);
+                }
+                else if (files.get(ordinal).metadata.etagDigest() != metadata.etagDigest()) {
+                    // cannot be without a drop in between
+                    log.warn("The journal of %s binds file %s to another ETag without dropping it", directory, id);
+                    drop(id);
+                    add(id, metadata);
+                }
+                else {
+                    files.get(ordinal).metadata = metadata;
+                }
+            }
+            case FileConfirmed(FileVersionId id) -> Optional.ofNullable(ordinals.get(id)).map(files::get).ifPresent(file ->
+                    file.metadata = new FileMetadata(file.metadata.version(), file.metadata.etag(), false, file.metadata.table()));
+            case FileDropped(FileVersionId id) -> drop(id);
+            case BlockAdded block -> {
+                Integer ordinal = ordinals.get(block.file());
+                if (ordinal != null && block.slab() >= 0 && block.slab() < slabs.length && block.sizeClass() >= 0 && block.sizeClass() < sizeClasses.count()) {
+                    SsdSlab slab = slabs[block.slab()];
+                    if (slab.sizeClass != block.sizeClass()) {
+                        for (int extent = 0; extent < slab.extentCount(); extent++) {
+                            if (slab.entry(extent) >= 0) {
+                                remove(slab.entry(extent));
+                            }
+                        }
+                        slab.cut(block.sizeClass(), sizeClasses.piecesPerSlab(block.sizeClass()));
+                    }
+                    Digest128 digest = block.digest();
+                    restore(digest.high(), digest.low(), block.sequence(), block.slab(), block.sizeClass(), block.extent(), block.length(), ordinal);
+                }
+            }
+            case BlockRemoved(Digest128 digest, long sequence) -> {
+                int entry = index.find(digest.high(), digest.low());
+                if (entry != SsdIndex.NONE && index.sequence(entry) == sequence) {
+                    remove(entry);
+                }
+            }
+        }
+    }
+
+    private void add(FileVersionId id, FileMetadata metadata)
+    {
+        ordinals.put(id, files.size());
+        files.add(new RecoveredFile(id, metadata));
+    }
+
+    private void drop(FileVersionId id)
+    {
+        Integer ordinal = ordinals.remove(id);
+        if (ordinal == null) {
+            return;
+        }
+        RecoveredFile file = files.get(ordinal);
+        file.dropped = true;
+        int blocks = file.metadata.version().blockCount(superblock.geometry().blockSizeBytes());
+        for (int i = 0; i < blocks; i++) {
+            int entry = index.find(BlockKey.digestHigh(id.digest().high(), i), BlockKey.digestLow(id.digest().low(), i));
+            if (entry != SsdIndex.NONE && index.file(entry) == ordinal) {
+                remove(entry);
+            }
+        }
+    }
+}

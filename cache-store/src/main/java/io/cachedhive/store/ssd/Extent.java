@@ -1,0 +1,115 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.protocol.file.Digest128;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+
+/**
+ * How a block lies on SSD: its payload, zeros, and in the last 64 bytes of the last unit of 4 KiB a trailer that says what it is. At the
+ * end, not at the start, so that the payload is aligned for O_DIRECT and most blocks need no unit for the trailer alone.
+ *
+ * <pre>
+ *   0               length                         units * 4096 - 64
+ *   +----------------+-----------------------------+----------------------+
+ *   | payload        | zeros                       | trailer              |
+ *   +----------------+-----------------------------+----------------------+
+ *
+ *   trailer    0 magic and version     8 digest high          16 digest low          24 write sequence
+ *             32 ETag digest          40 length               44 CRC32C of the payload
+ *             48 store id (its first half)                    56 zero                60 CRC32C of the trailer's 60 bytes
+ * </pre>
+ *
+ * <p>The trailer's checksum covers the payload's, so one chain covers digest, sequence, length, ETag and payload. An entry of the index that
+ * outlived its extent finds another digest or another sequence here, whatever was written and synced in which order: it is a miss.
+ */
+final class Extent
+{
+    static final int TRAILER_BYTES = 64;
+
+    private static final long MAGIC = 0x01_54_58_45_56_49_48_43L; // "CHIVEXT", version 1
+
+    private static final int MAGIC_OFFSET = 0;
+    private static final int DIGEST_HIGH_OFFSET = MAGIC_OFFSET + 8;
+    private static final int DIGEST_LOW_OFFSET = DIGEST_HIGH_OFFSET + 8;
+    private static final int SEQUENCE_OFFSET = DIGEST_LOW_OFFSET + 8;
+    private static final int ETAG_OFFSET = SEQUENCE_OFFSET + 8;
+    private static final int LENGTH_OFFSET = ETAG_OFFSET + 8;
+    private static final int PAYLOAD_CHECKSUM_OFFSET = LENGTH_OFFSET + 4;
+    private static final int STORE_OFFSET = PAYLOAD_CHECKSUM_OFFSET + 4;
+    private static final int TRAILER_CHECKSUM_OFFSET = TRAILER_BYTES - 4;
+
+    private Extent() {}
+
+    /**
+     * Units that a block of this length takes.
+     */
+    static int units(int length)
+    {
+        return Math.ceilDiv(length + TRAILER_BYTES, Geometry.UNIT_BYTES);
+    }
+
+    /**
+     * Completes an extent whose payload stands at the start of the buffer.
+     *
+     * @param buffer becomes what is to be written
+     */
+    static void complete(ByteBuffer buffer, Digest128 digest, long sequence, long etagDigest, int length, int payloadChecksum, Digest128 storeId)
+    {
+        int bytes = units(length) * Geometry.UNIT_BYTES;
+        buffer.clear().limit(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        int trailer = bytes - TRAILER_BYTES;
+        for (int i = length; i < bytes; i++) {
+            buffer.put(i, (byte) 0);
+        }
+        buffer.putLong(trailer + MAGIC_OFFSET, MAGIC);
+        buffer.putLong(trailer + DIGEST_HIGH_OFFSET, digest.high());
+        buffer.putLong(trailer + DIGEST_LOW_OFFSET, digest.low());
+        buffer.putLong(trailer + SEQUENCE_OFFSET, sequence);
+        buffer.putLong(trailer + ETAG_OFFSET, etagDigest);
+        buffer.putInt(trailer + LENGTH_OFFSET, length);
+        buffer.putInt(trailer + PAYLOAD_CHECKSUM_OFFSET, payloadChecksum);
+        buffer.putLong(trailer + STORE_OFFSET, storeId.high());
+        buffer.putInt(trailer + TRAILER_CHECKSUM_OFFSET, checksum(buffer, trailer, TRAILER_CHECKSUM_OFFSET));
+    }
+
+    /**
+     * Whether the buffer holds exactly this block.
+     *
+     * @param buffer what was read; memory of this process, never a mapping
+     */
+    static boolean verify(ByteBuffer buffer, Digest128 digest, long sequence, long etagDigest, int length, Digest128 storeId)
+    {
+        int bytes = units(length) * Geometry.UNIT_BYTES;
+        if (buffer.limit() < bytes) {
+            return false;
+        }
+        buffer.order(ByteOrder.LITTLE_ENDIAN);
+        int trailer = bytes - TRAILER_BYTES;
+        return buffer.getLong(trailer + MAGIC_OFFSET) == MAGIC
+                && buffer.getInt(trailer + TRAILER_CHECKSUM_OFFSET) == checksum(buffer, trailer, TRAILER_CHECKSUM_OFFSET)
+                && buffer.getLong(trailer + DIGEST_HIGH_OFFSET) == digest.high()
+                && buffer.getLong(trailer + DIGEST_LOW_OFFSET) == digest.low()
+                && buffer.getLong(trailer + SEQUENCE_OFFSET) == sequence
+                && buffer.getLong(trailer + ETAG_OFFSET) == etagDigest
+                && buffer.getInt(trailer + LENGTH_OFFSET) == length
+                && buffer.getLong(trailer + STORE_OFFSET) == storeId.high()
+                && buffer.getInt(trailer + PAYLOAD_CHECKSUM_OFFSET) == checksum(buffer, 0, length);
+    }
+
+    /**
+     * Of a verified extent.
+     */
+    static int payloadChecksum(ByteBuffer buffer, int length)
+    {
+        return buffer.getInt(units(length) * Geometry.UNIT_BYTES - TRAILER_BYTES + PAYLOAD_CHECKSUM_OFFSET);
+    }
+
+    private static int checksum(ByteBuffer buffer, int offset, int length)
+    {
+        CRC32C checksum = new CRC32C();
+        checksum.update(buffer.slice(offset, length));
+        return (int) checksum.getValue();
+    }
+}

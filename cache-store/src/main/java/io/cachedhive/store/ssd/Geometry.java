@@ -1,0 +1,86 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.store.ByteSize;
+import io.cachedhive.store.slab.SizeClasses;
+
+import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
+
+/**
+ * What is made of the capacity of an SSD directory. Everything in the directory is of fixed size, and all of it together not above the capacity:
+ * <pre>
+ *   superblock, lock       8 KiB, a few bytes
+ *   journal                1/64 of the capacity, at most 64 MiB
+ *   checkpoint-0, -1       1/128 each
+ *   slab-00000, ...        the rest, cut into extents of size classes
+ *   slack                  1/2048: what the file system needs for directories and extent maps
+ * </pre>
+ *
+ * @param unitsPerSlab in units of 4 KiB
+ */
+record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journalBytes, long checkpointBytes)
+{
+    static final int UNIT_BYTES = ALIGNMENT_BYTES;
+
+    private static final long MIN_SLACK_BYTES = 64 << 10;
+    private static final long MIN_JOURNAL_BYTES = 256 << 10;
+    private static final long MAX_JOURNAL_BYTES = 64 << 20;
+    private static final long MIN_CHECKPOINT_BYTES = 128 << 10;
+    private static final int MIN_SLABS = 2;
+    private static final int WANTED_SLABS = 512;
+    private static final int MIN_EXTENTS_PER_SLAB = 4;
+    private static final int MAX_EXTENTS_PER_SLAB = 1 << 15;
+
+    /**
+     * @throws IllegalArgumentException if the capacity is too small
+     */
+    static Geometry forCapacity(long capacityBytes, int blockSizeBytes)
+    {
+        long extentBytes = (long) largestExtentUnits(blockSizeBytes) * UNIT_BYTES;
+        long extentsPerSlab = Math.clamp(capacityBytes / WANTED_SLABS / extentBytes, MIN_EXTENTS_PER_SLAB, MAX_EXTENTS_PER_SLAB);
+        // a slab has at most 2^31 units: 8 MiB times 2^15 are 2^26
+        long slabBytes = extentsPerSlab * extentBytes;
+        long journalBytes = alignDown(Math.clamp(capacityBytes / 64, MIN_JOURNAL_BYTES, MAX_JOURNAL_BYTES));
+        long checkpointBytes = alignDown(Math.max(capacityBytes / 128, MIN_CHECKPOINT_BYTES));
+        long slabs = (capacityBytes - fixedBytes(capacityBytes) - journalBytes - 2 * checkpointBytes) / slabBytes;
+        if (slabs < MIN_SLABS) {
+            throw new IllegalArgumentException("%s are too few for blocks of %s: at least %s are needed".formatted(
+                    ByteSize.format(capacityBytes),
+                    ByteSize.format(blockSizeBytes),
+                    ByteSize.format(MIN_SLACK_BYTES + 2 * Superblock.PAGE_BYTES + MIN_JOURNAL_BYTES + 2 * MIN_CHECKPOINT_BYTES + MIN_SLABS * slabBytes)));
+        }
+        return new Geometry(blockSizeBytes, Math.toIntExact(slabBytes / UNIT_BYTES), Math.toIntExact(slabs), journalBytes, checkpointBytes);
+    }
+
+    private static long fixedBytes(long capacityBytes)
+    {
+        return Math.max(MIN_SLACK_BYTES, capacityBytes / 2048) + 2 * Superblock.PAGE_BYTES;
+    }
+
+    private static long alignDown(long bytes)
+    {
+        return bytes & -UNIT_BYTES;
+    }
+
+    static int largestExtentUnits(int blockSizeBytes)
+    {
+        return Extent.units(blockSizeBytes);
+    }
+
+    long slabBytes()
+    {
+        return (long) unitsPerSlab * UNIT_BYTES;
+    }
+
+    /**
+     * All files together.
+     */
+    long totalBytes()
+    {
+        return 2 * Superblock.PAGE_BYTES + journalBytes + 2 * checkpointBytes + slabCount * slabBytes();
+    }
+
+    SizeClasses sizeClasses()
+    {
+        return SizeClasses.create(unitsPerSlab, largestExtentUnits(blockSizeBytes));
+    }
+}

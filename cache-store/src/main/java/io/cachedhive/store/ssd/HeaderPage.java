@@ -1,0 +1,107 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.protocol.wire.WireReader;
+import io.cachedhive.protocol.wire.WireWriter;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Optional;
+import java.util.zip.CRC32C;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A page of 4 KiB that says what a file is.
+ *
+ * <pre>
+ *   0 magic    8 format version    12 body length    16 body ...    4092 CRC32C of the 4092 bytes before
+ * </pre>
+ * Magic, version and checksum stand at the same places in every version, so that an intact page of another version is told from a damaged one.
+ */
+final class HeaderPage
+{
+    static final int BYTES = 4096;
+
+    private static final int VERSION_OFFSET = 8;
+    private static final int BODY_LENGTH_OFFSET = 12;
+    private static final int BODY_OFFSET = 16;
+    private static final int CHECKSUM_OFFSET = BYTES - 4;
+
+    private HeaderPage() {}
+
+    enum Status
+    {
+        VALID,
+        /**
+         * Zeros, or beyond the end of the file: never written, or given up.
+         */
+        EMPTY,
+        CORRUPT,
+        TOO_OLD,
+        TOO_NEW,
+    }
+
+    /**
+     * @param body if the page is valid
+     */
+    record Decoded(Status status, Optional<WireReader> body)
+    {
+        Decoded
+        {
+            requireNonNull(status, "status is null");
+            requireNonNull(body, "body is null");
+        }
+    }
+
+    static ByteBuffer encode(long magic, int version, WireWriter body)
+    {
+        int length = body.length();
+        ByteBuffer page = ByteBuffer.allocateDirect(BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        page.putLong(0, magic);
+        page.putInt(VERSION_OFFSET, version);
+        page.putInt(BODY_LENGTH_OFFSET, length);
+        page.put(BODY_OFFSET, body.finish(), 0, length);
+        page.putInt(CHECKSUM_OFFSET, checksum(page));
+        return page;
+    }
+
+    static Decoded decode(ByteBuffer source, long magic, int version)
+    {
+        if (source.remaining() < BYTES) {
+            return new Decoded(source.hasRemaining() ? Status.CORRUPT : Status.EMPTY, Optional.empty());
+        }
+        ByteBuffer page = source.slice(source.position(), BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        if (isZero(page)) {
+            return new Decoded(Status.EMPTY, Optional.empty());
+        }
+        if (page.getLong(0) != magic || page.getInt(CHECKSUM_OFFSET) != checksum(page)) {
+            return new Decoded(Status.CORRUPT, Optional.empty());
+        }
+        int found = page.getInt(VERSION_OFFSET);
+        if (found != version) {
+            return new Decoded(found > version ? Status.TOO_NEW : Status.TOO_OLD, Optional.empty());
+        }
+        int length = page.getInt(BODY_LENGTH_OFFSET);
+        if (length < 0 || length > CHECKSUM_OFFSET - BODY_OFFSET) {
+            return new Decoded(Status.CORRUPT, Optional.empty());
+        }
+        return new Decoded(Status.VALID, Optional.of(new WireReader(page.slice(BODY_OFFSET, length))));
+    }
+
+    private static boolean isZero(ByteBuffer page)
+    {
+        for (int i = 0; i < BYTES; i += 8) {
+            if (page.getLong(i) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static int checksum(ByteBuffer page)
+    {
+        CRC32C checksum = new CRC32C();
+        checksum.update(page.slice(0, CHECKSUM_OFFSET));
+        return (int) checksum.getValue();
+    }
+}

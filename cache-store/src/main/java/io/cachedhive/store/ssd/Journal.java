@@ -1,0 +1,461 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.disk.DiskFile;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.zip.CRC32C;
+
+import static com.google.common.base.Verify.verify;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The changes of a directory since its checkpoints, in a file of fixed size that is written round and round.
+ *
+ * <p>Records are collected in memory and written in batches; a batch is synced before the next is written. A position in the journal is
+ * an LSN: bytes written since the directory was formatted, so that the LSN modulo the file's size is the place in the file. A batch begins at
+ * a multiple of 4 KiB and carries its LSN: what an earlier round left does not look like its successor, and no sector of a synced batch
+ * is written again. What is needed no longer is what lies before the older checkpoint: the newer one may turn out to be damaged.
+ *
+ * <pre>
+ *   batch    0 magic            8 store id (16)    24 LSN     32 length of the batch, a multiple of 4096     36 length of the body
+ *           40 zero            60 CRC32C of the 60 bytes before and of the body
+ *           64 body: records, each a length of 4 bytes and so many bytes;  a batch with an empty body fills the end of the file
+ * </pre>
+ */
+final class Journal
+{
+    private static final int PAGE_BYTES = 4096;
+    private static final long MAGIC = 0x4C_4E_52_4A_56_48_43_1BL; // 1B "CHVJRNL"
+    private static final int STORE_OFFSET = 8;
+    private static final int LSN_OFFSET = 24;
+    private static final int LENGTH_OFFSET = 32;
+    private static final int BODY_LENGTH_OFFSET = 36;
+    private static final int CHECKSUM_OFFSET = 60;
+    private static final int HEADER_BYTES = 64;
+    private static final int MAX_BATCH_BYTES = 256 << 10;
+    private static final int WINDOW_BYTES = 1 << 20;
+
+    private final DiskFile file;
+    private final Digest128 storeId;
+    private final long sizeBytes;
+    private final int maxBatchBytes;
+    private final ReentrantLock storeLock;
+    private final ReentrantLock writeLock = new ReentrantLock();
+    private final ByteBuffer buffer;
+
+    // guarded by the store's lock
+    private List<byte[]> pending = new ArrayList<>();
+    private long pendingBytes;
+    private boolean broken;
+
+    // written by the holder of the write lock
+    private volatile long nextLsn;
+    private volatile long liveLsn;
+
+    /**
+     * @param nextLsn where the next batch goes
+     * @param liveLsn what lies before is needed no longer
+     */
+    Journal(DiskFile file, Digest128 storeId, long sizeBytes, ReentrantLock storeLock, long nextLsn, long liveLsn)
+    {
+        this.file = requireNonNull(file, "file is null");
+        this.storeId = requireNonNull(storeId, "storeId is null");
+        this.sizeBytes = sizeBytes;
+        this.maxBatchBytes = maxBatchBytes(sizeBytes);
+        this.storeLock = requireNonNull(storeLock, "storeLock is null");
+        this.nextLsn = nextLsn;
+        this.liveLsn = liveLsn;
+        this.buffer = ByteBuffer.allocateDirect(maxBatchBytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private static int maxBatchBytes(long sizeBytes)
+    {
+        return (int) Math.min(MAX_BATCH_BYTES, sizeBytes / 16) & -PAGE_BYTES;
+    }
+
+    static long firstLsn(long sizeBytes)
+    {
+        return sizeBytes;
+    }
+
+    /**
+     * Under the store's lock, together with the change that it tells.
+     */
+    void append(byte[] entry)
+    {
+        verify(storeLock.isHeldByCurrentThread(), "the store's lock is not held");
+        verify(entry.length + 4 <= maxBatchBytes - HEADER_BYTES, "journal record is too long: %s", entry.length);
+        if (!broken) {
+            pending.add(entry);
+            pendingBytes += entry.length + 4;
+        }
+    }
+
+    /**
+     * Whether there is room for changes that can be done without; the rest is for those that cannot.
+     */
+    boolean hasRoom()
+    {
+        return !broken && usedBytes() + pendingBytes + 2L * maxBatchBytes <= sizeBytes;
+    }
+
+    boolean isBroken()
+    {
+        return broken;
+    }
+
+    private long usedBytes()
+    {
+        return nextLsn - liveLsn;
+    }
+
+    /**
+     * Bytes written since.
+     */
+    long bytesSince(long lsn)
+    {
+        return nextLsn - lsn;
+    }
+
+    /**
+     * What was appended before is durable when this returns.
+     *
+     * @throws IOException if not all of it is; then the journal takes nothing more until {@link #restart}
+     */
+    void flush()
+            throws IOException
+    {
+        writeLock.lock();
+        try {
+            List<byte[]> entries = take();
+            if (!entries.isEmpty()) {
+                writeAll(entries);
+            }
+        }
+        finally {
+            writeLock.unlock();
+        }
+    }
+
+    private List<byte[]> take()
+            throws IOException
+    {
+        storeLock.lock();
+        try {
+            if (broken) {
+                throw new IOException("the journal cannot be written since an earlier failure");
+            }
+            List<byte[]> taken = pending;
+            pending = new ArrayList<>();
+            pendingBytes = 0;
+            return taken;
+        }
+        finally {
+            storeLock.unlock();
+        }
+    }
+
+    private void writeAll(List<byte[]> entries)
+            throws IOException
+    {
+        boolean success = false;
+        try {
+            buffer.clear().position(HEADER_BYTES);
+            for (byte[] entry : entries) {
+                if (buffer.remaining() < entry.length + 4) {
+                    writeBatch();
+                    buffer.clear().position(HEADER_BYTES);
+                }
+                buffer.putInt(entry.length).put(entry);
+            }
+            writeBatch();
+            success = true;
+        }
+        finally {
+            if (!success) {
+                storeLock.lock();
+                try {
+                    broken = true;
+                    pending.clear();
+                    pendingBytes = 0;
+                }
+                finally {
+                    storeLock.unlock();
+                }
+            }
+        }
+    }
+
+    private void writeBatch()
+            throws IOException
+    {
+        int bodyLength = buffer.position() - HEADER_BYTES;
+        int length = alignUp(buffer.position());
+        long left = sizeBytes - nextLsn % sizeBytes;
+        if (left < length) {
+            ByteBuffer filler = ByteBuffer.allocateDirect(HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            writeBatch(filler, (int) left, 0);
+        }
+        while (buffer.position() < length) {
+            buffer.put((byte) 0);
+        }
+        buffer.flip();
+        writeBatch(buffer, length, bodyLength);
+    }
+
+    private void writeBatch(ByteBuffer batch, int length, int bodyLength)
+            throws IOException
+    {
+        if (usedBytes() + length > sizeBytes) {
+            throw new IOException("the journal is full");
+        }
+        batch.putLong(0, MAGIC);
+        batch.putLong(STORE_OFFSET, storeId.high());
+        batch.putLong(STORE_OFFSET + 8, storeId.low());
+        batch.putLong(LSN_OFFSET, nextLsn);
+        batch.putInt(LENGTH_OFFSET, length);
+        batch.putInt(BODY_LENGTH_OFFSET, bodyLength);
+        for (int i = BODY_LENGTH_OFFSET + 4; i < CHECKSUM_OFFSET; i++) {
+            batch.put(i, (byte) 0);
+        }
+        batch.putInt(CHECKSUM_OFFSET, checksum(batch, 0, bodyLength));
+        file.write(nextLsn % sizeBytes, batch);
+        file.sync();
+        nextLsn += length;
+    }
+
+    /**
+     * Where a checkpoint that begins now may begin to replay: everything appended before is durable and before it.
+     */
+    long boundary()
+            throws IOException
+    {
+        writeLock.lock();
+        try {
+            if (isBrokenNow()) {
+                restart();
+            }
+            else {
+                flush();
+            }
+            return nextLsn;
+        }
+        finally {
+            writeLock.unlock();
+        }
+    }
+
+    private boolean isBrokenNow()
+    {
+        storeLock.lock();
+        try {
+            return broken;
+        }
+        finally {
+            storeLock.unlock();
+        }
+    }
+
+    /**
+     * Takes records again, beyond what a failed write may have left. What lies before is of use only to checkpoints that do not know what
+     * was lost: the caller writes a new one.
+     */
+    private void restart()
+    {
+        storeLock.lock();
+        try {
+            nextLsn = (nextLsn / sizeBytes + 2) * sizeBytes;
+            liveLsn = nextLsn;
+            broken = false;
+        }
+        finally {
+            storeLock.unlock();
+        }
+    }
+
+    /**
+     * What lies before is needed no longer.
+     */
+    void setLiveLsn(long lsn)
+    {
+        liveLsn = Math.max(liveLsn, lsn);
+    }
+
+    long nextLsn()
+    {
+        return nextLsn;
+    }
+
+    private static int alignUp(int length)
+    {
+        return (length + PAGE_BYTES - 1) & -PAGE_BYTES;
+    }
+
+    private static int checksum(ByteBuffer batch, int offset, int bodyLength)
+    {
+        CRC32C checksum = new CRC32C();
+        checksum.update(batch.slice(offset, CHECKSUM_OFFSET));
+        checksum.update(batch.slice(offset + HEADER_BYTES, bodyLength));
+        return (int) checksum.getValue();
+    }
+
+    /**
+     * A batch in the file.
+     */
+    record Batch(long lsn, int length, int bodyLength)
+    {
+        long end()
+        {
+            return lsn + length;
+        }
+    }
+
+    enum Ending
+    {
+        /**
+         * Nothing follows.
+         */
+        COMPLETE,
+        /**
+         * A batch follows that was not written to its end.
+         */
+        TORN,
+        /**
+         * Something in the middle is damaged: batches that were synced later are there.
+         */
+        CORRUPT,
+        /**
+         * The batch at the start was overwritten, or is damaged, and later ones are there.
+         */
+        GAP,
+    }
+
+    /**
+     * @param batches without a gap, from the start on
+     * @param endLsn after the last of them
+     */
+    record Tail(List<Batch> batches, long endLsn, Ending ending) {}
+
+    /**
+     * All valid batches of a file, in the order of their LSNs.
+     */
+    static List<Batch> scan(DiskFile file, Digest128 storeId, long sizeBytes)
+            throws IOException
+    {
+        int maxBatchBytes = maxBatchBytes(sizeBytes);
+        List<Batch> batches = new ArrayList<>();
+        ByteBuffer window = ByteBuffer.allocateDirect((int) Math.min(WINDOW_BYTES, sizeBytes)).order(ByteOrder.LITTLE_ENDIAN);
+        long windowStart = 0;
+        window.limit(0);
+        long position = 0;
+        while (position + PAGE_BYTES <= sizeBytes) {
+            long wanted = Math.min(position + maxBatchBytes, sizeBytes);
+            if (wanted > windowStart + window.limit()) {
+                window.clear();
+                file.read(position, window);
+                window.flip();
+                windowStart = position;
+                if (window.limit() < PAGE_BYTES) {
+                    break;
+                }
+            }
+            int offset = (int) (position - windowStart);
+            if (offset + HEADER_BYTES > window.limit()) {
+                break;
+            }
+            int length = PAGE_BYTES;
+            if (window.getLong(offset) == MAGIC && window.getLong(offset + STORE_OFFSET) == storeId.high() && window.getLong(offset + STORE_OFFSET + 8) == storeId.low()) {
+                long lsn = window.getLong(offset + LSN_OFFSET);
+                int batchLength = window.getInt(offset + LENGTH_OFFSET);
+                int bodyLength = window.getInt(offset + BODY_LENGTH_OFFSET);
+                boolean plausible = lsn >= 0
+                        && lsn % sizeBytes == position
+                        && batchLength > 0
+                        && batchLength % PAGE_BYTES == 0
+                        && batchLength <= sizeBytes - position
+                        && bodyLength >= 0
+                        && bodyLength <= Math.min(batchLength, maxBatchBytes) - HEADER_BYTES
+                        && offset + HEADER_BYTES + bodyLength <= window.limit();
+                if (plausible && window.getInt(offset + CHECKSUM_OFFSET) == checksum(window, offset, bodyLength)) {
+                    batches.add(new Batch(lsn, batchLength, bodyLength));
+                    // a filler says nothing of the pages that it passes over
+                    length = bodyLength == 0 ? PAGE_BYTES : batchLength;
+                }
+            }
+            position += length;
+        }
+        batches.sort(Comparator.comparingLong(Batch::lsn));
+        return batches;
+    }
+
+    /**
+     * What the journal tells from an LSN on.
+     *
+     * @param batches from {@link #scan}
+     */
+    static Tail tail(List<Batch> batches, long startLsn, DiskFile file, Digest128 storeId, long sizeBytes)
+            throws IOException
+    {
+        List<Batch> tail = new ArrayList<>();
+        long lsn = startLsn;
+        for (Batch batch : batches) {
+            if (batch.lsn() < startLsn) {
+                continue;
+            }
+            if (batch.lsn() != lsn) {
+                return new Tail(tail, lsn, tail.isEmpty() ? Ending.GAP : Ending.CORRUPT);
+            }
+            tail.add(batch);
+            lsn = batch.end();
+        }
+        return new Tail(tail, lsn, isBegun(file, storeId, lsn, sizeBytes) ? Ending.TORN : Ending.COMPLETE);
+    }
+
+    private static boolean isBegun(DiskFile file, Digest128 storeId, long lsn, long sizeBytes)
+            throws IOException
+    {
+        ByteBuffer header = ByteBuffer.allocateDirect(HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        if (file.read(lsn % sizeBytes, header) < HEADER_BYTES) {
+            return false;
+        }
+        return header.getLong(0) == MAGIC
+                && header.getLong(STORE_OFFSET) == storeId.high()
+                && header.getLong(STORE_OFFSET + 8) == storeId.low()
+                && header.getLong(LSN_OFFSET) == lsn;
+    }
+
+    interface EntryReader
+    {
+        void read(byte[] entry)
+                throws IOException;
+    }
+
+    /**
+     * Gives the records of a batch that was found valid.
+     */
+    static void readBatch(DiskFile file, Batch batch, long sizeBytes, EntryReader reader)
+            throws IOException
+    {
+        ByteBuffer body = ByteBuffer.allocateDirect(batch.bodyLength()).order(ByteOrder.LITTLE_ENDIAN);
+        if (file.read(batch.lsn() % sizeBytes + HEADER_BYTES, body) < batch.bodyLength()) {
+            throw new IOException("the journal became shorter while it was read");
+        }
+        body.flip();
+        while (body.hasRemaining()) {
+            int length = body.remaining() < 4 ? -1 : body.getInt();
+            if (length < 0 || length > body.remaining()) {
+                throw new IOException("a journal record ends before its time");
+            }
+            byte[] entry = new byte[length];
+            body.get(entry);
+            reader.read(entry);
+        }
+    }
+}

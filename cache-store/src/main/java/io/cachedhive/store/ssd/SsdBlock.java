@@ -1,0 +1,20 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.file.StoredFile;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A block as the index names it; whether it is there shows when it is read.
+ *
+ * @param directory number of the directory
+ */
+public record SsdBlock(Digest128 digest, StoredFile file, int length, int directory, int slab, int extent, long sequence)
+{
+    public SsdBlock
+    {
+        requireNonNull(digest, "digest is null");
+        requireNonNull(file, "file is null");
+    }
+}

@@ -1,0 +1,274 @@
+package io.cachedhive.store.ssd;
+
+import java.util.Arrays;
+
+import static com.google.common.base.Verify.verify;
+
+/**
+ * Where the blocks of a directory are, without an object per block: some 50 bytes each. Guarded by the store's lock.
+ *
+ * <p>Entries are numbered, and their fields lie in arrays that grow in pieces, so that nothing is ever copied as a whole. Entries of
+ * one bucket are chained. Buckets are added one at a time, each taking over its part of the chain of one other (linear hashing; Litwin, "Linear
+ * hashing: a new tool for file and table addressing", 1980): no insertion takes longer than the others.
+ */
+final class SsdIndex
+{
+    static final int NONE = -1;
+
+    private static final int PIECE_BITS = 12;
+    private static final int PIECE = 1 << PIECE_BITS;
+    private static final int PIECE_MASK = PIECE - 1;
+    private static final int MAX_FREQUENCY = 3;
+
+    private long[][] digestHighs = new long[0][];
+    private long[][] digestLows = new long[0][];
+    private long[][] sequences = new long[0][];
+    private int[][] slabs = new int[0][];
+    private int[][] extents = new int[0][];
+    private int[][] lengths = new int[0][];
+    private int[][] files = new int[0][];
+    private int[][] nexts = new int[0][];
+    private byte[][] frequencies = new byte[0][];
+
+    private int[][] buckets = {emptyBuckets()};
+    private int bucketCount = PIECE;
+
+    private int limit;
+    private int firstFree = NONE;
+    private int size;
+
+    private static int[] emptyBuckets()
+    {
+        int[] piece = new int[PIECE];
+        Arrays.fill(piece, NONE);
+        return piece;
+    }
+
+    int size()
+    {
+        return size;
+    }
+
+    /**
+     * Numbers of entries are below this; some of them are free.
+     */
+    int limit()
+    {
+        return limit;
+    }
+
+    /**
+     * @return the entry's number, or {@link #NONE}
+     */
+    int find(long digestHigh, long digestLow)
+    {
+        int entry = bucketHead(bucket(digestLow));
+        while (entry != NONE && (digestLow(entry) != digestLow || digestHigh(entry) != digestHigh)) {
+            entry = next(entry);
+        }
+        return entry;
+    }
+
+    /**
+     * The block must not have an entry.
+     */
+    int insert(long digestHigh, long digestLow, long sequence, int slab, int extent, int length, int file)
+    {
+        int entry = firstFree;
+        if (entry != NONE) {
+            firstFree = next(entry);
+        }
+        else {
+            entry = limit;
+            if (entry >> PIECE_BITS == digestHighs.length) {
+                addPiece();
+            }
+            limit++;
+        }
+        int piece = entry >> PIECE_BITS;
+        int place = entry & PIECE_MASK;
+        digestHighs[piece][place] = digestHigh;
+        digestLows[piece][place] = digestLow;
+        sequences[piece][place] = sequence;
+        slabs[piece][place] = slab;
+        extents[piece][place] = extent;
+        lengths[piece][place] = length;
+        files[piece][place] = file;
+        frequencies[piece][place] = 0;
+        link(entry, bucket(digestLow));
+        size++;
+        if (size > bucketCount) {
+            split();
+        }
+        return entry;
+    }
+
+    void remove(int entry)
+    {
+        verify(isUsed(entry), "entry %s is free", entry);
+        int bucket = bucket(digestLow(entry));
+        int previous = NONE;
+        int current = bucketHead(bucket);
+        while (current != entry) {
+            previous = current;
+            current = next(current);
+        }
+        if (previous == NONE) {
+            buckets[bucket >> PIECE_BITS][bucket & PIECE_MASK] = next(entry);
+        }
+        else {
+            setNext(previous, next(entry));
+        }
+        lengths[entry >> PIECE_BITS][entry & PIECE_MASK] = NONE;
+        setNext(entry, firstFree);
+        firstFree = entry;
+        size--;
+    }
+
+    void clear()
+    {
+        digestHighs = new long[0][];
+        digestLows = new long[0][];
+        sequences = new long[0][];
+        slabs = new int[0][];
+        extents = new int[0][];
+        lengths = new int[0][];
+        files = new int[0][];
+        nexts = new int[0][];
+        frequencies = new byte[0][];
+        buckets = new int[][] {emptyBuckets()};
+        bucketCount = PIECE;
+        limit = 0;
+        firstFree = NONE;
+        size = 0;
+    }
+
+    private void addPiece()
+    {
+        int count = digestHighs.length + 1;
+        digestHighs = Arrays.copyOf(digestHighs, count);
+        digestHighs[count - 1] = new long[PIECE];
+        digestLows = Arrays.copyOf(digestLows, count);
+        digestLows[count - 1] = new long[PIECE];
+        sequences = Arrays.copyOf(sequences, count);
+        sequences[count - 1] = new long[PIECE];
+        slabs = Arrays.copyOf(slabs, count);
+        slabs[count - 1] = new int[PIECE];
+        extents = Arrays.copyOf(extents, count);
+        extents[count - 1] = new int[PIECE];
+        lengths = Arrays.copyOf(lengths, count);
+        lengths[count - 1] = new int[PIECE];
+        files = Arrays.copyOf(files, count);
+        files[count - 1] = new int[PIECE];
+        nexts = Arrays.copyOf(nexts, count);
+        nexts[count - 1] = new int[PIECE];
+        frequencies = Arrays.copyOf(frequencies, count);
+        frequencies[count - 1] = new byte[PIECE];
+    }
+
+    private int bucket(long digestLow)
+    {
+        // the digest is uniform: any of its bits will do
+        int hash = (int) (digestLow >>> 20);
+        int mask = (Integer.highestOneBit(bucketCount - 1) << 1) - 1;
+        int bucket = hash & mask;
+        return bucket < bucketCount ? bucket : bucket & (mask >>> 1);
+    }
+
+    private int bucketHead(int bucket)
+    {
+        return buckets[bucket >> PIECE_BITS][bucket & PIECE_MASK];
+    }
+
+    private void link(int entry, int bucket)
+    {
+        setNext(entry, bucketHead(bucket));
+        buckets[bucket >> PIECE_BITS][bucket & PIECE_MASK] = entry;
+    }
+
+    private void split()
+    {
+        int added = bucketCount;
+        int divided = added - Integer.highestOneBit(added);
+        if (added >> PIECE_BITS == buckets.length) {
+            buckets = Arrays.copyOf(buckets, buckets.length + 1);
+            buckets[buckets.length - 1] = emptyBuckets();
+        }
+        int entry = bucketHead(divided);
+        buckets[divided >> PIECE_BITS][divided & PIECE_MASK] = NONE;
+        bucketCount++;
+        while (entry != NONE) {
+            int next = next(entry);
+            link(entry, bucket(digestLow(entry)));
+            entry = next;
+        }
+    }
+
+    boolean isUsed(int entry)
+    {
+        return lengths[entry >> PIECE_BITS][entry & PIECE_MASK] != NONE;
+    }
+
+    long digestHigh(int entry)
+    {
+        return digestHighs[entry >> PIECE_BITS][entry & PIECE_MASK];
+    }
+
+    long digestLow(int entry)
+    {
+        return digestLows[entry >> PIECE_BITS][entry & PIECE_MASK];
+    }
+
+    long sequence(int entry)
+    {
+        return sequences[entry >> PIECE_BITS][entry & PIECE_MASK];
+    }
+
+    int slab(int entry)
+    {
+        return slabs[entry >> PIECE_BITS][entry & PIECE_MASK];
+    }
+
+    int extent(int entry)
+    {
+        return extents[entry >> PIECE_BITS][entry & PIECE_MASK];
+    }
+
+    int length(int entry)
+    {
+        return lengths[entry >> PIECE_BITS][entry & PIECE_MASK];
+    }
+
+    /**
+     * The file's ordinal.
+     */
+    int file(int entry)
+    {
+        return files[entry >> PIECE_BITS][entry & PIECE_MASK];
+    }
+
+    void setFile(int entry, int ordinal)
+    {
+        files[entry >> PIECE_BITS][entry & PIECE_MASK] = ordinal;
+    }
+
+    int frequency(int entry)
+    {
+        return frequencies[entry >> PIECE_BITS][entry & PIECE_MASK];
+    }
+
+    void setFrequency(int entry, int frequency)
+    {
+        frequencies[entry >> PIECE_BITS][entry & PIECE_MASK] = (byte) Math.clamp(frequency, 0, MAX_FREQUENCY);
+    }
+
+    private int next(int entry)
+    {
+        return nexts[entry >> PIECE_BITS][entry & PIECE_MASK];
+    }
+
+    private void setNext(int entry, int next)
+    {
+        nexts[entry >> PIECE_BITS][entry & PIECE_MASK] = next;
+    }
+}

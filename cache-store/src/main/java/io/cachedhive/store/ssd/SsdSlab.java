@@ -1,0 +1,128 @@
+package io.cachedhive.store.ssd;
+
+import java.util.Arrays;
+
+import static com.google.common.base.Verify.verify;
+
+/**
+ * A slab and what lies in its extents. Guarded by the store's lock.
+ */
+final class SsdSlab
+{
+    static final int FREE = -1;
+    static final int WRITING = -2;
+
+    final int number;
+    int sizeClass = -1;
+    // of each extent: the number of its entry in the index, FREE, or WRITING
+    private int[] entries = {};
+    private int freeCount;
+    private int cursor;
+    private int writing;
+
+    SsdSlab(int number)
+    {
+        this.number = number;
+    }
+
+    void cut(int sizeClass, int extentCount)
+    {
+        verify(freeCount == entries.length, "slab %s is in use", number);
+        this.sizeClass = sizeClass;
+        entries = new int[extentCount];
+        Arrays.fill(entries, FREE);
+        freeCount = extentCount;
+        cursor = 0;
+    }
+
+    void uncut()
+    {
+        verify(isEmpty(), "slab %s is in use", number);
+        sizeClass = -1;
+        entries = new int[0];
+        freeCount = 0;
+    }
+
+    int extentCount()
+    {
+        return entries.length;
+    }
+
+    int freeCount()
+    {
+        return freeCount;
+    }
+
+    boolean isEmpty()
+    {
+        return freeCount == entries.length;
+    }
+
+    boolean isBeingWritten()
+    {
+        return writing > 0;
+    }
+
+    int entry(int extent)
+    {
+        return entries[extent];
+    }
+
+    /**
+     * Takes the next free extent, in the order of their places if nothing was freed in between.
+     */
+    int takeFree()
+    {
+        verify(freeCount > 0, "slab %s has no free extent", number);
+        while (entries[cursor] != FREE) {
+            cursor = cursor + 1 == entries.length ? 0 : cursor + 1;
+        }
+        int extent = cursor;
+        cursor = cursor + 1 == entries.length ? 0 : cursor + 1;
+        entries[extent] = WRITING;
+        writing++;
+        freeCount--;
+        return extent;
+    }
+
+    /**
+     * Takes an extent whose block was just removed.
+     */
+    void take(int extent)
+    {
+        verify(entries[extent] == FREE, "extent %s of slab %s is in use", extent, number);
+        entries[extent] = WRITING;
+        writing++;
+        freeCount--;
+    }
+
+    /**
+     * @param entry its entry in the index, or {@link #FREE}
+     */
+    void written(int extent, int entry)
+    {
+        verify(entries[extent] == WRITING, "extent %s of slab %s is not being written", extent, number);
+        entries[extent] = entry;
+        writing--;
+        if (entry == FREE) {
+            freeCount++;
+        }
+    }
+
+    /**
+     * An extent that was found with a block when the store was opened.
+     */
+    void restore(int extent, int entry)
+    {
+        verify(entries[extent] == FREE, "extent %s of slab %s is in use", extent, number);
+        entries[extent] = entry;
+        freeCount--;
+    }
+
+    void free(int extent)
+    {
+        verify(entries[extent] >= 0, "extent %s of slab %s has no block", extent, number);
+        entries[extent] = FREE;
+        freeCount++;
+    }
+}

@@ -1,0 +1,61 @@
+package io.cachedhive.store.ssd;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.concurrent.Semaphore;
+
+import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
+
+/**
+ * Memory into which extents are read and from which they are written: aligned for O_DIRECT, and this process's own, so that checksums over it
+ * are safe. There are so many and no more: who finds none waits.
+ */
+final class StagingBuffers
+{
+    private static final long MAX_BYTES = 64 << 20;
+    private static final int MIN_COUNT = 4;
+    private static final int MAX_COUNT = 32;
+
+    private final int bufferBytes;
+    private final Semaphore permits;
+    private final ArrayDeque<ByteBuffer> idle = new ArrayDeque<>();
+
+    StagingBuffers(int bufferBytes)
+    {
+        this.bufferBytes = bufferBytes;
+        this.permits = new Semaphore((int) Math.clamp(MAX_BYTES / bufferBytes, MIN_COUNT, MAX_COUNT));
+    }
+
+    ByteBuffer acquire()
+    {
+        permits.acquireUninterruptibly();
+        synchronized (idle) {
+            ByteBuffer buffer = idle.poll();
+            if (buffer != null) {
+                return buffer.clear();
+            }
+        }
+        return allocate(bufferBytes);
+    }
+
+    /**
+     * One more, for somebody who needs one all the time.
+     */
+    ByteBuffer allocateOne()
+    {
+        return allocate(bufferBytes);
+    }
+
+    static ByteBuffer allocate(int bytes)
+    {
+        return ByteBuffer.allocateDirect(bytes + ALIGNMENT_BYTES).alignedSlice(ALIGNMENT_BYTES).slice(0, bytes);
+    }
+
+    void release(ByteBuffer buffer)
+    {
+        synchronized (idle) {
+            idle.push(buffer);
+        }
+        permits.release();
+    }
+}

@@ -1,0 +1,133 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireReader;
+import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.store.RecoveryFinding;
+import io.cachedhive.store.disk.DiskFile;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What a directory is: whose, of which geometry, and which of its checkpoints may be believed. Two {@link HeaderPage}s, written in turn, of
+ * which the valid one with the higher update number counts: a torn write leaves the other.
+ *
+ * @param storeId made when the directory was formatted: what lies in it from before does not verify
+ * @param update counts the writes of the superblock
+ * @param run counts the times that the worker's store was opened, the same in all of its directories: one that missed a run knows nothing
+ *         of what was dropped meanwhile
+ * @param baseLsn from where the journal tells everything, if no checkpoint is valid: when this was written, the directory was empty, or
+ *         what it had was given up
+ * @param minCheckpoint checkpoints with lower numbers were written before that, and are not to be believed
+ */
+record Superblock(Digest128 storeId, long update, long run, CacheWorkerId workerId, Geometry geometry, long baseLsn, long minCheckpoint)
+{
+    static final int PAGE_BYTES = HeaderPage.BYTES;
+
+    private static final long MAGIC = 0x52_45_50_55_53_56_48_43L; // "CHVSUPER"
+    private static final int FORMAT_VERSION = 1;
+
+    Superblock
+    {
+        requireNonNull(storeId, "storeId is null");
+        requireNonNull(workerId, "workerId is null");
+        requireNonNull(geometry, "geometry is null");
+    }
+
+    /**
+     * @param superblock the newest valid page
+     * @param doubt if there is none: why
+     */
+    record Read(Optional<Superblock> superblock, Optional<RecoveryFinding> doubt) {}
+
+    static Read read(DiskFile file)
+            throws IOException
+    {
+        ByteBuffer buffer = ByteBuffer.allocateDirect(2 * PAGE_BYTES);
+        file.read(0, buffer);
+        buffer.flip();
+        Superblock newest = null;
+        RecoveryFinding doubt = RecoveryFinding.SUPERBLOCK_CORRUPT;
+        for (int position = 0; position < buffer.limit(); position += PAGE_BYTES) {
+            HeaderPage.Decoded page = HeaderPage.decode(buffer.duplicate().position(position), MAGIC, FORMAT_VERSION);
+            switch (page.status()) {
+                case TOO_OLD -> doubt = RecoveryFinding.SUPERBLOCK_TOO_OLD;
+                case TOO_NEW -> doubt = RecoveryFinding.SUPERBLOCK_TOO_NEW;
+                case EMPTY, CORRUPT -> {}
+                case VALID -> {
+                    try {
+                        Superblock superblock = decode(page.body().orElseThrow());
+                        if (newest == null || superblock.update > newest.update) {
+                            newest = superblock;
+                        }
+                    }
+                    catch (WireException | IllegalArgumentException e) {
+                        // the checksum was right: written by a program that had it wrong
+                    }
+                }
+            }
+        }
+        return newest == null ? new Read(Optional.empty(), Optional.of(doubt)) : new Read(Optional.of(newest), Optional.empty());
+    }
+
+    private static Superblock decode(WireReader reader)
+            throws WireException
+    {
+        Superblock superblock = new Superblock(
+                new Digest128(reader.getLong(), reader.getLong()),
+                reader.getLong(),
+                reader.getLong(),
+                new CacheWorkerId(reader.getString()),
+                new Geometry(reader.getInt(), reader.getInt(), reader.getInt(), reader.getLong(), reader.getLong()),
+                reader.getLong(),
+                reader.getLong());
+        reader.expectEnd();
+        return superblock;
+    }
+
+    /**
+     * Writes this as the next update; durable on return.
+     *
+     * @return what was written
+     */
+    Superblock writeTo(DiskFile file)
+            throws IOException
+    {
+        Superblock next = new Superblock(storeId, update + 1, run, workerId, geometry, baseLsn, minCheckpoint);
+        WireWriter body = new WireWriter(256)
+                .putLong(next.storeId.high())
+                .putLong(next.storeId.low())
+                .putLong(next.update)
+                .putLong(next.run)
+                .putString(next.workerId.value())
+                .putInt(next.geometry.blockSizeBytes())
+                .putInt(next.geometry.unitsPerSlab())
+                .putInt(next.geometry.slabCount())
+                .putLong(next.geometry.journalBytes())
+                .putLong(next.geometry.checkpointBytes())
+                .putLong(next.baseLsn)
+                .putLong(next.minCheckpoint);
+        file.write(next.update % 2 * PAGE_BYTES, HeaderPage.encode(MAGIC, FORMAT_VERSION, body));
+        file.sync();
+        return next;
+    }
+
+    Superblock withRun(long run)
+    {
+        return new Superblock(storeId, update, run, workerId, geometry, baseLsn, minCheckpoint);
+    }
+
+    /**
+     * Nothing from before counts: the journal begins anew at the LSN.
+     */
+    Superblock withBase(long baseLsn, long minCheckpoint)
+    {
+        return new Superblock(storeId, update, run, workerId, geometry, baseLsn, minCheckpoint);
+    }
+}

@@ -1,0 +1,383 @@
+package io.cachedhive.store;
+
+import io.cachedhive.store.disk.Disk;
+import io.cachedhive.store.disk.DiskException;
+import io.cachedhive.store.disk.DiskException.Cause;
+import io.cachedhive.store.disk.DiskFile;
+
+import java.io.Closeable;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * A disk in memory that knows what was synced.
+ *
+ * <p>{@link #turnOff} after so many writes, or now: from then on every call fails, as for a process that is no more. {@link #turnOn} decides the fate of
+ * each page that was written and not synced: it is as it was before, or as it was written, or sector by sector one or the other. Made and deleted
+ * files are as they are at once, as on a file system with a journal of its own.
+ */
+final class FakeDisk
+        implements Disk
+{
+    private static final int PAGE = 4096;
+    private static final int SECTOR = 512;
+
+    private final Map<Path, FakeFile> files = new TreeMap<>();
+    private final Set<Path> locks = new HashSet<>();
+    private final Set<Path> failing = new HashSet<>();
+    private long sizeBytes = 1L << 40;
+    private long writesLeft = Long.MAX_VALUE;
+    private boolean direct = true;
+    private long writes;
+
+    synchronized void setSizeBytes(long bytes)
+    {
+        sizeBytes = bytes;
+    }
+
+    /**
+     * Whether it knows O_DIRECT.
+     */
+    synchronized void setDirect(boolean direct)
+    {
+        this.direct = direct;
+    }
+
+    /**
+     * Writes and syncs that were made.
+     */
+    synchronized long writes()
+    {
+        return writes;
+    }
+
+    /**
+     * Every write to the file fails, with EIO, until it is mended.
+     */
+    synchronized void setFailing(Path file, boolean fails)
+    {
+        if (fails) {
+            failing.add(file);
+        }
+        else {
+            failing.remove(file);
+        }
+    }
+
+    synchronized void turnOff()
+    {
+        writesLeft = 0;
+    }
+
+    /**
+     * @param writes how many more writes and syncs it makes
+     */
+    synchronized void turnOffAfter(long writes)
+    {
+        writesLeft = writes;
+    }
+
+    synchronized boolean isOff()
+    {
+        return writesLeft <= 0;
+    }
+
+    synchronized void turnOn(Random random)
+    {
+        writesLeft = Long.MAX_VALUE;
+        locks.clear();
+        for (FakeFile file : files.values()) {
+            file.losePower(random);
+        }
+    }
+
+    /**
+     * A copy of a file's bytes.
+     */
+    synchronized byte[] bytes(Path file)
+    {
+        FakeFile fake = files.get(file);
+        byte[] bytes = new byte[(int) fake.size];
+        fake.pages.forEach((page, content) -> System.arraycopy(content, 0, bytes, (int) (page * PAGE), (int) Math.min(PAGE, fake.size - page * PAGE)));
+        return bytes;
+    }
+
+    synchronized void setBytes(Path file, byte[] bytes)
+    {
+        FakeFile fake = files.computeIfAbsent(file, FakeFile::new);
+        fake.pages.clear();
+        fake.unsynced.clear();
+        fake.size = bytes.length;
+        fake.put(0, ByteBuffer.wrap(bytes));
+        fake.unsynced.clear();
+    }
+
+    synchronized List<Path> files()
+    {
+        return List.copyOf(files.keySet());
+    }
+
+    private void write(Path file)
+            throws DiskException
+    {
+        if (writesLeft <= 0) {
+            throw new DiskException(Cause.IO_ERROR, "the power is off");
+        }
+        if (failing.contains(file)) {
+            throw new DiskException(Cause.IO_ERROR, "write of %s failed: input/output error".formatted(file));
+        }
+        writesLeft--;
+        writes++;
+    }
+
+    private void checkOn()
+            throws DiskException
+    {
+        if (writesLeft <= 0) {
+            throw new DiskException(Cause.IO_ERROR, "the power is off");
+        }
+    }
+
+    @Override
+    public synchronized List<String> list(Path directory)
+            throws DiskException
+    {
+        checkOn();
+        return files.keySet().stream()
+                .filter(file -> file.getParent().equals(directory))
+                .map(file -> file.getFileName().toString())
+                .toList();
+    }
+
+    @Override
+    public synchronized boolean exists(Path file)
+    {
+        return files.containsKey(file);
+    }
+
+    @Override
+    public synchronized DiskFile open(Path file, boolean create, Access access)
+            throws DiskException
+    {
+        if (access == Access.DIRECT && !direct) {
+            throw new DiskException(Cause.NOT_SUPPORTED, "open of %s failed: not supported".formatted(file));
+        }
+        FakeFile found = files.get(file);
+        if (found == null) {
+            if (!create) {
+                throw new DiskException(Cause.NOT_FOUND, "open of %s failed: no such file or directory".formatted(file));
+            }
+            write(file);
+            found = new FakeFile(file);
+            files.put(file, found);
+        }
+        checkOn();
+        return new OpenFile(found, access);
+    }
+
+    @Override
+    public synchronized void delete(Path file)
+            throws DiskException
+    {
+        write(file);
+        files.remove(file);
+    }
+
+    @Override
+    public synchronized void syncDirectory(Path directory)
+            throws DiskException
+    {
+        write(directory);
+    }
+
+    @Override
+    public synchronized void replace(Path file, byte[] content)
+            throws DiskException
+    {
+        write(file);
+        setBytes(file, content);
+    }
+
+    @Override
+    public synchronized Optional<byte[]> read(Path file)
+            throws DiskException
+    {
+        checkOn();
+        return files.containsKey(file) ? Optional.of(bytes(file)) : Optional.empty();
+    }
+
+    @Override
+    public synchronized long totalBytes(Path directory)
+    {
+        return sizeBytes;
+    }
+
+    @Override
+    public synchronized long usableBytes(Path directory)
+    {
+        return sizeBytes - files.values().stream().mapToLong(file -> file.size).sum();
+    }
+
+    @Override
+    public synchronized Optional<Closeable> tryLock(Path file)
+    {
+        if (!locks.add(file)) {
+            return Optional.empty();
+        }
+        return Optional.of(() -> {
+            synchronized (FakeDisk.this) {
+                locks.remove(file);
+            }
+        });
+    }
+
+    private static final class FakeFile
+    {
+        final Path path;
+        // pages that were never written are zeros
+        final Map<Long, byte[]> pages = new HashMap<>();
+        // as they were when they were last synced; a null is a page of zeros
+        final Map<Long, byte[]> unsynced = new HashMap<>();
+        long size;
+
+        FakeFile(Path path)
+        {
+            this.path = path;
+        }
+
+        void put(long position, ByteBuffer source)
+        {
+            while (source.hasRemaining()) {
+                long number = position / PAGE;
+                int offset = (int) (position % PAGE);
+                byte[] old = pages.get(number);
+                if (!unsynced.containsKey(number)) {
+                    unsynced.put(number, old);
+                }
+                byte[] page = old == null ? new byte[PAGE] : old.clone();
+                int length = Math.min(PAGE - offset, source.remaining());
+                source.get(page, offset, length);
+                pages.put(number, page);
+                position += length;
+            }
+            size = Math.max(size, position);
+        }
+
+        void losePower(Random random)
+        {
+            for (Map.Entry<Long, byte[]> entry : unsynced.entrySet()) {
+                byte[] before = entry.getValue() == null ? new byte[PAGE] : entry.getValue();
+                byte[] after = pages.get(entry.getKey());
+                byte[] page = switch (random.nextInt(3)) {
+                    case 0 -> before;
+                    case 1 -> after;
+                    default -> {
+                        byte[] torn = after.clone();
+                        for (int sector = 0; sector < PAGE; sector += SECTOR) {
+                            if (random.nextBoolean()) {
+                                System.arraycopy(before, sector, torn, sector, SECTOR);
+                            }
+                        }
+                        yield torn;
+                    }
+                };
+                pages.put(entry.getKey(), page);
+            }
+            unsynced.clear();
+        }
+    }
+
+    private final class OpenFile
+            implements DiskFile
+    {
+        private final FakeFile file;
+        private final Access access;
+
+        OpenFile(FakeFile file, Access access)
+        {
+            this.file = file;
+            this.access = access;
+        }
+
+        private void checkAligned(long position, int length)
+                throws DiskException
+        {
+            if (access == Access.DIRECT && (position % ALIGNMENT_BYTES != 0 || length % ALIGNMENT_BYTES != 0)) {
+                throw new DiskException(Cause.NOT_SUPPORTED, "not aligned: %s, %s".formatted(position, length));
+            }
+        }
+
+        @Override
+        public int read(long position, ByteBuffer target)
+                throws DiskException
+        {
+            synchronized (FakeDisk.this) {
+                checkOn();
+                checkAligned(position, target.remaining());
+                int total = (int) Math.max(0, Math.min(target.remaining(), file.size - position));
+                int left = total;
+                while (left > 0) {
+                    int offset = (int) (position % PAGE);
+                    int length = Math.min(PAGE - offset, left);
+                    byte[] page = file.pages.getOrDefault(position / PAGE, new byte[PAGE]);
+                    target.put(page, offset, length);
+                    position += length;
+                    left -= length;
+                }
+                return total;
+            }
+        }
+
+        @Override
+        public void write(long position, ByteBuffer source)
+                throws DiskException
+        {
+            synchronized (FakeDisk.this) {
+                checkAligned(position, source.remaining());
+                FakeDisk.this.write(file.path);
+                file.put(position, source);
+            }
+        }
+
+        @Override
+        public void sync()
+                throws DiskException
+        {
+            synchronized (FakeDisk.this) {
+                FakeDisk.this.write(file.path);
+                file.unsynced.clear();
+            }
+        }
+
+        @Override
+        public void allocate(long bytes)
+                throws DiskException
+        {
+            synchronized (FakeDisk.this) {
+                FakeDisk.this.write(file.path);
+                file.pages.keySet().removeIf(page -> page * PAGE >= bytes);
+                file.unsynced.keySet().removeIf(page -> page * PAGE >= bytes);
+                file.size = bytes;
+            }
+        }
+
+        @Override
+        public long size()
+        {
+            synchronized (FakeDisk.this) {
+                return file.size;
+            }
+        }
+
+        @Override
+        public void close() {}
+    }
+}
