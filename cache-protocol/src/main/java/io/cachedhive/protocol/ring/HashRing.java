@@ -4,6 +4,7 @@ import io.cachedhive.protocol.file.Digest128;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -31,6 +32,7 @@ public final class HashRing
     private final Map<CacheWorkerId, Integer> indexes;
     private final long[] seeds;
     private final double[] weights;
+    private final double maxWeight;
     private final boolean uniform;
     private final RingEpoch epoch;
 
@@ -51,6 +53,7 @@ public final class HashRing
             uniform &= member.weight() == members.getFirst().weight();
         }
         this.uniform = uniform;
+        this.maxWeight = Arrays.stream(weights).max().orElse(0);
         this.epoch = epoch(members);
     }
 
@@ -120,16 +123,52 @@ public final class HashRing
         if (members.isEmpty()) {
             return Optional.empty();
         }
+        return Optional.of(members.get(uniform ? ownerByHash(chunk) : ownerByScore(chunk)).id());
+    }
+
+    private int ownerByHash(ChunkKey chunk)
+    {
         int best = 0;
         long bestHash = hash(chunk, 0);
         for (int i = 1; i < seeds.length; i++) {
             long hash = hash(chunk, i);
-            if (isBefore(i, hash, best, bestHash)) {
+            if (isBefore(i, hash, 0, best, bestHash, 0)) {
                 best = i;
                 bestHash = hash;
             }
         }
-        return Optional.of(members.get(best).id());
+        return best;
+    }
+
+    private int ownerByScore(ChunkKey chunk)
+    {
+        int best = 0;
+        long bestHash = hash(chunk, 0);
+        double bestScore = score(0, bestHash);
+        double leastFraction = leastFraction(bestScore);
+        for (int i = 1; i < seeds.length; i++) {
+            long hash = hash(chunk, i);
+            // almost all members are done here, without a logarithm
+            if (fraction(hash) < leastFraction) {
+                continue;
+            }
+            double score = score(i, hash);
+            if (isBefore(i, hash, score, best, bestHash, bestScore)) {
+                best = i;
+                bestHash = hash;
+                bestScore = score;
+                leastFraction = leastFraction(bestScore);
+            }
+        }
+        return best;
+    }
+
+    /**
+     * Below this fraction not even the heaviest member has the score. A little lower than it is, since logarithm and exponential are rounded.
+     */
+    private double leastFraction(double score)
+    {
+        return StrictMath.exp(-maxWeight / score) * (1 - 1e-9);
     }
 
     /**
@@ -137,17 +176,18 @@ public final class HashRing
      */
     public List<CacheWorkerId> order(ChunkKey chunk)
     {
-        record Candidate(int index, long hash) {}
+        record Candidate(int index, long hash, double score) {}
 
         List<Candidate> candidates = new ArrayList<>(seeds.length);
         for (int i = 0; i < seeds.length; i++) {
-            candidates.add(new Candidate(i, hash(chunk, i)));
+            long hash = hash(chunk, i);
+            candidates.add(new Candidate(i, hash, score(i, hash)));
         }
         candidates.sort((left, right) -> {
             if (left.index == right.index) {
                 return 0;
             }
-            return isBefore(left.index, left.hash, right.index, right.hash) ? -1 : 1;
+            return isBefore(left.index, left.hash, left.score, right.index, right.hash, right.score) ? -1 : 1;
         });
         return candidates.stream()
                 .map(candidate -> members.get(candidate.index).id())
@@ -159,24 +199,29 @@ public final class HashRing
         return mix(mix(chunk.locationHash() + chunk.index() * 0x9E3779B97F4A7C15L) ^ seeds[index]);
     }
 
-    private boolean isBefore(int left, long leftHash, int right, long rightHash)
+    private static boolean isBefore(int left, long leftHash, double leftScore, int right, long rightHash, double rightScore)
     {
-        if (!uniform) {
-            int result = Double.compare(score(left, leftHash), score(right, rightHash));
-            if (result != 0) {
-                return result > 0;
-            }
+        if (leftScore != rightScore) {
+            return leftScore > rightScore;
         }
         int result = Long.compareUnsigned(leftHash, rightHash);
         // equal hashes of two members: any fixed order does, and that of the ids is the same everywhere
         return result != 0 ? result > 0 : left < right;
     }
 
+    // the same for all where the hash alone decides
     private double score(int index, long hash)
     {
-        // 53 bits, never 0 or 1
-        double uniform = ((hash >>> 11) + 0.5) * 0x1p-53;
-        return -weights[index] / StrictMath.log(uniform);
+        if (uniform) {
+            return 0;
+        }
+        return -weights[index] / StrictMath.log(fraction(hash));
+    }
+
+    // 53 bits, never 0 or 1
+    private static double fraction(long hash)
+    {
+        return ((hash >>> 11) + 0.5) * 0x1p-53;
     }
 
     // MurmurHash3's 64-bit finaliser with the constants of Stafford's variant 13

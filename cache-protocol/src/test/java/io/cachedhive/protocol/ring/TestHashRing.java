@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -165,7 +166,12 @@ class TestHashRing
     @Test
     void testOrder()
     {
-        for (HashRing ring : List.of(HashRing.of(members(7, 5)), HashRing.of(List.of(member("a", 1), member("b", 20), member("c", 300))))) {
+        List<HashRing> rings = List.of(
+                HashRing.of(members(7, 5)),
+                HashRing.of(List.of(member("a", 1), member("b", 20), member("c", 300))),
+                // the owner is found without the scores of most members
+                HashRing.of(IntStream.range(0, 200).mapToObj(i -> member("w" + i, 1 + i % 7 * (long) 1e11)).toList()));
+        for (HashRing ring : rings) {
             for (ChunkKey chunk : chunks().subList(0, 1000)) {
                 List<CacheWorkerId> order = ring.order(chunk);
                 assertThat(order).containsExactlyInAnyOrderElementsOf(ring.members().stream().map(RingMember::id).toList());
