@@ -169,7 +169,14 @@ final class RangeRead
         @Override
         public int maxPayloadBytes()
         {
-            return inline ? owner.blockSizeBytes() : 0;
+            return owner.blockSizeBytes();
+        }
+
+        @Override
+        public boolean isPayloadReserved()
+        {
+            // asked for frames, a worker sends bytes only of a file so new that they must not be seen by other readers yet
+            return inline;
         }
 
         @Override

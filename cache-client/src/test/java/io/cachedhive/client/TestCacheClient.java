@@ -139,6 +139,29 @@ class TestCacheClient
         ReadFixture.assertIdle(client);
     }
 
+    /**
+     * As a worker answers whose blocks must not be seen in shared memory yet.
+     */
+    @Test
+    void testOwnWorkerAnswersWithBytes()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.reads = (exchange, read) -> {
+            assertThat(read.inline()).isFalse();
+            for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
+                exchange.answerWithBytes(block, Source.REMOTE);
+            }
+        };
+        CachedFile file = fixture.open(client);
+
+        fixture.assertReads(file, 10, 3 * BLOCK);
+
+        fixture.assertSources(client, Map.of(ReadSource.REMOTE_READ, 3L * BLOCK));
+        assertThat(fixture.input.reads()).isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
     @Test
     void testReadOfSeveralSources()
             throws Exception
@@ -438,7 +461,7 @@ class TestCacheClient
         assertThat(local.acceptedConnections()).isEqualTo(1);
 
         // more bytes than the request allows: who knows what else is wrong
-        local.reads = (exchange, _) -> exchange.send(new BlockBytes(0, Source.RAM, 1, 1, ByteBuffer.allocate(BLOCK)));
+        local.reads = (exchange, _) -> exchange.send(new BlockBytes(0, Source.RAM, 1, 1, ByteBuffer.allocate(BLOCK + 1)));
         fixture.assertReads(file, 0, 10);
         assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(answers.size() * 2 * BLOCK + 10);
         Await.until("connected anew", () -> local.acceptedConnections() == 2);

@@ -474,15 +474,27 @@ final class TestingWorker
             answer(block, source, etag);
         }
 
+        void answerWithBytes(int block, Source source)
+                throws IOException
+        {
+            sendBytes(block, source, etagDigest, block(read.file(), block));
+        }
+
+        private void sendBytes(int block, Source source, long etag, byte[] bytes)
+                throws IOException
+        {
+            CRC32C checksum = new CRC32C();
+            checksum.update(bytes);
+            send(new BlockBytes(block, source, etag, (int) checksum.getValue(), ByteBuffer.wrap(bytes)));
+        }
+
         void answer(int block, Source source, long etag)
                 throws IOException
         {
             BlockKey key = read.file().id().block(block);
             byte[] bytes = block(read.file(), block);
             if (read.inline()) {
-                CRC32C checksum = new CRC32C();
-                checksum.update(bytes);
-                send(new BlockBytes(block, source, etag, (int) checksum.getValue(), ByteBuffer.wrap(bytes)));
+                sendBytes(block, source, etag, bytes);
             }
             else {
                 InMemoryBlocks.Frame frame = memory.frame(key, bytes, etag);

@@ -8,9 +8,17 @@ import io.cachedhive.protocol.wire.Message;
 public interface AnswerHandler
 {
     /**
-     * The largest block that the request can be answered with: memory for as many bytes per block is reserved. 0 if bytes are no answer.
+     * The largest block that the request can be answered with. 0 if bytes are no answer.
      */
     int maxPayloadBytes();
+
+    /**
+     * Whether memory for as many bytes per block is reserved. If not, it is reserved for each block that comes.
+     */
+    default boolean isPayloadReserved()
+    {
+        return true;
+    }
 
     /**
      * The largest answer of any other kind, in bytes.

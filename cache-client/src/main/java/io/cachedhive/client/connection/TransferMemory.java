@@ -73,6 +73,28 @@ public final class TransferMemory
         return Math.max(SMALLEST_BYTES, Integer.highestOneBit(Math.max(1, bytes - 1)) << 1);
     }
 
+    /**
+     * Reserves and takes at once, for an answer that nobody reserved for; what was reserved is released with the buffer.
+     *
+     * @return null if it does not fit
+     */
+    Buffer tryTake(int bytes)
+    {
+        int footprint = footprint(bytes);
+        if (!tryReserve(footprint)) {
+            return null;
+        }
+        try {
+            Buffer buffer = take(bytes);
+            buffer.reservedBytes = footprint;
+            return buffer;
+        }
+        catch (Throwable e) {
+            TransferMemory.this.release(footprint);
+            throw e;
+        }
+    }
+
     Buffer take(int bytes)
     {
         int capacity = footprint(bytes);
@@ -117,6 +139,7 @@ public final class TransferMemory
     public final class Buffer
     {
         private ByteBuffer memory;
+        private long reservedBytes;
 
         private Buffer(ByteBuffer memory)
         {
@@ -136,6 +159,9 @@ public final class TransferMemory
             ByteBuffer released = bytes();
             memory = null;
             giveBack(released);
+            if (reservedBytes > 0) {
+                TransferMemory.this.release(reservedBytes);
+            }
         }
     }
 }

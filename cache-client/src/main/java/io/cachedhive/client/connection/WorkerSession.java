@@ -535,15 +535,20 @@ public final class WorkerSession
         BlockBytes prefix = (BlockBytes) Message.read(MessageType.BLOCK_BYTES, received.slice(received.position(), BlockBytes.PREFIX_BYTES));
         received.position(received.position() + BlockBytes.PREFIX_BYTES);
         TransferMemory.Buffer buffer;
+        String refusal = "in-flight memory is full";
         try {
-            buffer = memory.take(length);
+            buffer = handler.isPayloadReserved() ? memory.take(length) : memory.tryTake(length);
         }
         catch (OutOfMemoryError e) {
             // the limit of the JVM for memory outside the heap is below this client's own
+            buffer = null;
+            refusal = e.getMessage();
+        }
+        if (buffer == null) {
             bytesToSkip = length;
             if (forget(header.requestId()) != null) {
                 tell(new Message.Cancel(header.requestId()));
-                handler.failed(new WorkerException(Reason.OVERLOADED, "no memory for a block: " + e.getMessage()));
+                handler.failed(new WorkerException(Reason.OVERLOADED, "no memory for a block: " + refusal));
             }
             return true;
         }
