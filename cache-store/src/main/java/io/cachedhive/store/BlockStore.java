@@ -448,7 +448,7 @@ public final class BlockStore
                 if (frame != null) {
                     files.addFills(block.file(), 1);
                 }
-                else if (System.nanoTime() - start > FRAME_WAIT_NANOS) {
+                else if (System.nanoTime() - start > FRAME_WAIT_NANOS || Thread.currentThread().isInterrupted()) {
                     refusedFills++;
                     return Optional.empty();
                 }

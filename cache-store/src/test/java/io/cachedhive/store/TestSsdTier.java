@@ -554,6 +554,37 @@ class TestSsdTier
     }
 
     @Test
+    void outdatedIndexGivesNoWrongByte()
+            throws Exception
+    {
+        // blocks of one file, of one length: only the extent itself can tell them apart
+        FileVersion file = TestingBlocks.file(1, 500L * BLOCK);
+        BlockStore store = open();
+        for (int i = 0; i < 150; i++) {
+            fill(store, file, i);
+        }
+        store.ssd().checkpoint();
+        List<Path> indexFiles = disk.files().stream()
+                .filter(path -> path.getParent().equals(ssd) && !path.getFileName().toString().startsWith("slab-"))
+                .toList();
+        List<byte[]> outdated = indexFiles.stream().map(disk::bytes).toList();
+        for (int i = 150; i < 220; i++) {
+            fill(store, file, i);
+        }
+        assertThat(store.gauges().ssdEvictions()).isPositive();
+        store.abandon();
+        for (int i = 0; i < indexFiles.size(); i++) {
+            disk.setBytes(indexFiles.get(i), outdated.get(i));
+        }
+        try (BlockStore next = open()) {
+            assertThat(next.gauges().restoredBlocks()).isEqualTo(150);
+            assertThat(countThere(next, file)).isBetween(1, 149);
+            assertThat(next.gauges().corruptBlocks()).isPositive();
+            next.checkInvariants();
+        }
+    }
+
+    @Test
     void missingAndCutSlabsCostTheirBlocksOnly()
             throws Exception
     {

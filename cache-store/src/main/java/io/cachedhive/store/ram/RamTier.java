@@ -243,9 +243,11 @@ public final class RamTier
         if (draining.size() >= Math.max(1, layout.slabCount() / DRAINING_SHARE)) {
             return;
         }
-        long takerAge = taker.frameCount == 0 ? -1 : age(taker, now);
+        // without any frame, from whoever; with frames that are all in use, from who has not used its own for a while
+        Frame next = taker.policy.peek();
+        long takerAge = next == null ? 0 : now - next.lastUsedNanos;
         RamClass giver = null;
-        long giverAge = takerAge < 0 ? -1 : 2 * takerAge + MIN_AGE_DIFFERENCE_NANOS;
+        long giverAge = taker.frameCount == 0 ? -1 : 2 * takerAge + MIN_AGE_DIFFERENCE_NANOS;
         for (RamClass candidate : classes) {
             if (candidate != taker && !candidate.slabs.isEmpty()) {
                 long age = age(candidate, now);
