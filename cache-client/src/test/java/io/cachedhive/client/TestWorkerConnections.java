@@ -19,7 +19,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import static io.cachedhive.client.ReadFixture.PATIENT;
@@ -163,6 +165,72 @@ class TestWorkerConnections
                 .isInstanceOf(WorkerException.class);
         assertThat(written).hasValue(expected);
         assertThat(session.pendingRequests()).isZero();
+    }
+
+    /**
+     * A reader that learns of the loss first connects anew before the link is told.
+     */
+    @Test
+    void testConnectionIsReplacedBeforeItsLossIsTold()
+            throws Exception
+    {
+        TestingWorker lossy = fixture.worker("lossy", Optional.empty());
+        lossy.answersPings = false;
+        try (WorkerConnections several =
+                new WorkerConnections("several", ReadFixture.identity(Optional.empty()), PATIENT, 2, REQUESTS, new TransferMemory(0), System::nanoTime)) {
+            WorkerLink link = several.peer(lossy.listenTcp(), Optional.empty());
+            WorkerSession first = link.acquire();
+            CompletableFuture<WorkerSession> second = new CompletableFuture<>();
+            first.send(new Message.Ping(), new AnswerHandler()
+            {
+                @Override
+                public int maxPayloadBytes()
+                {
+                    return 0;
+                }
+
+                @Override
+                public boolean answered(Message message, TransferMemory.Buffer buffer)
+                {
+                    return true;
+                }
+
+                @Override
+                public void failed(WorkerException reason)
+                {
+                    // holds the thread of the lost connection; the next one is another thread's
+                    Await.until("connected anew", () -> link.session().isPresent() || connects(link));
+                    second.complete(link.session().orElseThrow());
+                }
+            });
+            lossy.answersPings = true;
+            lossy.disconnectAll();
+            WorkerSession replacement = second.get(10, TimeUnit.SECONDS);
+            assertThat(replacement).isNotSameAs(first);
+
+            // both threads are alive, and the link keeps the new connection
+            Counting handler = new Counting();
+            replacement.send(new Message.Ping(), handler);
+            Await.until("answered", () -> handler.answers.get() == 1);
+            assertThat(link.acquire()).isSameAs(replacement);
+            assertThat(link.problem()).isEmpty();
+            WorkerSession third = several.peer(fixture.worker("third", Optional.empty()).listenTcp(), Optional.empty()).acquire();
+            assertThat(third.isOpen()).isTrue();
+        }
+    }
+
+    private static boolean connects(WorkerLink link)
+    {
+        try {
+            return link.acquire().isOpen();
+        }
+        catch (WorkerException e) {
+            // too early after the attempt before
+            return false;
+        }
+        catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

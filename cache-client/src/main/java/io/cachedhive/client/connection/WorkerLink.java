@@ -388,6 +388,10 @@ public final class WorkerLink
             boolean wasConnected;
             synchronized (WorkerLink.this) {
                 wasConnected = session == lost;
+                if (!wasConnected && attempted != lost) {
+                    // a reader saw before this call that the connection is lost, and the next one is there already
+                    return;
+                }
                 lastFailure = Optional.of(reason);
                 if (wasConnected) {
                     session = null;
