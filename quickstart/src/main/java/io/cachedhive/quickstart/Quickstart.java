@@ -1,7 +1,6 @@
 package io.cachedhive.quickstart;
 
 import com.google.common.io.Resources;
-import io.cachedhive.quickstart.check.BytesBySource;
 import io.cachedhive.quickstart.check.CacheStatistics;
 import io.cachedhive.quickstart.check.Expectations;
 import io.cachedhive.quickstart.check.Machine;
@@ -91,6 +90,8 @@ public final class Quickstart
     private final PrintStream out;
     private final PrintStream error;
     private final long start = System.nanoTime();
+    // the cluster is being stopped by this program's own will
+    private volatile boolean leaving;
 
     Quickstart(PrintStream out, PrintStream error)
     {
@@ -175,12 +176,20 @@ public final class Quickstart
             // the lock on the directory is the cluster's: from here on this is the only quickstart here
             RunningQuickstart note = new RunningQuickstart(cluster.coordinator().httpUri(), CACHED, Schema.ORC.schemaName(), ProcessHandle.current().pid());
             note.write(directory);
-            Thread removeNote = new Thread(this::removeNote, "remove-note");
-            Runtime.getRuntime().addShutdownHook(removeNote);
+            // the cluster has a hook of its own that stops all processes
+            Runtime.getRuntime().addShutdownHook(new Thread(
+                    () -> {
+                        if (!leaving) {
+                            progress("stopping everything");
+                            removeNote();
+                        }
+                    },
+                    "quickstart-shutdown"));
             try {
                 return use(cluster, memory, scaleText);
             }
             finally {
+                leaving = true;
                 removeNote();
             }
         }
@@ -195,24 +204,27 @@ public final class Quickstart
         memory.setS3Endpoint(endpoint);
         memory.save();
 
-        BytesBySource earlier;
+        long cachedBytes;
         try (SqlConnection connection = connect(cluster)) {
             CacheStatistics statistics = new CacheStatistics(connection, CACHED);
             cluster.watching(CACHE_WORKERS_TIMEOUT, () -> {
                 statistics.awaitHealthy(cluster.cacheWorkers().size(), CACHE_WORKERS_TIMEOUT);
                 return true;
             });
-            earlier = statistics.read();
+            cachedBytes = statistics.cachedBytes();
         }
         try (SqlConnection connection = connect(cluster)) {
             load(cluster, connection);
         }
-        boolean cold = earlier.served() == 0 || endpointChanged;
+        boolean cold = cachedBytes == 0 || endpointChanged;
         if (endpointChanged) {
             progress("the cache starts cold: the port of the S3 server was taken, and its files are known by it");
         }
+        else if (cold) {
+            progress("the cache starts cold");
+        }
         else {
-            progress(cold ? "the cache is empty" : "the cache is warm: it holds what earlier starts on this directory have read");
+            progress("the cache starts warm: it holds %.1f MiB that earlier starts on this directory have read".formatted(cachedBytes / (double) MIB));
         }
 
         boolean ok = true;

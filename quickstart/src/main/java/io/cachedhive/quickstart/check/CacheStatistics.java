@@ -45,6 +45,14 @@ public final class CacheStatistics
         return new BytesBySource(values[0], values[1], values[2], values[3], values[4], values[5]);
     }
 
+    /// Bytes of blocks that the cache workers hold now, the larger of both tiers at each: what is in RAM may also be on SSD.
+    public long cachedBytes()
+            throws SQLException
+    {
+        Object bytes = connection.query("SELECT sum(greatest(ram_used_bytes, ssd_used_bytes)) FROM system.cache.stats WHERE catalog_name = '%s'".formatted(catalog)).onlyValue();
+        return bytes == null ? 0 : ((Number) bytes).longValue();
+    }
+
     /// Waits until the sums have stayed the same for two seconds: then all clients have sent what they counted.
     ///
     /// @throws IllegalStateException if they go on changing
