@@ -195,12 +195,11 @@ public final class RamTier
      */
     private void keepReserve(RamClass ramClass, long now)
     {
-        if (!freeSlabs.isEmpty()) {
-            return;
-        }
+        // slabs that are still free count as well: when the last of them goes, some frames have rested already
+        long cuttable = (long) freeSlabs.size() * sizeClasses.piecesPerSlab(ramClass.index);
         int target = Math.max(2, ramClass.frameCount / RESERVE_SHARE) + 2 * Math.max(ramClass.allocations, ramClass.lastAllocations);
         target = Math.min(target, Math.max(1, ramClass.frameCount / 4));
-        while (ramClass.frameCount > 0 && ramClass.free.size() + ramClass.resting.size() < target) {
+        while (ramClass.frameCount > 0 && cuttable + ramClass.free.size() + ramClass.resting.size() < target) {
             Frame victim = ramClass.policy.pollVictim();
             if (victim == null) {
                 break;
@@ -208,7 +207,9 @@ public final class RamTier
             rest(victim, now);
             ramClass.resting.addLast(victim);
         }
-        moveSlab(ramClass, now);
+        if (freeSlabs.isEmpty()) {
+            moveSlab(ramClass, now);
+        }
     }
 
     private void rest(Frame frame, long now)
