@@ -1,33 +1,126 @@
 package io.cachedhive.plugin.conformance;
 
 import io.cachedhive.plugin.CachedHivePlugin;
+import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.store.SsdDirectoryConfig;
+import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.StoreConfig;
+import io.cachedhive.worker.CacheWorkerService;
+import io.cachedhive.worker.WorkerSettings;
+import io.cachedhive.worker.usage.UsageCounters.Account;
 import io.trino.testing.DistributedQueryRunner;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
-/** The Hive connector read through the cache. */
+import static com.google.common.base.Verify.verify;
+import static com.google.common.io.MoreFiles.deleteRecursively;
+import static com.google.common.io.RecursiveDeleteOption.ALLOW_INSECURE;
+import static java.util.stream.Collectors.joining;
+
+/**
+ * The Hive connector read through the cache, with a cache worker in this JVM. The nodes of the query runner have one address, so they are one host
+ * with one worker. Its RAM tier is smaller than what a long suite reads.
+ */
 final class CachedHive
         implements ConnectorUnderTest
 {
+    private static final String NAME = "cachedhive";
+    private static final long RAM_BYTES = 64 << 20;
+    private static final long SSD_BYTES = 256 << 20;
+    private static final int MAX_RANGE_BYTES = 8 << 20;
+
+    private final Path directory;
+    private final Path ramDirectory;
+    private CacheWorkerService worker;
+
+    CachedHive()
+    {
+        try {
+            // a Unix socket's path has at most 107 bytes
+            directory = Files.createTempDirectory(Path.of("/tmp"), "cachedhive-");
+            ramDirectory = Files.createTempDirectory(StoreConfig.DEFAULT_RAM_DIRECTORY, "cachedhive-");
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     @Override
     public String name()
     {
-        return "cachedhive";
+        return NAME;
     }
 
     @Override
     public void install(DistributedQueryRunner queryRunner, S3Server s3)
+            throws IOException
     {
+        Path origins = Files.createDirectory(directory.resolve("origins"));
+        Files.writeString(origins.resolve("default.properties"), s3.clientProperties().entrySet().stream()
+                .map(property -> property.getKey() + "=" + property.getValue())
+                .collect(joining("\n")));
+        StoreConfig store = StoreConfig.ramOnly(directory.resolve("state"))
+                .withRam(ramDirectory, RAM_BYTES)
+                .withSsdDirectories(List.of(new SsdDirectoryConfig(Files.createDirectory(directory.resolve("ssd")), new Capacity.Bytes(SSD_BYTES))));
+        worker = CacheWorkerService.open(new WorkerSettings(
+                InetAddress.getLoopbackAddress(),
+                0,
+                directory.resolve("worker.sock"),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                store,
+                origins,
+                MAX_RANGE_BYTES,
+                16,
+                2,
+                "test"));
+        worker.start();
         queryRunner.installPlugin(new CachedHivePlugin());
     }
 
     @Override
     public Map<String, String> catalogProperties()
     {
-        return Map.of();
+        return Map.of(
+                "cachedhive.worker.socket-path", worker.socketPath().toString(),
+                "cachedhive.worker.port", Integer.toString(worker.tcpAddress().getPort()));
     }
 
+    /** Fails if the suite was not served by the cache: it would have shown nothing. */
     @Override
-    public void close() {}
+    public void close()
+            throws IOException
+    {
+        try {
+            if (worker != null) {
+                Map<String, Map<String, Long>> tables = worker.usage().tables(new Account("trino", NAME));
+                worker.close();
+                long requested = sum(tables, CounterNames.REQUESTED_BYTES);
+                long hits = sum(tables, CounterNames.RAM_HIT_BYTES) + sum(tables, CounterNames.SSD_HIT_BYTES);
+                long bypass = sum(tables, CounterNames.BYPASS_BYTES);
+                verify(hits > 0, "the cache served nothing: %s", tables);
+                verify(bypass <= requested / 100, "%s of %s bytes went past the cache: %s", bypass, requested, tables);
+            }
+        }
+        finally {
+            deleteRecursively(directory, ALLOW_INSECURE);
+            deleteRecursively(ramDirectory, ALLOW_INSECURE);
+        }
+    }
+
+    private static long sum(Map<String, Map<String, Long>> tables, String counter)
+    {
+        return tables.values().stream()
+                .mapToLong(counters -> counters.getOrDefault(counter, 0L))
+                .sum();
+    }
 }
