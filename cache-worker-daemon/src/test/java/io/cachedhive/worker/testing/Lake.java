@@ -1,0 +1,95 @@
+package io.cachedhive.worker.testing;
+
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.quickstart.s3.S3Request;
+import io.cachedhive.quickstart.s3.S3Server;
+import software.amazon.awssdk.core.sync.RequestBody;
+import software.amazon.awssdk.services.s3.S3Client;
+
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+
+import static io.cachedhive.worker.testing.TestingWorker.BLOCK_SIZE;
+
+/**
+ * An S3 server in this process with one bucket, whose objects are as old as a test wants them.
+ */
+public final class Lake
+        implements AutoCloseable
+{
+    public static final String BUCKET = "lake";
+
+    private final S3Server s3;
+    private final S3Client client;
+
+    private Lake(S3Server s3)
+    {
+        this.s3 = s3;
+        this.client = s3.client();
+    }
+
+    public static Lake start(Path directory)
+    {
+        return new Lake(S3Server.builder().directory(directory).bucket(BUCKET).start());
+    }
+
+    /**
+     * An object as Trino would list it.
+     */
+    public record StoredFile(FileVersion file, byte[] bytes)
+    {
+        public byte[] block(int index)
+        {
+            return Arrays.copyOfRange(bytes, index * BLOCK_SIZE, Math.min(bytes.length, (index + 1) * BLOCK_SIZE));
+        }
+    }
+
+    /**
+     * An object that nobody can overwrite unseen any more.
+     */
+    public StoredFile putSettled(String key, int length, long seed)
+    {
+        return put(key, length, seed, Instant.now().minusSeconds(3600));
+    }
+
+    public StoredFile put(String key, int length, long seed, Instant lastModified)
+    {
+        byte[] bytes = new byte[length];
+        new Random(seed).nextBytes(bytes);
+        client.putObject(request -> request.bucket(BUCKET).key(key), RequestBody.fromBytes(bytes));
+        s3.setLastModified(BUCKET, key, lastModified);
+        return new StoredFile(new FileVersion(originId(), "s3://" + BUCKET + "/" + key, length, lastModified.toEpochMilli()), bytes);
+    }
+
+    public OriginId originId()
+    {
+        return OriginId.of("s3", Optional.of(s3.endpoint().toString()), Optional.of(S3Server.REGION));
+    }
+
+    public S3Server s3()
+    {
+        return s3;
+    }
+
+    public List<S3Request> getsSince(long mark)
+    {
+        return s3.log().since(mark).stream().filter(S3Request::isGet).toList();
+    }
+
+    public long headsSince(long mark)
+    {
+        return s3.log().since(mark).stream().filter(S3Request::isHead).count();
+    }
+
+    @Override
+    public void close()
+    {
+        client.close();
+        s3.close();
+    }
+}
