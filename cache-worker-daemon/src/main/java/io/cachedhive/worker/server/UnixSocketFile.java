@@ -35,8 +35,8 @@ final class UnixSocketFile
 {
     private static final Logger log = Logger.get(UnixSocketFile.class);
 
-    // sockaddr_un.sun_path has 108 bytes, the last of which is zero
-    private static final int MAX_PATH_BYTES = 107;
+    // sockaddr_un.sun_path has 108 bytes, of which the JDK leaves two free, and clients run on it as well
+    private static final int MAX_PATH_BYTES = 106;
     private static final int BACKLOG = 1024;
     private static final String PROPERTY = "cache.worker.socket-path";
 
@@ -59,7 +59,7 @@ final class UnixSocketFile
     {
         Path path = configured.toAbsolutePath().normalize();
         if (path.toString().getBytes(UTF_8).length > MAX_PATH_BYTES) {
-            throw new StartupException("%s=%s is longer than the %s bytes that Linux allows: choose a shorter path".formatted(PROPERTY, path, MAX_PATH_BYTES));
+            throw new StartupException("%s=%s is longer than the %s bytes that Java allows: choose a shorter path".formatted(PROPERTY, path, MAX_PATH_BYTES));
         }
         Path directory = path.getParent();
         if (directory == null || !Files.isDirectory(directory)) {

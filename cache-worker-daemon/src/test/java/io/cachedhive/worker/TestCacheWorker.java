@@ -1,0 +1,301 @@
+package io.cachedhive.worker;
+
+import io.cachedhive.protocol.wire.Message.Ping;
+import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.worker.testing.Await;
+import io.cachedhive.worker.testing.WireClient;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.UnixDomainSocketAddress;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The process itself, as an operator sees it: what it says when it cannot start, and that it leaves nothing behind.
+ */
+@Timeout(240)
+class TestCacheWorker
+{
+    private static final int CANNOT_START = 100;
+
+    @TempDir
+    private Path directory;
+
+    private Path ramDirectory;
+    private final Map<String, String> config = new TreeMap<>();
+    private final List<Process> processes = new ArrayList<>();
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        ramDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-test-");
+        Files.createDirectories(directory.resolve("origins"));
+        config.putAll(Map.of(
+                "node.environment", "test",
+                "http-server.http.port", Integer.toString(freePort()),
+                "http-server.log.enabled", "false",
+                "cache.worker.port", Integer.toString(freePort()),
+                "cache.worker.socket-path", directory.resolve("w.sock").toString(),
+                "cache.ram.directory", ramDirectory.toString(),
+                "cache.ram.max-size", "16MB",
+                "cache.state-directory", directory.resolve("state").toString(),
+                "cache.origins-directory", directory.resolve("origins").toString()));
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException, InterruptedException
+    {
+        for (Process process : processes) {
+            process.destroyForcibly().waitFor();
+        }
+        try (Stream<Path> files = Files.list(ramDirectory)) {
+            for (Path file : files.toList()) {
+                Files.delete(file);
+            }
+        }
+        Files.delete(ramDirectory);
+    }
+
+    private static int freePort()
+            throws IOException
+    {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private Process launch(String name)
+            throws IOException
+    {
+        Path file = directory.resolve(name + ".properties");
+        StringBuilder text = new StringBuilder();
+        config.forEach((key, value) -> text.append(key).append('=').append(value).append('\n'));
+        Files.writeString(file, text);
+        Process process = new ProcessBuilder(
+                ProcessHandle.current().info().command().orElseThrow(),
+                "-Xmx128m",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow",
+                "-Dconfig=" + file,
+                "-cp", System.getProperty("java.class.path"),
+                CacheWorker.class.getName())
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(directory.resolve(name + ".log").toFile())
+                .start();
+        processes.add(process);
+        return process;
+    }
+
+    private String output(String name)
+            throws IOException
+    {
+        return Files.readString(directory.resolve(name + ".log"));
+    }
+
+    private void awaitServing(Process process, String name)
+    {
+        Await.until("the worker serves", () -> {
+            try {
+                if (!process.isAlive()) {
+                    throw new AssertionError("the worker ended: " + output(name));
+                }
+                return output(name).contains("CACHE WORKER STARTED");
+            }
+            catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
+    }
+
+    private void assertRefused(String... messages)
+            throws Exception
+    {
+        Process process = launch("refused");
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(() -> "the worker ends").isTrue();
+        String output = output("refused");
+        assertThat(process.exitValue()).as(output).isEqualTo(CANNOT_START);
+        assertThat(output).doesNotContain("\tat ").doesNotContain("Exception");
+        List<String> reasons = output.lines().filter(line -> line.contains("Cache worker cannot start: ")).toList();
+        assertThat(reasons).as(output).hasSize(1);
+        for (String message : messages) {
+            assertThat(reasons.getFirst()).contains(message);
+        }
+        // nothing is left
+        try (Stream<Path> files = Files.list(ramDirectory)) {
+            assertThat(files).isEmpty();
+        }
+    }
+
+    @Test
+    void testStartAndStop()
+            throws Exception
+    {
+        Process process = launch("worker");
+        awaitServing(process, "worker");
+        try (WireClient peer = WireClient.connect(UnixDomainSocketAddress.of(directory.resolve("w.sock")), Optional.empty(), "", List.of())) {
+            Pong pong = (Pong) peer.ask(new Ping());
+            assertThat(pong.state()).isEqualTo("RUNNING");
+            assertThat(get("/v1/status")).contains("\"worker\":\"" + pong.worker() + "\"").contains("\"state\":\"RUNNING\"");
+            assertThat(get("/v1/stats")).contains("\"gauges\":{").contains("\"accepted_connections\":1").contains("\"active_requests\":0").contains("\"pinned_blocks\":0");
+            assertThat(get("/metrics")).contains("CacheWorker_RamCapacityBytes").endsWith("# EOF\n");
+        }
+        assertThat(directory.resolve("w.sock")).exists();
+
+        // SIGTERM
+        process.destroy();
+        assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(directory.resolve("w.sock")).doesNotExist();
+        try (Stream<Path> files = Files.list(ramDirectory)) {
+            assertThat(files).isEmpty();
+        }
+    }
+
+    private String get(String path)
+            throws Exception
+    {
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            URI uri = URI.create("http://127.0.0.1:" + config.get("http-server.http.port") + path);
+            HttpResponse<String> response = client.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+            assertThat(response.statusCode()).isEqualTo(200);
+            return response.body();
+        }
+    }
+
+    @Test
+    void testKilledWorkerIsReplaced()
+            throws Exception
+    {
+        Process first = launch("first");
+        awaitServing(first, "first");
+        first.destroyForcibly().waitFor();
+        assertThat(directory.resolve("w.sock")).exists();
+
+        Process second = launch("second");
+        awaitServing(second, "second");
+        try (Stream<Path> files = Files.list(ramDirectory)) {
+            assertThat(files).as("the memory of the killed one is given back").hasSize(1);
+        }
+    }
+
+    @Test
+    void testSecondWorker()
+            throws Exception
+    {
+        Process first = launch("first");
+        awaitServing(first, "first");
+        String socket = config.get("cache.worker.socket-path");
+        String port = config.get("cache.worker.port");
+
+        // each of what two workers cannot share, one after the other
+        config.put("http-server.http.port", Integer.toString(freePort()));
+        config.put("cache.worker.port", Integer.toString(freePort()));
+        assertRefusedBeside("cache.worker.socket-path=" + socket, "another process answers on this socket");
+        config.put("cache.worker.socket-path", directory.resolve("other.sock").toString());
+        assertRefusedBeside(directory.resolve("state").toString());
+        config.put("cache.worker.port", port);
+        assertRefusedBeside("cache.worker.port=" + port, "stop what listens there, or choose another port");
+
+        assertThat(first.isAlive()).isTrue();
+        assertThat(Path.of(socket)).exists();
+        assertThat(directory.resolve("other.sock")).doesNotExist();
+    }
+
+    private void assertRefusedBeside(String... messages)
+            throws Exception
+    {
+        Process process = launch("refused");
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        String output = output("refused");
+        assertThat(process.exitValue()).as(output).isEqualTo(CANNOT_START);
+        assertThat(output).doesNotContain("\tat ");
+        assertThat(output.lines().filter(line -> line.contains("Cache worker cannot start: "))).singleElement().asString().contains(messages);
+    }
+
+    @Test
+    void testHttpPortInUse()
+            throws Exception
+    {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            config.put("http-server.http.port", Integer.toString(taken.getLocalPort()));
+            assertRefused("http-server.http.port: cannot listen on 127.0.0.1:" + taken.getLocalPort(), "choose another port");
+        }
+    }
+
+    @Test
+    void testUnknownProperty()
+            throws Exception
+    {
+        config.put("cache.ram.maxsize", "1GB");
+        assertRefused("refused.properties", "'cache.ram.maxsize' was not used", "cache.ram.max-size");
+    }
+
+    @Test
+    void testAddressForEverybodyWithoutSecret()
+            throws Exception
+    {
+        config.put("node.bind-ip", "0.0.0.0");
+        assertRefused("node.bind-ip=0.0.0.0 is not a loopback address", "set internal-communication.shared-secret");
+    }
+
+    @Test
+    void testUnknownOriginProperty()
+            throws Exception
+    {
+        Files.writeString(directory.resolve("origins").resolve("lake.properties"), "s3.region=us-east-1\ns3.endpont=http://127.0.0.1\n");
+        assertRefused("lake.properties", "s3.endpont is unknown");
+        assertThat(directory.resolve("w.sock")).doesNotExist();
+    }
+
+    @Test
+    void testRamDirectoryMissing()
+            throws Exception
+    {
+        config.put("cache.ram.directory", "/dev/shm/no-such-directory-cachedhive");
+        assertRefused("cache.ram.directory", "/dev/shm/no-such-directory-cachedhive");
+        assertThat(directory.resolve("w.sock")).doesNotExist();
+    }
+
+    @Test
+    void testStateDirectoryCannotBeMade()
+            throws Exception
+    {
+        Files.writeString(directory.resolve("file"), "");
+        config.put("cache.state-directory", directory.resolve("file").resolve("state").toString());
+        // not the word "Exception", but what the system said
+        Process process = launch("refused");
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue()).isEqualTo(CANNOT_START);
+        assertThat(output("refused")).contains("Cache worker cannot start: cache.state-directory=" + directory.resolve("file").resolve("state")).doesNotContain("\tat ");
+    }
+
+    @Test
+    void testUnknownGroup()
+            throws Exception
+    {
+        config.put("cache.worker.socket-group", "no-such-group-cachedhive");
+        assertRefused("cache.worker.socket-group=no-such-group-cachedhive");
+    }
+}
