@@ -1,6 +1,7 @@
 package io.cachedhive.worker;
 
 import com.google.common.collect.ImmutableList;
+import com.google.inject.CreationException;
 import com.google.inject.Injector;
 import com.google.inject.Module;
 import com.google.inject.spi.Message;
@@ -22,6 +23,7 @@ import java.io.FileOutputStream;
 import java.io.PrintStream;
 import java.net.BindException;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -90,7 +92,8 @@ public final class CacheWorker
     static List<String> problems(Throwable failure)
     {
         String file = requireNonNullElse(System.getProperty("config"), "the configuration");
-        for (Throwable cause : getCausalChain(failure)) {
+        List<Throwable> causes = causes(failure);
+        for (Throwable cause : causes) {
             switch (cause) {
                 case StartupException startup -> {
                     return ImmutableList.of(startup.getMessage());
@@ -102,7 +105,7 @@ public final class CacheWorker
                             .toList();
                 }
                 case BindException bind -> {
-                    String address = getCausalChain(failure).stream()
+                    String address = causes.stream()
                             .map(Throwable::getMessage)
                             .filter(message -> message != null && message.startsWith("Failed to bind to "))
                             .map(message -> message.substring("Failed to bind to ".length()).replace("/", ""))
@@ -115,6 +118,25 @@ public final class CacheWorker
             }
         }
         return ImmutableList.of();
+    }
+
+    /**
+     * Guice tells several failures at once when one made others, and then none of them is its cause.
+     */
+    private static List<Throwable> causes(Throwable failure)
+    {
+        ImmutableList.Builder<Throwable> causes = ImmutableList.builder();
+        for (Throwable cause : getCausalChain(failure)) {
+            causes.add(cause);
+            if (cause instanceof CreationException creation) {
+                creation.getErrorMessages().stream()
+                        .map(Message::getCause)
+                        .filter(Objects::nonNull)
+                        .map(CacheWorker::causes)
+                        .forEach(causes::addAll);
+            }
+        }
+        return causes.build();
     }
 
     /**
