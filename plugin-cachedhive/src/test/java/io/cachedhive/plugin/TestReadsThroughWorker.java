@@ -149,8 +149,14 @@ class TestReadsThroughWorker
     void testTablesAndBeansAgree()
     {
         queryRunner.execute("CREATE TABLE hive.s.agree WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.lineitem");
-        queryRunner.execute("SELECT count(DISTINCT comment) FROM cachedhive.s.agree");
-        queryRunner.execute("SELECT count(DISTINCT comment) FROM cachedhive.s.agree");
+        // as long as the file may still be overwritten unseen, it is fetched for every query
+        await(
+                "a hit",
+                () -> {
+                    queryRunner.execute("SELECT count(DISTINCT comment) FROM cachedhive.s.agree");
+                    return beans("RamHitBytes") + beans("SsdHitBytes");
+                },
+                hits -> hits > 0);
 
         String names = "requests, ram_hit_bytes, ssd_hit_bytes, non_local_hit_bytes, remote_read_bytes, bypass_bytes";
         List<String> attributes = List.of("Requests", "RamHitBytes", "SsdHitBytes", "NonLocalHitBytes", "RemoteReadBytes", "BypassBytes");
@@ -170,7 +176,7 @@ class TestReadsThroughWorker
                 """));
         assertThat(row.getField(0)).isEqualTo("RUNNING");
         assertThat(row.getField(1)).isNull();
-        assertThat((double) row.getField(2)).isBetween(0.01, 1.0);
+        assertThat((double) row.getField(2)).isPositive().isLessThanOrEqualTo(1.0);
         assertThat(row.getField(3)).isEqualTo(true);
         assertThat((long) row.getField(4)).isPositive().isEqualTo(row.getField(5));
         assertThat((long) row.getField(6)).isPositive().isLessThanOrEqualTo((long) row.getField(7));

@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A query that is cancelled while its reads are under way leaves nothing behind.
  */
-@Test(groups = "cluster", singleThreaded = true)
+@Test(groups = "cancels", singleThreaded = true)
 public class TestCancelledQueries
 {
     private static final int QUERIES = 1000;

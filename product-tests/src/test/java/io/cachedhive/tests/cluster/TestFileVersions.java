@@ -33,7 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * One read never mixes two files or two states of one file, and a missing block is fetched once for everybody on the host.
  */
-@Test(groups = "cluster", singleThreaded = true)
+@Test(groups = "versions", singleThreaded = true)
 public class TestFileVersions
 {
     private static final String PREFIX = "external/";

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A wrong configuration is told in words that say what is wrong, where, and how to mend it.
  */
-@Test(groups = "cluster", singleThreaded = true)
+@Test(groups = "configuration", singleThreaded = true)
 public class TestWrongConfiguration
 {
     private static final Duration EXIT_TIMEOUT = Duration.ofMinutes(1);
