@@ -41,8 +41,11 @@ public class TestStatistics
             connection.query("CREATE SCHEMA cachedhive.statistics");
             for (String format : new String[] {"ORC", "PARQUET", "TEXTFILE", "JSON", "AVRO", "CSV"}) {
                 String table = "nation_" + format.toLowerCase(Locale.ROOT);
-                connection.query("CREATE TABLE %s WITH (format = '%s') AS " +
-                        "SELECT CAST(name AS varchar) AS name, CAST(comment AS varchar) AS comment FROM tpch.tiny.customer".formatted(table, format));
+                connection.query(
+                        """
+                        CREATE TABLE %s WITH (format = '%s') AS
+                        SELECT CAST(name AS varchar) AS name, CAST(comment AS varchar) AS comment FROM tpch.tiny.customer
+                        """.formatted(table, format));
                 for (int run = 0; run < 3; run++) {
                     connection.query("SELECT count(*), count(DISTINCT name), max(comment) FROM " + table);
                 }
