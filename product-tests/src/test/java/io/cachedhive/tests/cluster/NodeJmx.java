@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * The beans of one Trino node, read as an operator's monitoring reads them: over remote JMX.
@@ -78,11 +79,28 @@ final class NodeJmx
     List<String> threadNames()
             throws IOException
     {
-        ThreadMXBean threads = ManagementFactory.newPlatformMXBeanProxy(beans, ManagementFactory.THREAD_MXBEAN_NAME, ThreadMXBean.class);
-        return Arrays.stream(threads.getThreadInfo(threads.getAllThreadIds()))
-                .filter(Objects::nonNull)
+        return threads(0)
                 .map(ThreadInfo::getThreadName)
                 .toList();
+    }
+
+    /**
+     * Threads that run code of the package, or called it and wait for it.
+     */
+    long threadsWithin(String packageName)
+            throws IOException
+    {
+        return threads(Integer.MAX_VALUE)
+                .filter(thread -> Arrays.stream(thread.getStackTrace()).anyMatch(frame -> frame.getClassName().startsWith(packageName + ".")))
+                .count();
+    }
+
+    private Stream<ThreadInfo> threads(int frames)
+            throws IOException
+    {
+        ThreadMXBean threads = ManagementFactory.newPlatformMXBeanProxy(beans, ManagementFactory.THREAD_MXBEAN_NAME, ThreadMXBean.class);
+        return Arrays.stream(threads.getThreadInfo(threads.getAllThreadIds(), frames))
+                .filter(Objects::nonNull);
     }
 
     @Override
