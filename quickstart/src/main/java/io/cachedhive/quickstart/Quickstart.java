@@ -93,7 +93,7 @@ public final class Quickstart
     // the cluster is being stopped by this program's own will
     private volatile boolean leaving;
 
-    Quickstart(PrintStream out, PrintStream error)
+    public Quickstart(PrintStream out, PrintStream error)
     {
         this.out = out;
         this.error = error;
@@ -106,7 +106,11 @@ public final class Quickstart
         System.exit(new Quickstart(out, error).run(args));
     }
 
-    int run(String... args)
+    /**
+     * @param args of {@code bin/quickstart}
+     * @return the exit code
+     */
+    public int run(String... args)
     {
         CommandLine command = new CommandLine(this);
         try {

@@ -35,15 +35,24 @@ final class TestingCluster
     static TestingCluster start(String name, UnaryOperator<Cluster.Builder> settings)
             throws IOException
     {
-        Path directory = Path.of("target", "clusters", name).toAbsolutePath();
-        delete(directory);
-        Cluster.Builder builder = Cluster.builder(directory)
+        Cluster.Builder builder = Cluster.builder(emptyDirectory(name))
                 .s3InProcess()
                 .ramMaxSize("64MB")
                 .ssdMaxSize("512MB")
                 .progress(line -> System.out.printf("[%s] %s%n", name, line))
                 .remoteJmx();
         return new TestingCluster(settings.apply(builder).start());
+    }
+
+    /**
+     * The place of a cluster, without what an earlier run left there.
+     */
+    static Path emptyDirectory(String name)
+            throws IOException
+    {
+        Path directory = Path.of("target", "clusters", name).toAbsolutePath();
+        delete(directory);
+        return directory;
     }
 
     private static void delete(Path directory)
