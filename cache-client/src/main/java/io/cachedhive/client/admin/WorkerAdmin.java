@@ -5,6 +5,7 @@ import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.connection.TransferMemory;
 import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
@@ -81,6 +82,14 @@ public final class WorkerAdmin
     public CompletableFuture<Stats> stats(WorkerAddress address)
     {
         return ask(address, new Message.GetStats(), Stats.class, timeouts.silenceMillis());
+    }
+
+    /**
+     * What is wrong with the origins that the worker last said to have, in one sentence with its remedy; empty while it is not connected.
+     */
+    public Optional<String> originProblem(WorkerAddress address)
+    {
+        return connections.peer(address, Optional.empty()).session().flatMap(WorkerSession::originProblem);
     }
 
     /**

@@ -44,7 +44,10 @@ final class WorkerReports
     private WorkerReport report(Place place, Stats stats, Throwable failure)
     {
         Optional<String> workerProblem = failure == null ?
-                place.problem().or(stats::problem).or(() -> ringProblem(place)) :
+                place.problem()
+                        .or(stats::problem)
+                        .or(() -> workerAdmin.get().originProblem(place.address()))
+                        .or(() -> ringProblem(place)) :
                 Optional.of(place.problem().orElseGet(() -> WorkerProblems.describe(place.address(), failure)));
         // what keeps the whole catalog from the cache comes first
         return new WorkerReport(place, Optional.ofNullable(stats), decisions.problem().or(() -> workerProblem));
