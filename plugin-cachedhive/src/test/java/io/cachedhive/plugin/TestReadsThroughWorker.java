@@ -34,6 +34,7 @@ import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.airlift.testing.Closeables.closeAll;
 import static io.trino.testing.TestingSession.testSessionBuilder;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
  * Two Trino nodes and a cache worker on one host.
@@ -243,6 +244,16 @@ class TestReadsThroughWorker
                     "state",
                     () -> getOnlyElement(queryRunner.execute("SELECT state, problem FROM cachedhive.cache.stats")),
                     row -> row.getField(0).equals("UNREACHABLE") && row.getField(1) != null);
+
+            assertThatThrownBy(() -> queryRunner.execute("CALL cachedhive.system.preload_partition('s', 'away')"))
+                    .hasMessageMatching("(\\d+) of \\1 bytes of s.away could not be loaded: the cache worker on 127.0.0.1:\\d+ did not load s3://lake/.*: .*");
+            MaterializedRow job = getOnlyElement(queryRunner.execute(
+                    """
+                    SELECT state, done_bytes, left_bytes, failed_bytes > 0, ended IS NOT NULL, problem LIKE 'the cache worker on%'
+                    FROM cachedhive.cache.preloads
+                    WHERE table_name = 'away'
+                    """));
+            assertThat(job.getFields()).containsExactly("FAILED", 0L, 0L, true, true, true);
         }
         finally {
             worker.start();

@@ -17,8 +17,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -209,6 +211,27 @@ class TestReadsWithoutWorker
         assertPreloadFails("'s', 'parted', ARRAY['regionkey'], ARRAY['77']", "table s.parted has no partition with {regionkey=77}");
         assertPreloadFails("'s', 'parted', ARRAY['regionkey'], ARRAY['1']", "no cache worker of catalog cachedhive answers: the table cache.stats tells where to start one");
         assertPreloadFails("'s', 'flat'", "no cache worker of catalog cachedhive answers: the table cache.stats tells where to start one");
+    }
+
+    @Test
+    void testPreloadOfWhatTheUserMayNotRead()
+            throws IOException
+    {
+        Path rules = Files.writeString(directory.resolve("rules.json"), """
+                {"tables": [
+                    {"table": "hidden", "privileges": []},
+                    {"privileges": ["SELECT", "INSERT", "DELETE", "OWNERSHIP"]}
+                ], "procedures": [
+                    {"schema": "system", "procedure": "preload_partition", "privileges": ["EXECUTE"]}
+                ]}
+                """);
+        queryRunner.createCatalog("guarded", "cachedhive", cacheProperties("hive.security", "file", "security.config-file", rules.toString()));
+        queryRunner.execute("CREATE TABLE cachedhive.s.hidden AS SELECT * FROM tpch.tiny.nation");
+        queryRunner.execute("CREATE TABLE cachedhive.s.shown AS SELECT * FROM tpch.tiny.nation");
+        assertThatThrownBy(() -> queryRunner.execute("CALL guarded.system.preload_partition('s', 'hidden')"))
+                .hasMessageStartingWith("Access Denied: Cannot select from table s.hidden");
+        assertThatThrownBy(() -> queryRunner.execute("CALL guarded.system.preload_partition('s', 'shown')"))
+                .hasMessageStartingWith("no cache worker of catalog guarded answers");
     }
 
     private void assertPreloadFails(String arguments, String message)
