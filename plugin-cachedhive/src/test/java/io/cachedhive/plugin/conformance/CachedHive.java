@@ -1,5 +1,6 @@
 package io.cachedhive.plugin.conformance;
 
+import io.airlift.log.Logger;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.plugin.CachedHivePlugin;
 import io.cachedhive.protocol.wire.CounterNames;
@@ -33,8 +34,10 @@ import static java.util.stream.Collectors.joining;
 final class CachedHive
         implements ConnectorUnderTest
 {
+    private static final Logger log = Logger.get(CachedHive.class);
+
     private static final String NAME = "cachedhive";
-    private static final long RAM_BYTES = 64 << 20;
+    private static final long RAM_BYTES = 16 << 20;
     private static final long SSD_BYTES = 256 << 20;
     private static final int MAX_RANGE_BYTES = 8 << 20;
 
@@ -107,9 +110,23 @@ final class CachedHive
                 worker.close();
                 long requested = sum(tables, CounterNames.REQUESTED_BYTES);
                 // a suite that reads each of its files once, or within the two seconds in which they may still be overwritten unseen, has no hits
-                long served = sum(tables, CounterNames.RAM_HIT_BYTES) + sum(tables, CounterNames.SSD_HIT_BYTES) + sum(tables, CounterNames.REMOTE_READ_BYTES);
+                long ramHit = sum(tables, CounterNames.RAM_HIT_BYTES);
+                long ssdHit = sum(tables, CounterNames.SSD_HIT_BYTES);
+                long nonLocalHit = sum(tables, CounterNames.NON_LOCAL_HIT_BYTES);
+                long remoteRead = sum(tables, CounterNames.REMOTE_READ_BYTES);
+                long served = ramHit + ssdHit + nonLocalHit + remoteRead;
                 long bypass = sum(tables, CounterNames.BYPASS_BYTES);
                 long faults = sum(tables, BypassCause.PROTOCOL_ERROR.counter()) + sum(tables, BypassCause.CORRUPT.counter());
+                // read by ConformanceReport
+                log.info(
+                        "Bytes requested: %s, RAM hit: %s, SSD hit: %s, non-local hit: %s, remote read: %s, bypass: %s",
+                        requested,
+                        ramHit,
+                        ssdHit,
+                        nonLocalHit,
+                        remoteRead,
+                        bypass);
+                verify(served + bypass == requested, "bytes by source are not the %s bytes requested: %s", requested, tables);
                 verify(served > 0, "the cache served nothing: %s", tables);
                 verify(faults == 0, "%s of %s bytes went past the cache because of answers that were wrong: %s", faults, requested, tables);
                 verify(bypass <= requested / 5, "%s of %s bytes went past the cache: %s", bypass, requested, tables);

@@ -31,6 +31,8 @@ public final class ConformanceReport
     private static final Pattern REPORT_FILE = Pattern.compile("TEST-.*\\.conformance\\.Test(PlainHive|CachedHive)(\\w+)\\.xml");
     private static final Pattern OVERRIDDEN_TEST = Pattern.compile("@Test\\s+@Override\\s+public void (\\w+)\\(");
     private static final Pattern BASE_CLASS = Pattern.compile("\\sextends (\\w+)");
+    private static final Pattern BYTES_BY_SOURCE = Pattern.compile(
+            "Bytes requested: (\\d+), RAM hit: (\\d+), SSD hit: (\\d+), non-local hit: (\\d+), remote read: (\\d+), bypass: (\\d+)");
     private static final String SOURCES = "plugin-cachedhive/src/test/java/io/cachedhive/plugin/conformance";
 
     // in the order in which one outcome hides another, where a test runs several times
@@ -45,7 +47,7 @@ public final class ConformanceReport
         }
     }
 
-    private record Run(Map<String, Outcome> outcomes, double seconds)
+    private record Run(Map<String, Outcome> outcomes, double seconds, List<String> bytesBySource)
     {
         long count(Outcome outcome)
         {
@@ -166,7 +168,30 @@ public final class ConformanceReport
             }
             outcomes.merge(name, outcome(test), (first, second) -> first.compareTo(second) >= 0 ? first : second);
         }
-        return new Run(outcomes, Double.parseDouble(document.getDocumentElement().getAttribute("time").replace(",", "")));
+        return new Run(
+                outcomes,
+                Double.parseDouble(document.getDocumentElement().getAttribute("time").replace(",", "")),
+                bytesBySource(report));
+    }
+
+    /** What the suite's cache worker counted, from the suite's log beside the report; empty over plain Hive. */
+    private static List<String> bytesBySource(Path report)
+            throws IOException
+    {
+        String name = report.getFileName().toString();
+        Path output = report.resolveSibling(name.substring("TEST-".length(), name.length() - ".xml".length()) + "-output.txt");
+        if (!Files.exists(output)) {
+            return List.of();
+        }
+        Matcher matcher = BYTES_BY_SOURCE.matcher(Files.readString(output));
+        if (!matcher.find()) {
+            return List.of();
+        }
+        List<String> bytes = new ArrayList<>();
+        for (int i = 1; i <= matcher.groupCount(); i++) {
+            bytes.add(matcher.group(i));
+        }
+        return bytes;
     }
 
     private static Outcome outcome(Element test)
@@ -184,14 +209,14 @@ public final class ConformanceReport
         out.append("""
                 # Conformance
 
-                Trino's own test suites, over its Hive connector and over cachedhive with cache workers and the cache on:
+                Trino's own test suites, over its Hive connector and over cachedhive with a cache worker and the cache on:
                 the same tests, on the same S3 server, with a file metastore. Trino does not publish the tests of its Hive connector,
                 so what Hive cannot do was found by running it; it is declared, each with its reason, in the abstract classes under
                 `%s`, which know nothing of the cache.
 
                 This page is made by `bin/conformance-report` from the reports of `mvn verify -Pconformance`, last on %s with Trino 483.
                 *skipped* means that the connector is declared not to support what the test is about.
-                A test marked with * asserts what Hive does instead of what the suite expects.
+                A repeated test counts once. A test marked with * asserts what Hive does instead of what the suite expects.
 
                 ## Suites
 
@@ -208,6 +233,22 @@ public final class ConformanceReport
                     run.count(Outcome.SKIPPED),
                     run.count(Outcome.FAILED),
                     run.seconds())));
+        }
+        out.append("""
+
+                ## Where the bytes came from
+
+                Of the suites over cachedhive, in bytes. The RAM tier is small, so that long suites read from SSD, too.
+                A file that is younger than 2 s is not shared yet: its reads are remote reads.
+
+                | suite | requested | RAM hit | SSD hit | non-local hit | remote read | bypass |
+                |---|--:|--:|--:|--:|--:|--:|
+                """);
+        for (Suite suite : suites) {
+            Run run = suite.runs().get("cachedhive");
+            if (run != null && !run.bytesBySource().isEmpty()) {
+                out.append("| %s | %s |\n".formatted(suite.name(), String.join(" | ", run.bytesBySource())));
+            }
         }
         out.append("\n## Differences between the connectors\n\n");
         long differences = suites.stream().mapToLong(suite -> suite.differences().size()).sum();
