@@ -35,6 +35,8 @@ public class TestWrongConfiguration
 
     private final Distribution distribution = Distribution.find();
     private Path directory;
+    // the path of a Unix socket has at most 107 bytes, and this repository may lie deep
+    private Path sockets;
     private TestingCluster testing;
     private Cluster cluster;
 
@@ -52,11 +54,17 @@ public class TestWrongConfiguration
                 }));
         cluster = testing.cluster();
         directory = Files.createTempDirectory(directory, "wrong-");
+        sockets = Files.createTempDirectory("cachedhive");
     }
 
     @AfterClass(alwaysRun = true)
     public void stop()
+            throws IOException
     {
+        if (sockets != null) {
+            // a cache worker that cannot start leaves no socket behind
+            Files.delete(sockets);
+        }
         if (testing != null) {
             testing.close();
         }
@@ -123,6 +131,7 @@ public class TestWrongConfiguration
         CacheWorkerHome.Builder builder = CacheWorkerHome.builder(distribution, home)
                 .workerPort(freePort())
                 .httpPort(freePort())
+                .socketPath(sockets.resolve("worker.sock"))
                 .ramDirectory(Files.createDirectories(home.resolve("memory")))
                 .ramMaxSize("16MB")
                 .origin("default", cluster.s3().clientProperties());
