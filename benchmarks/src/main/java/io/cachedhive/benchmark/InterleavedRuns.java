@@ -1,5 +1,7 @@
 package io.cachedhive.benchmark;
 
+import io.cachedhive.quickstart.home.Distribution;
+import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
@@ -11,6 +13,7 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 
@@ -50,21 +53,65 @@ final class InterleavedRuns
     }
 
     /**
+     * What of a run is its result: nanoseconds per operation.
+     */
+    enum Measure
+    {
+        /// of CPU, of the threads that run the benchmark: what others take on a shared machine is not in it
+        CPU_TIME("ns of CPU"),
+        WALL_TIME("ns"),
+        /// of the slowest hundredth of the operations the fastest
+        WALL_TIME_P99("ns");
+
+        private final String unit;
+
+        Measure(String unit)
+        {
+            this.unit = requireNonNull(unit, "unit is null");
+        }
+
+        String unit()
+        {
+            return unit;
+        }
+    }
+
+    /**
      * @param type the class with the benchmark
      * @param method the benchmark
      * @param parameters by their fields' names
+     * @param threads that run it at the same time
      */
-    record Subject(Class<?> type, String method, Map<String, String> parameters)
+    record Subject(Class<?> type, String method, Map<String, String> parameters, Measure measure, int threads)
     {
         Subject
         {
             requireNonNull(type, "type is null");
             requireNonNull(method, "method is null");
             parameters = Map.copyOf(parameters);
+            requireNonNull(measure, "measure is null");
+            if (threads < 1) {
+                throw new IllegalArgumentException("threads is not positive: " + threads);
+            }
+        }
+
+        Subject(Class<?> type, String method, Map<String, String> parameters)
+        {
+            this(type, method, parameters, Measure.CPU_TIME, 1);
+        }
+
+        Subject withMeasure(Measure measure)
+        {
+            return new Subject(type, method, parameters, measure, threads);
+        }
+
+        Subject withThreads(int threads)
+        {
+            return new Subject(type, method, parameters, measure, threads);
         }
     }
 
-    /// @return for each subject the nanoseconds of CPU per operation of each of its runs
+    /// @return for each subject the nanoseconds per operation of each of its runs
     List<double[]> run(List<Subject> subjects)
             throws RunnerException
     {
@@ -86,7 +133,9 @@ final class InterleavedRuns
         ChainedOptionsBuilder options = new OptionsBuilder()
                 .include("^" + Pattern.quote(subject.type().getName() + "." + subject.method()) + "$")
                 .forks(1)
-                .threads(1)
+                .threads(subject.threads())
+                .mode(subject.measure() == Measure.WALL_TIME_P99 ? Mode.SampleTime : Mode.AverageTime)
+                .timeUnit(TimeUnit.NANOSECONDS)
                 .warmupIterations(2)
                 .warmupTime(TimeValue.milliseconds(timing.warmupMillis()))
                 .measurementIterations(2)
@@ -94,12 +143,18 @@ final class InterleavedRuns
                 .addProfiler(CpuTimeProfiler.class)
                 .shouldFailOnError(true)
                 .verbosity(VerboseMode.SILENT)
-                .jvmArgs(JVM_ARGUMENTS);
+                .jvmArgs(JVM_ARGUMENTS)
+                .jvmArgsAppend("-D%s=%s".formatted(Distribution.ROOT_PROPERTY, Distribution.find().root()));
         subject.parameters().forEach(options::param);
         List<RunResult> results = List.copyOf(new Runner(options.build()).run());
         if (results.size() != 1) {
             throw new RunnerException("%s is %s benchmarks instead of one".formatted(subject, results.size()));
         }
-        return results.getFirst().getSecondaryResults().get(CpuTimeProfiler.RESULT).getScore();
+        RunResult result = results.getFirst();
+        return switch (subject.measure()) {
+            case CPU_TIME -> result.getSecondaryResults().get(CpuTimeProfiler.RESULT).getScore();
+            case WALL_TIME -> result.getPrimaryResult().getScore();
+            case WALL_TIME_P99 -> result.getPrimaryResult().getStatistics().getPercentile(99);
+        };
     }
 }

@@ -1,10 +1,16 @@
 package io.cachedhive.benchmark;
 
+import io.cachedhive.benchmark.InterleavedRuns.Measure;
 import io.cachedhive.benchmark.InterleavedRuns.Subject;
 import io.cachedhive.benchmark.figure.Figure;
+import io.cachedhive.benchmark.memory.EvictingWriterBenchmark;
 import io.cachedhive.benchmark.memory.RamHitBenchmark;
+import io.cachedhive.benchmark.peer.AlluxioBenchmark;
+import io.cachedhive.benchmark.peer.PlainTcpBenchmark;
 import io.cachedhive.benchmark.ring.OwnerBenchmark;
+import io.cachedhive.benchmark.ssd.SsdHitBenchmark;
 import io.cachedhive.benchmark.wire.WireCodecBenchmark;
+import io.cachedhive.benchmark.worker.WorkerReadBenchmark;
 import org.openjdk.jmh.runner.RunnerException;
 
 import java.util.ArrayList;
@@ -41,6 +47,11 @@ final class MicroBenchmarks
             done.accept(figure);
         };
         measureRamHits(collect);
+        measureThreads(collect);
+        measureAgainstAlluxio(collect);
+        measureEviction(collect);
+        measureNonLocal(collect);
+        measureSsd(collect);
         measureOwners(collect);
         measureCodec(collect);
         return figures;
@@ -67,6 +78,87 @@ final class MicroBenchmarks
             done.accept(Figure.of(name, "ns of CPU", OptionalDouble.empty(), results.get(0)));
             done.accept(Figure.of(name.replace("ram_hit", "copy"), "ns of CPU", OptionalDouble.empty(), results.get(1)));
         }
+    }
+
+    private void measureThreads(Consumer<Figure> done)
+            throws RunnerException
+    {
+        for (int bytes : new int[] {4 << 10, 64 << 10, 1 << 20}) {
+            Subject one = new Subject(RamHitBenchmark.class, "hit", Map.of("readBytes", Integer.toString(bytes)));
+            measureRatio("ram_hit_%s_2_threads_to_1".formatted(sizeName(bytes)), OptionalDouble.of(1.1), one.withThreads(2), one, done);
+        }
+    }
+
+    /// through the client and a real cache worker's memory, as Trino reads
+    private void measureAgainstAlluxio(Consumer<Figure> done)
+            throws RunnerException
+    {
+        Map<Integer, Double> budgets = new LinkedHashMap<>();
+        budgets.put(4 << 10, 1 / 10.0);
+        budgets.put(64 << 10, 1 / 3.0);
+        budgets.put(1 << 20, 1 / 2.0);
+        for (Map.Entry<Integer, Double> entry : budgets.entrySet()) {
+            String bytes = Integer.toString(entry.getKey());
+            Subject hit = new Subject(WorkerReadBenchmark.class, "readFully", Map.of("hosts", "1", "readBytes", bytes));
+            String name = "client_ram_hit_%s_to_alluxio_on_".formatted(sizeName(entry.getKey()));
+            measureRatio(
+                    name + "disk",
+                    OptionalDouble.of(entry.getValue()),
+                    hit,
+                    new Subject(AlluxioBenchmark.class, "readFully", Map.of("directory", "", "readBytes", bytes)),
+                    done);
+            measureRatio(
+                    name + "tmpfs",
+                    OptionalDouble.empty(),
+                    hit,
+                    new Subject(AlluxioBenchmark.class, "readFully", Map.of("directory", "/dev/shm", "readBytes", bytes)),
+                    done);
+        }
+    }
+
+    private void measureEviction(Consumer<Figure> done)
+            throws RunnerException
+    {
+        measureRatio(
+                "ram_hit_64KiB_p99_with_evicting_writer_to_without",
+                OptionalDouble.of(3),
+                new Subject(EvictingWriterBenchmark.class, "hit", Map.of("writing", "true")).withMeasure(Measure.WALL_TIME_P99),
+                new Subject(EvictingWriterBenchmark.class, "hit", Map.of("writing", "false")).withMeasure(Measure.WALL_TIME_P99),
+                done);
+    }
+
+    private void measureNonLocal(Consumer<Figure> done)
+            throws RunnerException
+    {
+        measureRatio(
+                "non_local_hit_1MiB_to_tcp",
+                OptionalDouble.of(1.5),
+                new Subject(WorkerReadBenchmark.class, "readFully", Map.of("hosts", "2", "readBytes", "1048576")).withMeasure(Measure.WALL_TIME),
+                new Subject(PlainTcpBenchmark.class, "read", Map.of("readBytes", "1048576")).withMeasure(Measure.WALL_TIME),
+                done);
+    }
+
+    private void measureSsd(Consumer<Figure> done)
+            throws RunnerException
+    {
+        measureRatio(
+                "ssd_hit_1MiB_to_direct_read",
+                OptionalDouble.of(1.25),
+                new Subject(SsdHitBenchmark.class, "hit", Map.of()).withMeasure(Measure.WALL_TIME),
+                new Subject(SsdHitBenchmark.class, "plainRead", Map.of()).withMeasure(Measure.WALL_TIME),
+                done);
+    }
+
+    private void measureRatio(String name, OptionalDouble budget, Subject measured, Subject peer, Consumer<Figure> done)
+            throws RunnerException
+    {
+        if (!wanted.test(name)) {
+            return;
+        }
+        List<double[]> results = runs.run(List.of(measured, peer));
+        done.accept(Figure.ofRatio(name, budget, results.get(0), results.get(1)));
+        done.accept(Figure.of(name + "_measured", measured.measure().unit(), OptionalDouble.empty(), results.get(0)));
+        done.accept(Figure.of(name + "_peer", peer.measure().unit(), OptionalDouble.empty(), results.get(1)));
     }
 
     private void measureOwners(Consumer<Figure> done)

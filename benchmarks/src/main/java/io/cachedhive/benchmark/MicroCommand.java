@@ -25,7 +25,7 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "micro",
         sortOptions = false,
-        description = "Measures what single operations cost, in CPU time, each in several JVMs in turns. Of each figure the upper end of its 95 %% interval counts.")
+        description = "Measures what single operations cost, in CPU time or waiting, each in several JVMs in turns. Of each figure the upper end of its 95 %% interval counts.")
 final class MicroCommand
         implements Callable<Integer>
 {
@@ -79,7 +79,7 @@ final class MicroCommand
     private void print(Figure figure)
     {
         Interval interval = figure.interval();
-        String line = String.format(Locale.ROOT, "%-34s %10.2f  [%.2f .. %.2f]  %s", figure.name(), interval.mean(), interval.low(), interval.high(), figure.unit());
+        String line = String.format(Locale.ROOT, "%-50s %10.2f  [%.2f .. %.2f]  %s", figure.name(), interval.mean(), interval.low(), interval.high(), figure.unit());
         if (figure.budget() != null) {
             line += String.format(Locale.ROOT, "  budget %.2f: %s", figure.budget(), figure.holds() ? "holds" : "DOES NOT HOLD");
         }

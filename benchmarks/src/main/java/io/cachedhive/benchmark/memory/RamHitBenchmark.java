@@ -11,14 +11,14 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.infra.ThreadParams;
 
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.file.Path;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+
+import static io.cachedhive.benchmark.memory.SharedBlocksState.BLOCK_BYTES;
 
 /**
  * What a RAM hit costs beyond copying the bytes. Both benchmarks read the same ranges in the same order: at random in a working set that is
@@ -29,19 +29,12 @@ import java.util.concurrent.TimeUnit;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class RamHitBenchmark
 {
-    private static final int BLOCK_BYTES = 1 << 20;
     private static final long SEED = 483;
     // a power of two; long enough that the order is not learnt
     private static final int POSITION_COUNT = 1 << 12;
 
     @Param({"4096", "65536", "1048576", "8388608"})
     public int readBytes;
-
-    @Param("268435456")
-    public long workingSetBytes;
-
-    @Param("/dev/shm")
-    public String directory;
 
     private SharedBlocks blocks;
     private SharedMemoryReader reader;
@@ -56,10 +49,9 @@ public class RamHitBenchmark
     private int next;
 
     @Setup
-    public void setup()
-            throws IOException
+    public void setup(SharedBlocksState state, ThreadParams thread)
     {
-        blocks = SharedBlocks.create(Path.of(directory), BLOCK_BYTES, workingSetBytes, SEED);
+        blocks = state.blocks();
         reader = blocks.reader();
         plain = blocks.plain();
         fileHigh = blocks.file().digest().high();
@@ -68,7 +60,8 @@ public class RamHitBenchmark
         // a longer read is several blocks, as the client makes it
         pieceBytes = Math.min(readBytes, BLOCK_BYTES);
 
-        SplittableRandom random = new SplittableRandom(SEED);
+        // each thread reads elsewhere
+        SplittableRandom random = new SplittableRandom(SEED + thread.getThreadIndex());
         int blocksPerRead = readBytes / pieceBytes;
         firstBlocks = new int[POSITION_COUNT];
         offsetsInBlock = new int[POSITION_COUNT];
@@ -82,12 +75,6 @@ public class RamHitBenchmark
             readHit(i, 0);
             readPlain(i, 0, BLOCK_BYTES);
         }
-    }
-
-    @TearDown
-    public void tearDown()
-    {
-        blocks.close();
     }
 
     @Benchmark

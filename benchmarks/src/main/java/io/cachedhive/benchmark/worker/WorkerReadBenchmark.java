@@ -1,0 +1,70 @@
+package io.cachedhive.benchmark.worker;
+
+import io.cachedhive.client.counters.ReadSource;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+import java.io.IOException;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Reads through the client as Trino makes them, from real cache workers: of this host (1 host), or of the owner on another (2 hosts).
+ */
+@State(Scope.Thread)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class WorkerReadBenchmark
+{
+    private static final int FILE_BYTES = 128 << 20;
+
+    @Param({"1", "2"})
+    public int hosts;
+
+    @Param({"4096", "65536", "1048576"})
+    public int readBytes;
+
+    private final SplittableRandom random = new SplittableRandom(483);
+    private WorkerHosts workerHosts;
+    private ReadSource source;
+    private long otherBytesBefore;
+    private byte[] target;
+
+    @Setup
+    public void setup()
+            throws Exception
+    {
+        workerHosts = WorkerHosts.start(hosts, FILE_BYTES);
+        source = hosts == 1 ? ReadSource.RAM_HIT : ReadSource.NON_LOCAL_HIT;
+        otherBytesBefore = workerHosts.otherBytes(source);
+        target = new byte[readBytes];
+    }
+
+    @TearDown
+    public void tearDown()
+            throws Exception
+    {
+        long otherBytes = workerHosts.otherBytes(source) - otherBytesBefore;
+        workerHosts.close();
+        if (otherBytes != 0) {
+            throw new IllegalStateException("%s bytes were no %s".formatted(otherBytes, source));
+        }
+    }
+
+    @Benchmark
+    public byte[] readFully()
+            throws IOException
+    {
+        // as whole blocks where the read is one: a peer that knows nothing of blocks sends as many bytes
+        int position = random.nextInt(FILE_BYTES / readBytes) * readBytes;
+        workerHosts.file().readFully(position, target, 0, readBytes);
+        return target;
+    }
+}
