@@ -10,6 +10,7 @@ import io.cachedhive.store.StoreEnvironment;
 import io.cachedhive.store.StoreException;
 import io.cachedhive.worker.fetch.BlockFetcher;
 import io.cachedhive.worker.fetch.ByteBudget;
+import io.cachedhive.worker.fetch.Pauses;
 import io.cachedhive.worker.fetch.RequestLimits;
 import io.cachedhive.worker.fetch.WorkerCounters;
 import io.cachedhive.worker.lease.FillLeases;
@@ -41,6 +42,7 @@ import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -113,6 +115,7 @@ public final class CacheWorkerService
                     limits,
                     counters,
                     timer,
+                    new Pauses(() -> ThreadLocalRandom.current().nextDouble()),
                     requests,
                     confirmations,
                     heap,
@@ -123,10 +126,10 @@ public final class CacheWorkerService
             FillLeases leases = new FillLeases(store, counters, timer, heap);
             PeerRefusals refusals = new PeerRefusals();
             status = new WorkerStatus(store, origins, rings, usage, counters, refusals, settings.zone(), settings.version());
-            InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES));
+            InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES), counters);
             dispatcher = new RequestDispatcher(inFlight, fetcher, leases, usage, rings, status, loads, background);
             server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));
-            status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::pinnedBlocks));
+            status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::pinnedBlocks, fetcher::buckets));
             resources.push(() -> {
                 status.drain();
                 dispatcher.stop();

@@ -45,6 +45,28 @@ public final class CounterNames
      */
     public static final String EXTRA_BYTES = "extra_bytes";
     public static final String ORIGIN_ERRORS = "origin_errors";
+    /**
+     * Requests that origins refused as too many.
+     */
+    public static final String ORIGIN_THROTTLED = "origin_throttled";
+    /**
+     * Requests that were made again.
+     */
+    public static final String ORIGIN_RETRIES = "origin_retries";
+    /**
+     * Requests for blocks under way.
+     */
+    public static final String FETCH_REQUESTS = "fetch_requests";
+    /**
+     * Blocks that wait for a request.
+     */
+    public static final String FETCH_QUEUED_BLOCKS = "fetch_queued_blocks";
+    // blocks that were refused to readers, by what was full
+    public static final String OVERLOADED_FETCH_QUEUE = "overloaded_fetch_queue";
+    public static final String OVERLOADED_LOAD_QUEUE = "overloaded_load_queue";
+    public static final String OVERLOADED_FRAMES = "overloaded_frames";
+    public static final String OVERLOADED_HEAP = "overloaded_heap";
+    public static final String OVERLOADED_REQUESTS = "overloaded_requests";
     public static final String VERSION_CHANGES = "version_changes";
     public static final String REFUSED_CONNECTIONS = "refused_connections";
     public static final String CONNECTIONS = "connections";

@@ -36,6 +36,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
 
+import static com.google.common.collect.ImmutableList.toImmutableList;
 import static java.time.temporal.ChronoUnit.SECONDS;
 import static java.util.Objects.requireNonNull;
 
@@ -47,6 +48,13 @@ import static java.util.Objects.requireNonNull;
  *
  * <p><b>Joined ranges.</b> Wanted blocks wait in a queue per bucket for one of its requests (see {@link RequestLimits}); a request takes the longest run of
  * neighbours that is wanted at that moment. Each block is handed out as soon as its last byte is there. A stream that breaks off is taken up again where it broke.
+ *
+ * <p><b>Refusals.</b> A request that the origin refuses as one too many gives its place up and its blocks are asked for again after a pause (see {@link Pauses}),
+ * joined with whatever else is wanted by then, and only if somebody still waits. So the bucket's limit is of requests that are really being made. Blocks that would
+ * make a reader wait longer than it is willing to are given up, for the reader to ask for itself.
+ *
+ * <p><b>Bounded queues.</b> What waits for a request of a bucket is at most what its limit can serve soon; blocks beyond that are refused at once. A reader that is
+ * refused asks the origin itself, as it would without the cache, and loses no time.
  *
  * <p><b>One version.</b> The first answer binds the file version to its ETag; later requests carry it in {@code If-Match}; length and last-modified time must be
  * the version's. Whatever else is answered drops the file version with all its blocks.
@@ -69,12 +77,21 @@ public final class BlockFetcher
     private static final Duration CONFIRMATION_MARGIN = Duration.ofMillis(100);
     private static final int MAX_CONFIRMATION_ATTEMPTS = 5;
     private static final int MAX_STREAM_FAILURES = 3;
+    /**
+     * How long blocks are asked for again and again that the origin refuses: less than readers wait for a fetch, so that they hear of it first.
+     */
+    static final Duration PATIENCE = Duration.ofSeconds(8);
+    /**
+     * Ranges that may wait for each request that a bucket's limit allows.
+     */
+    static final int QUEUED_RANGES = 16;
     private static final int CHUNK_BYTES = 128 << 10;
 
     private final BlockStore store;
     private final RequestLimits limits;
     private final WorkerCounters counters;
     private final WorkerTimer timer;
+    private final Pauses pauses;
     private final Executor executor;
     private final Executor confirmationExecutor;
     private final ByteBudget heap;
@@ -103,26 +120,103 @@ public final class BlockFetcher
         private final int index;
         private final List<BlockWaiter> waiters = new ArrayList<>(1);
         private Priority priority;
+        // of requests that the origin refused
+        private int refusals;
+        // until when it makes sense to ask; preloads have time
+        private long patienceEnds;
+        private boolean patient = true;
 
         private WantedBlock(int index, Priority priority)
         {
             this.index = index;
             this.priority = priority;
         }
+
+        private void add(BlockWaiter waiter, Priority priority, long now)
+        {
+            waiters.add(waiter);
+            if (priority == Priority.READ && patient) {
+                patient = false;
+                patienceEnds = now + PATIENCE.toNanos();
+            }
+        }
+
+        /**
+         * The same to be asked for again; whoever has this one finds nobody waiting.
+         */
+        private WantedBlock again()
+        {
+            WantedBlock again = new WantedBlock(index, priority);
+            again.waiters.addAll(waiters);
+            again.refusals = refusals + 1;
+            again.patienceEnds = patienceEnds;
+            again.patient = patient;
+            return again;
+        }
     }
 
     private static final class FileFetches
     {
         private final FetchTarget target;
+        private final BucketQueue queue;
         private final NavigableMap<Integer, WantedBlock> wanted = new TreeMap<>();
         private final NavigableMap<Integer, WantedBlock> wantedPreloads = new TreeMap<>();
         private final Map<Integer, WantedBlock> running = new HashMap<>();
+        // refused by the origin, to be wanted again after a pause
+        private final Map<Integer, WantedBlock> paused = new HashMap<>();
         private boolean queued;
         private boolean queuedPreloads;
 
-        private FileFetches(FetchTarget target)
+        private FileFetches(FetchTarget target, BucketQueue queue)
         {
             this.target = target;
+            this.queue = queue;
+        }
+
+        private void want(WantedBlock block)
+        {
+            wanted(block.priority).put(block.index, block);
+            queue.queued(block.priority, 1);
+        }
+
+        private WantedBlock takeWanted(Priority priority, int index)
+        {
+            WantedBlock block = wanted(priority).remove(index);
+            if (block != null) {
+                queue.queued(priority, -1);
+            }
+            return block;
+        }
+
+        private void forgetWaiter(BlockWaiter waiter)
+        {
+            for (Priority priority : Priority.values()) {
+                int before = wanted(priority).size();
+                wanted(priority).values().removeIf(block -> isLeft(block, waiter));
+                queue.queued(priority, wanted(priority).size() - before);
+            }
+            paused.values().removeIf(block -> isLeft(block, waiter));
+            running.values().forEach(block -> block.waiters.removeIf(candidate -> candidate == waiter));
+        }
+
+        private static boolean isLeft(WantedBlock block, BlockWaiter waiter)
+        {
+            return block.waiters.removeIf(candidate -> candidate == waiter) && block.waiters.isEmpty();
+        }
+
+        /**
+         * All blocks for which no request is under way.
+         */
+        private List<WantedBlock> takeWaiting()
+        {
+            List<WantedBlock> waiting = new ArrayList<>(paused.values());
+            paused.clear();
+            for (Priority priority : Priority.values()) {
+                waiting.addAll(wanted(priority).values());
+                queue.queued(priority, -wanted(priority).size());
+                wanted(priority).clear();
+            }
+            return waiting;
         }
 
         private NavigableMap<Integer, WantedBlock> wanted(Priority priority)
@@ -132,7 +226,7 @@ public final class BlockFetcher
 
         private boolean isEmpty()
         {
-            return wanted.isEmpty() && wantedPreloads.isEmpty() && running.isEmpty();
+            return wanted.isEmpty() && wantedPreloads.isEmpty() && running.isEmpty() && paused.isEmpty();
         }
     }
 
@@ -142,10 +236,21 @@ public final class BlockFetcher
         private final Deque<FileFetches> files = new ArrayDeque<>();
         private final Deque<FileFetches> preloads = new ArrayDeque<>();
         private int requests;
+        // blocks
+        private int queuedReads;
+        private int queuedPreloads;
 
         private BucketQueue(Bucket bucket)
         {
             this.bucket = bucket;
+        }
+
+        private void queued(Priority priority, int count)
+        {
+            switch (priority) {
+                case READ -> queuedReads += count;
+                case PRELOAD -> queuedPreloads += count;
+            }
         }
     }
 
@@ -164,7 +269,7 @@ public final class BlockFetcher
         }
     }
 
-    private record RangeRequest(FileFetches file, List<WantedBlock> blocks, Priority priority, BucketQueue queue) {}
+    private record RangeRequest(FileFetches file, List<WantedBlock> blocks, Priority priority) {}
 
     /**
      * @param executor runs each request in a thread of its own; the limits bound how many
@@ -177,6 +282,7 @@ public final class BlockFetcher
             RequestLimits limits,
             WorkerCounters counters,
             WorkerTimer timer,
+            Pauses pauses,
             Executor executor,
             Executor confirmationExecutor,
             ByteBudget heap,
@@ -188,6 +294,7 @@ public final class BlockFetcher
         this.limits = requireNonNull(limits, "limits is null");
         this.counters = requireNonNull(counters, "counters is null");
         this.timer = requireNonNull(timer, "timer is null");
+        this.pauses = requireNonNull(pauses, "pauses is null");
         this.executor = requireNonNull(executor, "executor is null");
         this.confirmationExecutor = requireNonNull(confirmationExecutor, "confirmationExecutor is null");
         this.heap = requireNonNull(heap, "heap is null");
@@ -203,63 +310,92 @@ public final class BlockFetcher
     public void fetch(FetchTarget target, Collection<Integer> blocks, Priority priority, BlockWaiter waiter)
     {
         List<Integer> present = new ArrayList<>();
+        List<Integer> refused = new ArrayList<>();
         List<RangeRequest> requests = new ArrayList<>();
-        boolean refused;
+        boolean unavailable;
         lock.lock();
         try {
-            refused = stopped;
-            if (!refused) {
-                FileFetches file = files.computeIfAbsent(target.id(), _ -> new FileFetches(target));
+            unavailable = stopped;
+            if (!unavailable) {
+                FileFetches file = files.computeIfAbsent(target.id(), _ -> new FileFetches(target, buckets.computeIfAbsent(target.bucket(), BucketQueue::new)));
                 for (int block : blocks) {
-                    if (!join(file, block, priority, waiter)) {
-                        present.add(block);
+                    switch (join(file, block, priority, waiter)) {
+                        case JOINED -> {}
+                        case PRESENT -> present.add(block);
+                        case REFUSED -> refused.add(block);
                     }
                 }
-                BucketQueue queue = buckets.computeIfAbsent(target.bucket(), BucketQueue::new);
-                enqueue(queue, file);
-                pump(queue, requests);
+                enqueue(file);
+                pump(file.queue, requests);
                 forgetIfIdle(file);
             }
         }
         finally {
             lock.unlock();
         }
-        if (refused) {
+        if (unavailable) {
             blocks.forEach(block -> waiter.failed(block, NoCause.UNAVAILABLE));
             return;
         }
         execute(requests);
         present.forEach(waiter::present);
+        counters.addOverloaded(OverloadCause.FETCH_QUEUE, refused.size());
+        refused.forEach(block -> waiter.failed(block, NoCause.OVERLOADED));
     }
 
-    /**
-     * @return false if the block need not be fetched
-     */
-    private boolean join(FileFetches file, int block, Priority priority, BlockWaiter waiter)
+    private enum Joining
     {
-        WantedBlock running = file.running.get(block);
-        if (running != null) {
-            running.waiters.add(waiter);
-            return true;
+        JOINED,
+        /**
+         * The block need not be fetched.
+         */
+        PRESENT,
+        /**
+         * The bucket's queue is full.
+         */
+        REFUSED,
+    }
+
+    private Joining join(FileFetches file, int block, Priority priority, BlockWaiter waiter)
+    {
+        WantedBlock found = file.running.get(block);
+        if (found == null) {
+            found = file.paused.get(block);
         }
-        WantedBlock wanted = file.wanted.get(block);
-        if (wanted == null) {
-            wanted = file.wantedPreloads.get(block);
-            if (wanted != null && priority == Priority.READ) {
-                file.wantedPreloads.remove(block);
-                wanted.priority = Priority.READ;
-                file.wanted.put(block, wanted);
+        if (found == null) {
+            found = file.wanted.get(block);
+        }
+        if (found == null && priority == Priority.READ) {
+            found = file.takeWanted(Priority.PRELOAD, block);
+            if (found != null) {
+                found.priority = Priority.READ;
+                file.want(found);
             }
         }
-        if (wanted == null) {
+        if (found == null) {
+            found = file.wantedPreloads.get(block);
+        }
+        if (found == null) {
             if (isPresent(file.target.id().block(block))) {
-                return false;
+                return Joining.PRESENT;
             }
-            wanted = new WantedBlock(block, priority);
-            file.wanted(priority).put(block, wanted);
+            if (priority == Priority.READ && file.queue.queuedReads >= maxQueuedReads(file.queue)) {
+                return Joining.REFUSED;
+            }
+            found = new WantedBlock(block, priority);
+            file.want(found);
         }
-        wanted.waiters.add(waiter);
-        return true;
+        else if (priority == Priority.READ) {
+            // should it be asked for again, then for a reader
+            found.priority = Priority.READ;
+        }
+        found.add(waiter, priority, timer.nanoTime());
+        return Joining.JOINED;
+    }
+
+    private int maxQueuedReads(BucketQueue queue)
+    {
+        return limits.limit(queue.bucket) * QUEUED_RANGES * maxRangeBlocks;
     }
 
     private boolean isPresent(BlockKey key)
@@ -269,15 +405,15 @@ public final class BlockFetcher
         return pinned.isPresent() || store.isOnSsd(key);
     }
 
-    private static void enqueue(BucketQueue queue, FileFetches file)
+    private static void enqueue(FileFetches file)
     {
         if (!file.queued && !file.wanted.isEmpty()) {
             file.queued = true;
-            queue.files.addLast(file);
+            file.queue.files.addLast(file);
         }
         if (!file.queuedPreloads && !file.wantedPreloads.isEmpty()) {
             file.queuedPreloads = true;
-            queue.preloads.addLast(file);
+            file.queue.preloads.addLast(file);
         }
     }
 
@@ -301,34 +437,34 @@ public final class BlockFetcher
                 }
                 file.queuedPreloads = false;
             }
-            List<WantedBlock> range = takeRange(file, file.wanted(priority));
+            List<WantedBlock> range = takeRange(file, priority);
             // what was wanted may have been abandoned, or moved to the other queue
             if (!range.isEmpty()) {
                 queue.requests++;
                 if (priority == Priority.PRELOAD) {
                     preloadRequests++;
                 }
-                requests.add(new RangeRequest(file, range, priority, queue));
+                requests.add(new RangeRequest(file, range, priority));
             }
-            enqueue(queue, file);
+            enqueue(file);
         }
     }
 
-    private List<WantedBlock> takeRange(FileFetches file, NavigableMap<Integer, WantedBlock> wanted)
+    private List<WantedBlock> takeRange(FileFetches file, Priority priority)
     {
         List<WantedBlock> range = new ArrayList<>();
-        Map.Entry<Integer, WantedBlock> first = wanted.firstEntry();
-        if (first == null) {
+        if (file.wanted(priority).isEmpty()) {
             return range;
         }
-        int index = first.getKey();
-        WantedBlock block = first.getValue();
-        while (block != null && range.size() < maxRangeBlocks) {
-            wanted.remove(index);
+        int index = file.wanted(priority).firstKey();
+        while (range.size() < maxRangeBlocks) {
+            WantedBlock block = file.takeWanted(priority, index);
+            if (block == null) {
+                break;
+            }
             file.running.put(index, block);
             range.add(block);
             index++;
-            block = wanted.get(index);
         }
         return range;
     }
@@ -366,14 +502,14 @@ public final class BlockFetcher
         List<RangeRequest> requests = new ArrayList<>();
         lock.lock();
         try {
-            request.queue().requests--;
+            request.file().queue.requests--;
             if (request.priority() == Priority.PRELOAD) {
                 preloadRequests--;
                 // the bound is over all buckets: another one may have waited for this
                 buckets.values().forEach(queue -> pump(queue, requests));
             }
             else {
-                pump(request.queue(), requests);
+                pump(request.file().queue, requests);
             }
             forgetIfIdle(request.file());
         }
@@ -402,10 +538,7 @@ public final class BlockFetcher
             if (file == null) {
                 return;
             }
-            for (Priority priority : Priority.values()) {
-                file.wanted(priority).values().removeIf(block -> block.waiters.removeIf(candidate -> candidate == waiter) && block.waiters.isEmpty());
-            }
-            file.running.values().forEach(block -> block.waiters.removeIf(candidate -> candidate == waiter));
+            file.forgetWaiter(waiter);
             forgetIfIdle(file);
         }
         finally {
@@ -433,6 +566,94 @@ public final class BlockFetcher
     {
         for (WantedBlock block : blocks) {
             take(request.file(), block).ifPresent(waiters -> waiters.forEach(waiter -> waiter.failed(block.index, cause)));
+        }
+    }
+
+    /**
+     * The origin refused a request as one too many: what somebody still waits for is asked for again after a pause, or given up.
+     *
+     * @return whether all was given up
+     */
+    private boolean askAgain(FileFetches file, List<WantedBlock> blocks)
+    {
+        long now = timer.nanoTime();
+        List<WantedBlock> again = new ArrayList<>();
+        List<WantedBlock> givenUp = new ArrayList<>();
+        Duration pause;
+        lock.lock();
+        try {
+            int refusals = 1 + blocks.stream().mapToInt(block -> block.refusals).max().orElse(0);
+            pause = pauses.after(refusals);
+            for (WantedBlock block : blocks) {
+                if (!file.running.remove(block.index, block) || block.waiters.isEmpty()) {
+                    continue;
+                }
+                boolean inTime = block.patient || now + pause.toNanos() - block.patienceEnds < 0;
+                if (stopped || refusals >= file.target.origin().source().maxAttempts() || !inTime) {
+                    givenUp.add(block);
+                }
+                else {
+                    again.add(block.again());
+                }
+            }
+            again.forEach(block -> file.paused.put(block.index, block));
+        }
+        finally {
+            lock.unlock();
+        }
+        givenUp.forEach(block -> block.waiters.forEach(waiter -> waiter.failed(block.index, NoCause.ORIGIN_FAILED)));
+        if (!again.isEmpty()) {
+            timer.schedule(pause, () -> resume(file, again));
+        }
+        return again.isEmpty() && !givenUp.isEmpty();
+    }
+
+    private void resume(FileFetches file, List<WantedBlock> blocks)
+    {
+        List<RangeRequest> requests = new ArrayList<>();
+        lock.lock();
+        try {
+            for (WantedBlock block : blocks) {
+                // whoever waited may have left
+                if (file.paused.remove(block.index, block)) {
+                    file.want(block);
+                }
+            }
+            enqueue(file);
+            pump(file.queue, requests);
+        }
+        finally {
+            lock.unlock();
+        }
+        execute(requests);
+    }
+
+    /**
+     * What is wanted of a bucket at the moment.
+     *
+     * @param limit requests at the same time, as many as the bucket bears
+     * @param requests under way
+     * @param queuedReads blocks that reads wait for, without a request yet
+     * @param queuedPreloads blocks of preloads without a request yet
+     */
+    public record BucketState(String origin, String bucket, int limit, int requests, int queuedReads, int queuedPreloads) {}
+
+    public List<BucketState> buckets()
+    {
+        lock.lock();
+        try {
+            return buckets.values().stream()
+                    .map(queue -> new BucketState(
+                            queue.bucket.origin(),
+                            queue.bucket.name(),
+                            limits.limit(queue.bucket),
+                            queue.requests,
+                            queue.queuedReads,
+                            queue.queuedPreloads))
+                    .collect(toImmutableList());
+        }
+        finally {
+            lock.unlock();
         }
     }
 
@@ -673,11 +894,7 @@ public final class BlockFetcher
             stopped = true;
             held = ImmutableList.copyOf(provisionals.values());
             for (FileFetches file : files.values()) {
-                for (Priority priority : Priority.values()) {
-                    file.wanted(priority).values().forEach(block ->
-                            block.waiters.forEach(waiter -> waiting.computeIfAbsent(waiter, _ -> new ArrayList<>()).add(block.index)));
-                    file.wanted(priority).clear();
-                }
+                file.takeWaiting().forEach(block -> block.waiters.forEach(waiter -> waiting.computeIfAbsent(waiter, _ -> new ArrayList<>()).add(block.index)));
             }
         }
         finally {
@@ -709,6 +926,9 @@ public final class BlockFetcher
 
         private void run()
         {
+            if (blocks.stream().anyMatch(block -> block.refusals > 0)) {
+                counters.addOriginRetries(1);
+            }
             int failures = 0;
             while (next < blocks.size()) {
                 int before = next;
@@ -726,6 +946,7 @@ public final class BlockFetcher
                         fail(new ObjectSourceException(Reason.UNREACHABLE, e.toString(), e));
                         return;
                     }
+                    counters.addOriginRetries(1);
                 }
             }
         }
@@ -745,7 +966,12 @@ public final class BlockFetcher
                         take(request.file(), block).ifPresent(waiters -> waiters.forEach(waiter -> waiter.denied(block.index)));
                     }
                 }
-                case THROTTLED, UNREACHABLE, FAILED -> {
+                case THROTTLED -> {
+                    if (askAgain(request.file(), left)) {
+                        target.origin().health().failed(bucket, describe(), failure);
+                    }
+                }
+                case UNREACHABLE, FAILED -> {
                     target.origin().health().failed(bucket, describe(), failure);
                     failAll(request, left, NoCause.ORIGIN_FAILED);
                 }
@@ -855,6 +1081,7 @@ public final class BlockFetcher
                         waiter.bytes(block.index, bytes.get());
                     }
                     else {
+                        counters.addOverloaded(OverloadCause.HEAP, 1);
                         waiter.failed(block.index, NoCause.OVERLOADED);
                     }
                 }

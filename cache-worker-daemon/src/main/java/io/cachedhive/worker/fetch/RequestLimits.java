@@ -79,11 +79,18 @@ public final class RequestLimits
             public void answered(String bucket, int status)
             {
                 if (status == 503 || status == 429) {
+                    counters.addOriginThrottled();
                     throttled(new Bucket(origin, bucket));
                 }
                 if (status >= 400) {
                     counters.addOriginError();
                 }
+            }
+
+            @Override
+            public void repeated()
+            {
+                counters.addOriginRetries(1);
             }
 
             @Override

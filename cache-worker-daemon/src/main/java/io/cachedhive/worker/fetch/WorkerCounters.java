@@ -2,6 +2,8 @@ package io.cachedhive.worker.fetch;
 
 import io.cachedhive.worker.origin.OriginObserver.Operation;
 
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -13,8 +15,18 @@ public final class WorkerCounters
     private final LongAdder originHeads = new LongAdder();
     private final LongAdder originBytes = new LongAdder();
     private final LongAdder originErrors = new LongAdder();
+    private final LongAdder originThrottled = new LongAdder();
+    private final LongAdder originRetries = new LongAdder();
     private final LongAdder extraBytes = new LongAdder();
     private final LongAdder versionChanges = new LongAdder();
+    private final Map<OverloadCause, LongAdder> overloaded = new EnumMap<>(OverloadCause.class);
+
+    public WorkerCounters()
+    {
+        for (OverloadCause cause : OverloadCause.values()) {
+            overloaded.put(cause, new LongAdder());
+        }
+    }
 
     public void addOriginRequest(Operation operation)
     {
@@ -32,6 +44,30 @@ public final class WorkerCounters
     public void addOriginError()
     {
         originErrors.increment();
+    }
+
+    /**
+     * An origin refused a request as one too many.
+     */
+    public void addOriginThrottled()
+    {
+        originThrottled.increment();
+    }
+
+    /**
+     * Requests that were made before, and failed.
+     */
+    public void addOriginRetries(long count)
+    {
+        originRetries.add(count);
+    }
+
+    /**
+     * Blocks were refused to a reader.
+     */
+    public void addOverloaded(OverloadCause cause, long blocks)
+    {
+        overloaded.get(cause).add(blocks);
     }
 
     /**
@@ -68,6 +104,21 @@ public final class WorkerCounters
     public long originErrors()
     {
         return originErrors.sum();
+    }
+
+    public long originThrottled()
+    {
+        return originThrottled.sum();
+    }
+
+    public long originRetries()
+    {
+        return originRetries.sum();
+    }
+
+    public long overloaded(OverloadCause cause)
+    {
+        return overloaded.get(cause).sum();
     }
 
     public long extraBytes()

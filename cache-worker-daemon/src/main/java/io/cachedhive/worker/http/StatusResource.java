@@ -50,6 +50,7 @@ public final class StatusResource
      * @param socketPath where Trino workers of this host connect
      * @param address where others connect
      * @param memoryFile the shared-memory file
+     * @param buckets that blocks were fetched from since the start
      * @param recovery what was found when the store was opened
      */
     @JsonInclude(JsonInclude.Include.NON_ABSENT)
@@ -69,6 +70,7 @@ public final class StatusResource
             @JsonProperty("address") String address,
             @JsonProperty("memory_file") String memoryFile,
             @JsonProperty("origins") List<OriginState> origins,
+            @JsonProperty("buckets") List<BucketFetches> buckets,
             @JsonProperty("recovery") List<String> recovery,
             @JsonProperty("gauges") Map<String, Long> gauges) {}
 
@@ -77,6 +79,20 @@ public final class StatusResource
      */
     @JsonInclude(JsonInclude.Include.NON_ABSENT)
     public record OriginState(@JsonProperty("name") String name, @JsonProperty("id") String id, @JsonProperty("problem") Optional<String> problem) {}
+
+    /**
+     * @param limit requests at the same time, as many as the bucket bears
+     * @param requests under way
+     * @param queuedReads blocks that reads wait for and that no request is made for yet
+     * @param queuedPreloads blocks to be preloaded that no request is made for yet
+     */
+    public record BucketFetches(
+            @JsonProperty("origin") String origin,
+            @JsonProperty("bucket") String bucket,
+            @JsonProperty("limit") int limit,
+            @JsonProperty("requests") int requests,
+            @JsonProperty("queued_reads") int queuedReads,
+            @JsonProperty("queued_preloads") int queuedPreloads) {}
 
     /**
      * @param sinceMillis since when the counters of {@code total} and {@code catalogs} count; gauges of events count since the start of the process
@@ -122,6 +138,9 @@ public final class StatusResource
                 worker.store().memoryFile().toString(),
                 worker.origins().all().stream()
                         .map(origin -> new OriginState(origin.name(), origin.id().toString(), origin.health().problem()))
+                        .collect(toImmutableList()),
+                status.buckets().stream()
+                        .map(bucket -> new BucketFetches(bucket.origin(), bucket.bucket(), bucket.limit(), bucket.requests(), bucket.queuedReads(), bucket.queuedPreloads()))
                         .collect(toImmutableList()),
                 worker.store().recovery().stream().map(RecoveryOutcome::toString).collect(toImmutableList()),
                 status.gauges());

@@ -3,6 +3,7 @@ package io.cachedhive.worker.http;
 import com.google.inject.Inject;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.worker.CacheWorkerService;
+import io.cachedhive.worker.fetch.BlockFetcher.BucketState;
 import org.weakref.jmx.Managed;
 
 import static java.util.Objects.requireNonNull;
@@ -115,6 +116,69 @@ public final class WorkerMetrics
     public long getOriginErrors()
     {
         return gauge(CounterNames.ORIGIN_ERRORS);
+    }
+
+    @Managed
+    public long getOriginThrottled()
+    {
+        return gauge(CounterNames.ORIGIN_THROTTLED);
+    }
+
+    @Managed
+    public long getOriginRetries()
+    {
+        return gauge(CounterNames.ORIGIN_RETRIES);
+    }
+
+    @Managed
+    public long getFetchRequests()
+    {
+        return gauge(CounterNames.FETCH_REQUESTS);
+    }
+
+    @Managed
+    public long getFetchQueuedBlocks()
+    {
+        return gauge(CounterNames.FETCH_QUEUED_BLOCKS);
+    }
+
+    /**
+     * Requests at the same time that the bucket bears that bears the fewest.
+     */
+    @Managed
+    public long getFetchRequestLimit()
+    {
+        return worker.status().buckets().stream().mapToLong(BucketState::limit).min().orElse(0);
+    }
+
+    @Managed
+    public long getOverloadedFetchQueue()
+    {
+        return gauge(CounterNames.OVERLOADED_FETCH_QUEUE);
+    }
+
+    @Managed
+    public long getOverloadedLoadQueue()
+    {
+        return gauge(CounterNames.OVERLOADED_LOAD_QUEUE);
+    }
+
+    @Managed
+    public long getOverloadedFrames()
+    {
+        return gauge(CounterNames.OVERLOADED_FRAMES);
+    }
+
+    @Managed
+    public long getOverloadedHeap()
+    {
+        return gauge(CounterNames.OVERLOADED_HEAP);
+    }
+
+    @Managed
+    public long getOverloadedRequests()
+    {
+        return gauge(CounterNames.OVERLOADED_REQUESTS);
     }
 
     @Managed

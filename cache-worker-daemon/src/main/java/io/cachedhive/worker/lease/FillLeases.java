@@ -11,6 +11,7 @@ import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.ByteBudget;
+import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.fetch.SharedBytes;
 import io.cachedhive.worker.fetch.WorkerCounters;
 import io.cachedhive.worker.time.WorkerTimer;
@@ -374,6 +375,7 @@ public final class FillLeases
         }
         Optional<SharedBytes> bytes = SharedBytes.allocate(heap, block.target.length());
         if (bytes.isEmpty()) {
+            counters.addOverloaded(OverloadCause.HEAP, waiters.size());
             waiters.forEach(waiter -> waiter.failed(index, NoCause.OVERLOADED));
             return;
         }

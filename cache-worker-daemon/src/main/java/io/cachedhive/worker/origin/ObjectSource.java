@@ -3,7 +3,8 @@ package io.cachedhive.worker.origin;
 import java.util.Optional;
 
 /**
- * Reads the objects of one object store. All calls block until the head of the answer is there, retries included.
+ * Reads the objects of one object store. All calls block until the head of the answer is there, retries of failures included. An answer that a GET is one too many
+ * is the caller's to deal with: it knows what else is asked of the bucket.
  */
 public interface ObjectSource
         extends AutoCloseable
@@ -18,6 +19,11 @@ public interface ObjectSource
 
     ObjectState head(S3ObjectLocation location)
             throws ObjectSourceException;
+
+    /**
+     * How often to make a request that is refused as one too many.
+     */
+    int maxAttempts();
 
     @Override
     void close();

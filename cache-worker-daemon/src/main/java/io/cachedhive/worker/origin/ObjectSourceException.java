@@ -23,7 +23,7 @@ public class ObjectSourceException
          */
         DENIED,
         /**
-         * Answered that it is asked too much, longer than the retries last.
+         * Answered that it is asked too much.
          */
         THROTTLED,
         /**

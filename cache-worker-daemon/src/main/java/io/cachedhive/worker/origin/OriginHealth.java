@@ -18,6 +18,7 @@ import static java.util.Objects.requireNonNull;
  * <ul>
  * <li>Denied in a bucket: for a minute the bucket is left to the clients, who have rights of their own.
  * <li>Unreachable: for a second, then longer up to ten, reads are refused at once; then one may try.
+ * <li>Overloaded, so that a bucket gave nothing at all for some time: the same for that bucket.
  * <li>Anything else passes with the request.
  * </ul>
  */
@@ -28,6 +29,8 @@ public final class OriginHealth
     private static final long DENIED_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final long FIRST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    // while other requests come through, those that are refused are only unlucky
+    private static final long OVERLOADED_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(5);
 
     private final String name;
@@ -35,8 +38,9 @@ public final class OriginHealth
     private final LongSupplier nanoTime;
 
     private final Map<String, Long> deniedUntil = new HashMap<>();
-    private long pauseNanos;
-    private long pausedUntil;
+    private final Map<String, Long> succeededAt = new HashMap<>();
+    private final Pause pause = new Pause();
+    private final Map<String, Pause> bucketPauses = new HashMap<>();
     private boolean failing;
     private boolean failureLogged;
     private long quietUntil;
@@ -74,22 +78,47 @@ public final class OriginHealth
     /**
      * Whether to refuse reads without asking. Of those who ask when a pause has ended, only one is let through until it is known how that went.
      */
-    public synchronized boolean isPaused()
+    public synchronized boolean isPaused(String bucket)
     {
-        if (pauseNanos == 0) {
+        long now = nanoTime.getAsLong();
+        Pause bucketPause = bucketPauses.get(bucket);
+        return pause.isOn(now) || (bucketPause != null && bucketPause.isOn(now));
+    }
+
+    private static final class Pause
+    {
+        private long nanos;
+        private long until;
+
+        boolean isOn(long now)
+        {
+            if (nanos == 0) {
+                return false;
+            }
+            if (now - until < 0) {
+                return true;
+            }
+            until = now + nanos;
             return false;
         }
-        long now = nanoTime.getAsLong();
-        if (now - pausedUntil < 0) {
-            return true;
+
+        void lengthen(long now)
+        {
+            nanos = nanos == 0 ? FIRST_PAUSE_NANOS : Math.min(nanos * 2, LONGEST_PAUSE_NANOS);
+            until = now + nanos;
         }
-        pausedUntil = now + pauseNanos;
-        return false;
+
+        void end()
+        {
+            nanos = 0;
+        }
     }
 
     public synchronized void succeeded(String bucket)
     {
-        pauseNanos = 0;
+        pause.end();
+        bucketPauses.remove(bucket);
+        succeededAt.put(bucket, nanoTime.getAsLong());
         deniedUntil.remove(bucket);
         problem = Optional.empty();
         if (failing) {
@@ -111,8 +140,13 @@ public final class OriginHealth
             deniedUntil.put(bucket, now + DENIED_NANOS);
         }
         if (failure.reason() == Reason.UNREACHABLE) {
-            pauseNanos = pauseNanos == 0 ? FIRST_PAUSE_NANOS : Math.min(pauseNanos * 2, LONGEST_PAUSE_NANOS);
-            pausedUntil = now + pauseNanos;
+            pause.lengthen(now);
+        }
+        if (failure.reason() == Reason.THROTTLED) {
+            Long succeeded = succeededAt.get(bucket);
+            if (succeeded == null || now - succeeded >= OVERLOADED_NANOS) {
+                bucketPauses.computeIfAbsent(bucket, _ -> new Pause()).lengthen(now);
+            }
         }
         String sentence = switch (failure.reason()) {
             case DENIED -> "origin %s answers %s to %s: check the credentials in %s and the rights that they have".formatted(name, failure.getMessage(), request, file);

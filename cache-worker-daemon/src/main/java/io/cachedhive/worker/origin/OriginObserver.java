@@ -14,6 +14,11 @@ public interface OriginObserver
     void requested(Operation operation);
 
     /**
+     * The request that was just told of is one that the SDK made before.
+     */
+    void repeated();
+
+    /**
      * @param status of HTTP
      */
     void answered(String bucket, int status);

@@ -19,7 +19,9 @@ import software.amazon.awssdk.core.exception.AbortedException;
 import software.amazon.awssdk.core.exception.ApiCallTimeoutException;
 import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.core.exception.SdkException;
+import software.amazon.awssdk.core.exception.SdkServiceException;
 import software.amazon.awssdk.core.interceptor.Context;
+import software.amazon.awssdk.core.interceptor.ExecutionAttribute;
 import software.amazon.awssdk.core.interceptor.ExecutionAttributes;
 import software.amazon.awssdk.core.interceptor.ExecutionInterceptor;
 import software.amazon.awssdk.http.SdkHttpClient;
@@ -30,7 +32,14 @@ import software.amazon.awssdk.http.auth.aws.signer.AwsV4HttpSigner;
 import software.amazon.awssdk.http.auth.spi.scheme.AuthSchemeOption;
 import software.amazon.awssdk.http.auth.spi.signer.SignerProperty;
 import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.retries.api.AcquireInitialTokenRequest;
+import software.amazon.awssdk.retries.api.AcquireInitialTokenResponse;
+import software.amazon.awssdk.retries.api.RecordSuccessRequest;
+import software.amazon.awssdk.retries.api.RecordSuccessResponse;
+import software.amazon.awssdk.retries.api.RefreshRetryTokenRequest;
+import software.amazon.awssdk.retries.api.RefreshRetryTokenResponse;
 import software.amazon.awssdk.retries.api.RetryStrategy;
+import software.amazon.awssdk.retries.api.TokenAcquisitionFailedException;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.S3ClientBuilder;
 import software.amazon.awssdk.services.s3.auth.scheme.S3AuthSchemeProvider;
@@ -76,17 +85,29 @@ public final class S3Source
 {
     // beyond it the readers have given up waiting and read for themselves
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(15);
+    private static final int TOO_MANY_REQUESTS = 429;
+    private static final int UNAVAILABLE = 503;
     private static final Pattern CONTENT_RANGE = Pattern.compile("bytes (\\d+)-(\\d+)/(\\d+)");
 
     private final SdkHttpClient httpClient;
-    private final S3Client client;
+    private final S3Client rangeClient;
+    private final S3Client headClient;
+    private final int maxAttempts;
     private final Optional<RequestPayer> requestPayer;
     private final OriginObserver observer;
 
-    private S3Source(SdkHttpClient httpClient, S3Client client, Optional<RequestPayer> requestPayer, OriginObserver observer)
+    private S3Source(
+            SdkHttpClient httpClient,
+            S3Client rangeClient,
+            S3Client headClient,
+            int maxAttempts,
+            Optional<RequestPayer> requestPayer,
+            OriginObserver observer)
     {
         this.httpClient = requireNonNull(httpClient, "httpClient is null");
-        this.client = requireNonNull(client, "client is null");
+        this.rangeClient = requireNonNull(rangeClient, "rangeClient is null");
+        this.headClient = requireNonNull(headClient, "headClient is null");
+        this.maxAttempts = maxAttempts;
         this.requestPayer = requireNonNull(requestPayer, "requestPayer is null");
         this.observer = requireNonNull(observer, "observer is null");
     }
@@ -99,9 +120,13 @@ public final class S3Source
     {
         SdkHttpClient httpClient = createHttpClient(config);
         try {
+            Optional<AwsCredentialsProvider> credentials = credentials(config);
+            RetryStrategy retries = retryStrategy(config);
             return new S3Source(
                     httpClient,
-                    createClient(config, httpClient, observer),
+                    createClient(config, httpClient, credentials, new RefusalsLeftToCaller(retries), observer),
+                    createClient(config, httpClient, credentials, retries, observer),
+                    config.getMaxErrorRetries(),
                     config.isRequesterPays() ? Optional.of(RequestPayer.REQUESTER) : Optional.empty(),
                     observer);
         }
@@ -130,15 +155,17 @@ public final class S3Source
         return client.build();
     }
 
-    private static S3Client createClient(S3OriginConfig config, SdkHttpClient httpClient, OriginObserver observer)
+    private static S3Client createClient(
+            S3OriginConfig config,
+            SdkHttpClient httpClient,
+            Optional<AwsCredentialsProvider> credentials,
+            RetryStrategy retries,
+            OriginObserver observer)
     {
-        Optional<AwsCredentialsProvider> keys = config.getAwsAccessKey()
-                .map(key -> StaticCredentialsProvider.create(AwsBasicCredentials.create(key, config.getAwsSecretKey().orElseThrow())));
-
         S3ClientBuilder client = S3Client.builder()
                 .httpClient(httpClient)
                 .overrideConfiguration(ClientOverrideConfiguration.builder()
-                        .retryStrategy(retryStrategy(config))
+                        .retryStrategy(retries)
                         .apiCallTimeout(ANSWER_TIMEOUT)
                         .appId(config.getApplicationId())
                         .addExecutionInterceptor(new AttemptObserver(observer))
@@ -150,13 +177,23 @@ public final class S3Source
         config.getSignerType().map(S3Source::authSchemeProvider).ifPresent(client::authSchemeProvider);
         config.getRegion().map(Region::of).ifPresent(client::region);
         config.getEndpoint().map(URI::create).ifPresent(client::endpointOverride);
+        credentials.ifPresent(client::credentialsProvider);
+        return client.build();
+    }
 
-        switch (config.getAuthType()) {
-            case ANONYMOUS -> client.credentialsProvider(AnonymousCredentialsProvider.create());
-            case WEB_IDENTITY -> client.credentialsProvider(WebIdentityTokenFileCredentialsProvider.builder()
+    /**
+     * Empty for the SDK's default chain.
+     */
+    private static Optional<AwsCredentialsProvider> credentials(S3OriginConfig config)
+    {
+        Optional<AwsCredentialsProvider> keys = config.getAwsAccessKey()
+                .map(key -> StaticCredentialsProvider.create(AwsBasicCredentials.create(key, config.getAwsSecretKey().orElseThrow())));
+        return switch (config.getAuthType()) {
+            case ANONYMOUS -> Optional.of(AnonymousCredentialsProvider.create());
+            case WEB_IDENTITY -> Optional.of(WebIdentityTokenFileCredentialsProvider.builder()
                     .asyncCredentialUpdateEnabled(true)
                     .build());
-            case IAM_ROLE -> client.credentialsProvider(StsAssumeRoleCredentialsProvider.builder()
+            case IAM_ROLE -> Optional.of(StsAssumeRoleCredentialsProvider.builder()
                     .refreshRequest(request -> request
                             .roleArn(config.getIamRole().orElseThrow())
                             .roleSessionName(config.getRoleSessionName())
@@ -164,9 +201,8 @@ public final class S3Source
                     .stsClient(createStsClient(config, keys))
                     .asyncCredentialUpdateEnabled(true)
                     .build());
-            case DEFAULT -> keys.ifPresent(client::credentialsProvider);
-        }
-        return client.build();
+            case DEFAULT -> keys;
+        };
     }
 
     private static StsClient createStsClient(S3OriginConfig config, Optional<AwsCredentialsProvider> keys)
@@ -231,7 +267,7 @@ public final class S3Source
                 .build();
         ResponseInputStream<GetObjectResponse> stream;
         try {
-            stream = client.getObject(request);
+            stream = rangeClient.getObject(request);
         }
         catch (SdkException e) {
             throw translate(e);
@@ -284,7 +320,7 @@ public final class S3Source
                 .requestPayer(requestPayer.orElse(null))
                 .build();
         try {
-            HeadObjectResponse response = client.headObject(request);
+            HeadObjectResponse response = headClient.headObject(request);
             return state(response, response.contentLength(), Optional.ofNullable(response.eTag()), response.lastModified());
         }
         catch (SdkException e) {
@@ -318,7 +354,7 @@ public final class S3Source
                 case 401, 403 -> DENIED;
                 case 404, 416 -> GONE;
                 case 412 -> CHANGED;
-                case 429, 503 -> THROTTLED;
+                case TOO_MANY_REQUESTS, UNAVAILABLE -> THROTTLED;
                 default -> FAILED;
             };
             String code = answer.awsErrorDetails() == null || answer.awsErrorDetails().errorCode() == null ? "" : " " + answer.awsErrorDetails().errorCode();
@@ -338,10 +374,65 @@ public final class S3Source
     }
 
     @Override
+    public int maxAttempts()
+    {
+        return maxAttempts;
+    }
+
+    @Override
     public void close()
     {
-        client.close();
+        rangeClient.close();
+        headClient.close();
         httpClient.close();
+    }
+
+    /**
+     * Repeats what the other strategy repeats, but not what the origin refused as one too many: that is asked again by those who know what else is asked of the
+     * bucket, and who hold no connection and no thread meanwhile.
+     */
+    private record RefusalsLeftToCaller(RetryStrategy retries)
+            implements RetryStrategy
+    {
+        @Override
+        public AcquireInitialTokenResponse acquireInitialToken(AcquireInitialTokenRequest request)
+        {
+            return retries.acquireInitialToken(request);
+        }
+
+        @Override
+        public RefreshRetryTokenResponse refreshRetryToken(RefreshRetryTokenRequest request)
+        {
+            if (request.failure() instanceof SdkServiceException answer && (answer.statusCode() == TOO_MANY_REQUESTS || answer.statusCode() == UNAVAILABLE)) {
+                throw new TokenAcquisitionFailedException("refused by the origin", request.token(), answer);
+            }
+            return retries.refreshRetryToken(request);
+        }
+
+        @Override
+        public RecordSuccessResponse recordSuccess(RecordSuccessRequest request)
+        {
+            return retries.recordSuccess(request);
+        }
+
+        @Override
+        public int maxAttempts()
+        {
+            return retries.maxAttempts();
+        }
+
+        // it has those of AWS already
+        @Override
+        public boolean useClientDefaults()
+        {
+            return false;
+        }
+
+        @Override
+        public Builder<?, ?> toBuilder()
+        {
+            return retries.toBuilder();
+        }
     }
 
     private static final class S3Range
@@ -398,10 +489,16 @@ public final class S3Source
     private record AttemptObserver(OriginObserver observer)
             implements ExecutionInterceptor
     {
+        private static final ExecutionAttribute<Boolean> ATTEMPTED = new ExecutionAttribute<>("cachedhive.attempted");
+
         @Override
         public void beforeTransmission(Context.BeforeTransmission context, ExecutionAttributes attributes)
         {
             observer.requested(context.request() instanceof HeadObjectRequest ? Operation.HEAD : Operation.GET);
+            if (attributes.getAttribute(ATTEMPTED) != null) {
+                observer.repeated();
+            }
+            attributes.putAttribute(ATTEMPTED, true);
         }
 
         @Override

@@ -8,6 +8,7 @@ import io.cachedhive.protocol.wire.Message.BlockNo;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.server.Outgoing;
 
 import java.nio.ByteBuffer;
@@ -63,6 +64,7 @@ final class BlockAnswer
             pinned.ifPresent(_ -> inFlight.pinned());
         }
         if (pinned.isEmpty()) {
+            inFlight.counters().addOverloaded(OverloadCause.FRAMES, 1);
             buffers.add(new BlockNo(key.index(), NoCause.OVERLOADED).toFrame(requestId));
             return;
         }

@@ -2,6 +2,7 @@ package io.cachedhive.worker.request;
 
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.worker.fetch.ByteBudget;
+import io.cachedhive.worker.fetch.WorkerCounters;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -14,15 +15,17 @@ public final class InFlight
 {
     private final BlockStore store;
     private final ByteBudget budget;
+    private final WorkerCounters counters;
     private final AtomicInteger pinnedBlocks = new AtomicInteger();
 
     /**
      * @param budget bounds the bytes of frames that answers keep from eviction until they are written
      */
-    public InFlight(BlockStore store, ByteBudget budget)
+    public InFlight(BlockStore store, ByteBudget budget, WorkerCounters counters)
     {
         this.store = requireNonNull(store, "store is null");
         this.budget = requireNonNull(budget, "budget is null");
+        this.counters = requireNonNull(counters, "counters is null");
     }
 
     BlockStore store()
@@ -33,6 +36,11 @@ public final class InFlight
     ByteBudget budget()
     {
         return budget;
+    }
+
+    WorkerCounters counters()
+    {
+        return counters;
     }
 
     void pinned()

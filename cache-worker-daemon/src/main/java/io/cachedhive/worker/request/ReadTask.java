@@ -14,6 +14,7 @@ import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.BlockFetcher;
 import io.cachedhive.worker.fetch.BlockFetcher.Priority;
 import io.cachedhive.worker.fetch.FetchTarget;
+import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.fetch.SharedBytes;
 import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.lease.FillLeases.LeaseTarget;
@@ -112,7 +113,7 @@ final class ReadTask
             services.loads().execute(() -> load(block));
         }
         catch (RejectedExecutionException _) {
-            failed(block, NoCause.OVERLOADED);
+            overloaded(block, OverloadCause.LOAD_QUEUE);
         }
         return true;
     }
@@ -129,7 +130,7 @@ final class ReadTask
         }
         else if (services.inFlight().store().isOnSsd(key)) {
             // there is no frame for it
-            failed(block, NoCause.OVERLOADED);
+            overloaded(block, OverloadCause.FRAMES);
         }
         else {
             // it did not verify, or has just been evicted
@@ -145,7 +146,7 @@ final class ReadTask
         else if (target.isEmpty() || target.get().origin().health().isDenied(target.get().location().bucket())) {
             missing.forEach(this::lease);
         }
-        else if (target.get().origin().health().isPaused()) {
+        else if (target.get().origin().health().isPaused(target.get().location().bucket())) {
             missing.forEach(block -> failed(block, NoCause.ORIGIN_FAILED));
         }
         else {
@@ -156,6 +157,12 @@ final class ReadTask
                 services.fetcher().abandon(file, this);
             }
         }
+    }
+
+    private void overloaded(int block, OverloadCause cause)
+    {
+        services.inFlight().counters().addOverloaded(cause, 1);
+        failed(block, NoCause.OVERLOADED);
     }
 
     private void lease(int block)

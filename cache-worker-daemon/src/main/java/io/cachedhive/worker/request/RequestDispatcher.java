@@ -26,6 +26,7 @@ import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.worker.fetch.BlockFetcher;
 import io.cachedhive.worker.fetch.FetchTarget;
+import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.origin.ObjectSourceException;
 import io.cachedhive.worker.origin.S3ObjectLocation;
@@ -154,6 +155,7 @@ public final class RequestDispatcher
         }
         else if (requests.count() >= MAX_ACTIVE_REQUESTS) {
             refusal = Optional.of(NoCause.OVERLOADED);
+            readServices.inFlight().counters().addOverloaded(OverloadCause.REQUESTS, read.blockCount());
         }
         if (refusal.isPresent()) {
             for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {

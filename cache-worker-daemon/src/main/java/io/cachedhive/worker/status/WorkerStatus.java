@@ -1,5 +1,6 @@
 package io.cachedhive.worker.status;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
@@ -8,6 +9,8 @@ import io.cachedhive.protocol.wire.Message.Pong;
 import io.cachedhive.protocol.wire.Message.Stats;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.StoreGauges;
+import io.cachedhive.worker.fetch.BlockFetcher.BucketState;
+import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.fetch.WorkerCounters;
 import io.cachedhive.worker.origin.Origin;
 import io.cachedhive.worker.origin.Origins;
@@ -16,10 +19,12 @@ import io.cachedhive.worker.server.PeerRefusals;
 import io.cachedhive.worker.usage.UsageCounters;
 import io.cachedhive.worker.usage.UsageCounters.Account;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -70,10 +75,16 @@ public final class WorkerStatus
      * @param acceptedConnections since the start
      * @param activeRequests without their last answer
      * @param pinnedBlocks from which answers are being sent
+     * @param buckets that blocks are fetched from
      */
-    public record Activity(LongSupplier connections, LongSupplier acceptedConnections, LongSupplier activeRequests, LongSupplier pinnedBlocks)
+    public record Activity(
+            LongSupplier connections,
+            LongSupplier acceptedConnections,
+            LongSupplier activeRequests,
+            LongSupplier pinnedBlocks,
+            Supplier<List<BucketState>> buckets)
     {
-        private static final Activity NONE = new Activity(() -> 0, () -> 0, () -> 0, () -> 0);
+        private static final Activity NONE = new Activity(() -> 0, () -> 0, () -> 0, () -> 0, ImmutableList::of);
 
         public Activity
         {
@@ -81,6 +92,7 @@ public final class WorkerStatus
             requireNonNull(acceptedConnections, "acceptedConnections is null");
             requireNonNull(activeRequests, "activeRequests is null");
             requireNonNull(pinnedBlocks, "pinnedBlocks is null");
+            requireNonNull(buckets, "buckets is null");
         }
     }
 
@@ -131,12 +143,21 @@ public final class WorkerStatus
     }
 
     /**
+     * That blocks were fetched from since the start.
+     */
+    public List<BucketState> buckets()
+    {
+        return activity.buckets().get();
+    }
+
+    /**
      * By their names in {@link CounterNames}.
      */
     public Map<String, Long> gauges()
     {
         StoreGauges gauges = store.gauges();
-        return ImmutableMap.<String, Long>builder()
+        List<BucketState> buckets = buckets();
+        ImmutableMap.Builder<String, Long> named = ImmutableMap.<String, Long>builder()
                 .put(CounterNames.RAM_CAPACITY_BYTES, gauges.ramCapacityBytes())
                 .put(CounterNames.RAM_USED_BYTES, gauges.ramUsedBytes())
                 .put(CounterNames.RAM_BLOCKS, gauges.ramBlocks())
@@ -151,13 +172,20 @@ public final class WorkerStatus
                 .put(CounterNames.ORIGIN_HEADS, counters.originHeads())
                 .put(CounterNames.ORIGIN_BYTES, counters.originBytes())
                 .put(CounterNames.ORIGIN_ERRORS, counters.originErrors())
+                .put(CounterNames.ORIGIN_THROTTLED, counters.originThrottled())
+                .put(CounterNames.ORIGIN_RETRIES, counters.originRetries())
+                .put(CounterNames.FETCH_REQUESTS, buckets.stream().mapToLong(BucketState::requests).sum())
+                .put(CounterNames.FETCH_QUEUED_BLOCKS, buckets.stream().mapToLong(bucket -> bucket.queuedReads() + bucket.queuedPreloads()).sum())
                 .put(CounterNames.EXTRA_BYTES, counters.extraBytes())
                 .put(CounterNames.VERSION_CHANGES, counters.versionChanges())
                 .put(CounterNames.REFUSED_CONNECTIONS, refusals.count())
                 .put(CounterNames.CONNECTIONS, activity.connections().getAsLong())
                 .put(CounterNames.ACCEPTED_CONNECTIONS, activity.acceptedConnections().getAsLong())
                 .put(CounterNames.ACTIVE_REQUESTS, activity.activeRequests().getAsLong())
-                .put(CounterNames.PINNED_BLOCKS, activity.pinnedBlocks().getAsLong())
-                .buildOrThrow();
+                .put(CounterNames.PINNED_BLOCKS, activity.pinnedBlocks().getAsLong());
+        for (OverloadCause cause : OverloadCause.values()) {
+            named.put(cause.counter(), counters.overloaded(cause));
+        }
+        return named.buildOrThrow();
     }
 }

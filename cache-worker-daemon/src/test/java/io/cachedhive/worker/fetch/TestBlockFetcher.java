@@ -6,6 +6,7 @@ import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.worker.fetch.BlockFetcher.BucketState;
 import io.cachedhive.worker.fetch.BlockFetcher.Priority;
 import io.cachedhive.worker.origin.ObjectSourceException;
 import io.cachedhive.worker.origin.ObjectSourceException.Reason;
@@ -84,6 +85,7 @@ class TestBlockFetcher
                 new RequestLimits(maxRequests, timer::nanoTime, counters),
                 counters,
                 timer,
+                new Pauses(() -> 0.5),
                 requests::add,
                 requests::add,
                 new ByteBudget(1 << 20),
@@ -122,6 +124,14 @@ class TestBlockFetcher
     {
         while (!requests.isEmpty()) {
             requests.removeFirst().run();
+        }
+    }
+
+    private void runFor(Duration duration)
+    {
+        for (Duration passed = Duration.ZERO; passed.compareTo(duration) < 0; passed = passed.plusMillis(25)) {
+            timer.advance(Duration.ofMillis(25));
+            run();
         }
     }
 
@@ -377,6 +387,9 @@ class TestBlockFetcher
             source.failWith(Optional.of(reason));
             RecordingWaiter waiter = fetch(0, 1);
             run();
+            if (reason == Reason.THROTTLED) {
+                runFor(BlockFetcher.PATIENCE);
+            }
             assertThat(waiter.outcomes).as("%s", reason).isEqualTo(all(outcomes.get(reason), 0, 1));
         }
         source.failWith(Optional.empty());
@@ -384,6 +397,174 @@ class TestBlockFetcher
         run();
         assertThat(waiter.outcomes).isEqualTo(all("stored", 0, 1));
         assertThat(target.origin().health().problem()).isEmpty();
+    }
+
+    @Test
+    void testRefusedRequestsAreMadeAgain()
+    {
+        source.refuse(2);
+        RecordingWaiter waiter = fetch(0, 1);
+        run();
+        assertThat(source.gets()).hasSize(1);
+        // half of a second, less a quarter of it, then twice as long
+        timer.advance(Duration.ofMillis(374));
+        run();
+        assertThat(source.gets()).hasSize(1);
+        RecordingWaiter joined = fetch(1);
+        timer.advance(Duration.ofMillis(1));
+        run();
+        assertThat(source.gets()).hasSize(2);
+        timer.advance(Duration.ofMillis(749));
+        run();
+        assertThat(source.gets()).hasSize(2);
+        assertThat(waiter.outcomes).isEmpty();
+        timer.advance(Duration.ofMillis(1));
+        run();
+
+        assertThat(waiter.outcomes).isEqualTo(all("stored", 0, 1));
+        assertThat(joined.outcomes).isEqualTo(all("stored", 1));
+        assertThat(source.gets()).extracting(Get::length).containsOnly(2L * BLOCK_SIZE).hasSize(3);
+        assertThat(counters.originRetries()).isEqualTo(2);
+        assertThat(target.origin().health().problem()).isEmpty();
+        assertThat(timer.scheduledCount()).isZero();
+    }
+
+    @Test
+    void testRefusedRequestLeavesItsPlaceToOthers()
+    {
+        open(8 << 20, 1);
+        source.refuse(1);
+        RecordingWaiter refused = fetch(0);
+        RecordingWaiter other = fetch(5);
+        run();
+
+        assertThat(other.outcomes).isEqualTo(all("stored", 5));
+        assertThat(refused.outcomes).isEmpty();
+        // what is wanted beside it by then goes with it
+        RecordingWaiter neighbour = new RecordingWaiter();
+        runFor(Duration.ofMillis(350));
+        fetcher.fetch(target, List.of(9), Priority.READ, neighbour);
+        fetcher.fetch(target, List.of(1), Priority.READ, neighbour);
+        timer.advance(Duration.ofMillis(25));
+        run();
+        assertThat(refused.outcomes).isEqualTo(all("stored", 0));
+        assertThat(neighbour.outcomes).isEqualTo(all("stored", 1, 9));
+        assertThat(source.gets()).extracting(get -> get.position() / BLOCK_SIZE).containsExactly(0L, 5L, 9L, 0L);
+    }
+
+    @Test
+    void testNobodyWaitsForTheRefusedAnyMore()
+    {
+        source.refuse(1);
+        RecordingWaiter left = fetch(0, 1);
+        RecordingWaiter waiting = fetch(1);
+        run();
+        fetcher.abandon(target.id(), left);
+        runFor(Duration.ofSeconds(1));
+
+        assertThat(left.outcomes).isEmpty();
+        assertThat(waiting.outcomes).isEqualTo(all("stored", 1));
+        assertThat(source.gets()).containsExactly(new Get(0, 2L * BLOCK_SIZE, Optional.empty()), new Get(BLOCK_SIZE, BLOCK_SIZE, Optional.empty()));
+
+        source.refuse(1);
+        RecordingWaiter alone = fetch(5);
+        run();
+        fetcher.abandon(target.id(), alone);
+        runFor(Duration.ofSeconds(1));
+        assertThat(source.gets()).as("no request for nobody").hasSize(3);
+    }
+
+    /**
+     * The reader hears of it before it would give up waiting; as many requests as it makes itself in that time.
+     */
+    @Test
+    void testPatienceEnds()
+    {
+        source.refuse(1000);
+        RecordingWaiter waiter = fetch(0);
+        run();
+        runFor(Duration.ofMillis(5650));
+
+        assertThat(waiter.outcomes).isEqualTo(all("ORIGIN_FAILED", 0));
+        // at 0, 0.375, 1.125, 2.625 and 5.625 s
+        assertThat(source.gets()).hasSize(5);
+        assertThat(timer.scheduledCount()).isZero();
+        assertThat(target.origin().health().problem().orElseThrow()).contains("overloaded");
+        assertThat(target.origin().health().isPaused("bucket")).as("nothing came through for seconds: readers ask for themselves").isTrue();
+    }
+
+    @Test
+    void testOneAttempt()
+    {
+        source.setMaxAttempts(1);
+        source.refuse(1);
+        RecordingWaiter waiter = fetch(0);
+        run();
+        assertThat(waiter.outcomes).isEqualTo(all("ORIGIN_FAILED", 0));
+        assertThat(source.gets()).hasSize(1);
+    }
+
+    @Test
+    void testPreloadsHaveMorePatience()
+    {
+        source.refuse(10);
+        RecordingWaiter preload = new RecordingWaiter();
+        fetcher.fetch(target, List.of(0, 1), Priority.PRELOAD, preload);
+        run();
+        runFor(Duration.ofSeconds(5));
+        // a reader has less
+        RecordingWaiter reader = fetch(0);
+        runFor(BlockFetcher.PATIENCE);
+        assertThat(reader.outcomes).isEqualTo(all("ORIGIN_FAILED", 0));
+        runFor(Duration.ofSeconds(40));
+        assertThat(preload.outcomes).isEqualTo(Map.of(0, "ORIGIN_FAILED", 1, "stored"));
+    }
+
+    @Test
+    void testStopDuringAPause()
+    {
+        source.refuse(1);
+        RecordingWaiter waiter = fetch(0);
+        run();
+        fetcher.stop();
+        assertThat(waiter.outcomes).isEqualTo(all("UNAVAILABLE", 0));
+        runFor(Duration.ofSeconds(1));
+        assertThat(source.gets()).hasSize(1);
+    }
+
+    @Test
+    void testQueueIsBounded()
+    {
+        open(32 << 20, 1);
+        // of other files, so that nothing is joined: the queue is of 16 ranges of 8 blocks
+        List<RecordingWaiter> waiters = new ArrayList<>();
+        for (int file = 0; file < 150; file++) {
+            FileVersion version = new FileVersion(target.version().origin(), "s3://bucket/small" + file, BLOCK_SIZE, target.version().lastModifiedMillis());
+            S3ObjectLocation location = new S3ObjectLocation("bucket", "small" + file);
+            source.put(location, block(0), "\"small\"", Instant.ofEpochMilli(version.lastModifiedMillis()));
+            RecordingWaiter waiter = new RecordingWaiter();
+            fetcher.fetch(new FetchTarget(target.origin(), location, version, version.id(), ""), List.of(0), Priority.READ, waiter);
+            waiters.add(waiter);
+        }
+        assertThat(fetcher.buckets()).containsExactly(new BucketState("default", "bucket", 1, 1, 128, 0));
+        assertThat(waiters.stream().filter(waiter -> waiter.outcomes.equals(all("OVERLOADED", 0)))).hasSize(150 - 1 - 128);
+        assertThat(counters.overloaded(OverloadCause.FETCH_QUEUE)).isEqualTo(150 - 1 - 128);
+        // a preload has a queue of its own, which nobody waits for
+        RecordingWaiter preload = new RecordingWaiter();
+        fetcher.fetch(target, List.of(3, 4), Priority.PRELOAD, preload);
+        assertThat(fetcher.buckets()).containsExactly(new BucketState("default", "bucket", 1, 1, 128, 2));
+        // joining what is on its way takes no room
+        RecordingWaiter late = fetch(3);
+        assertThat(late.outcomes).isEmpty();
+        run();
+
+        assertThat(waiters.stream().filter(waiter -> waiter.outcomes.equals(all("stored", 0)))).hasSize(129);
+        assertThat(late.outcomes).isEqualTo(all("stored", 3));
+        assertThat(preload.outcomes).isEqualTo(all("stored", 3, 4));
+        assertThat(fetcher.buckets()).containsExactly(new BucketState("default", "bucket", 1, 0, 0, 0));
+        RecordingWaiter after = fetch(5);
+        run();
+        assertThat(after.outcomes).isEqualTo(all("stored", 5));
     }
 
     @Test

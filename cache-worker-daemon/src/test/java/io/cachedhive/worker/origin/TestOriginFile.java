@@ -121,6 +121,9 @@ class TestOriginFile
         public void requested(Operation operation) {}
 
         @Override
+        public void repeated() {}
+
+        @Override
         public void answered(String bucket, int status) {}
 
         @Override

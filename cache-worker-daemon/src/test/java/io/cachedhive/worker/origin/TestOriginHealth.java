@@ -36,7 +36,7 @@ class TestOriginHealth
                 "origin default answers 403 AccessDenied to GET s3://lake/file: check the credentials in etc/origins/default.properties and the rights that they have");
         assertThat(health.isDenied("lake")).isTrue();
         assertThat(health.isDenied("other")).isFalse();
-        assertThat(health.isPaused()).isFalse();
+        assertThat(health.isPaused("lake")).isFalse();
         advance(60_000);
         assertThat(health.isDenied("lake")).isFalse();
     }
@@ -45,19 +45,40 @@ class TestOriginHealth
     void testUnreachableOriginIsAskedNowAndThen()
     {
         fail(Reason.UNREACHABLE);
-        assertThat(health.isPaused()).isTrue();
+        assertThat(health.isPaused("lake")).isTrue();
         advance(1000);
-        assertThat(health.isPaused()).as("one may try").isFalse();
-        assertThat(health.isPaused()).as("the others wait for how it went").isTrue();
+        assertThat(health.isPaused("lake")).as("one may try").isFalse();
+        assertThat(health.isPaused("lake")).as("the others wait for how it went").isTrue();
         fail(Reason.UNREACHABLE);
         advance(1999);
-        assertThat(health.isPaused()).isTrue();
+        assertThat(health.isPaused("lake")).isTrue();
         advance(1);
-        assertThat(health.isPaused()).isFalse();
+        assertThat(health.isPaused("lake")).isFalse();
         health.succeeded("lake");
-        assertThat(health.isPaused()).isFalse();
-        assertThat(health.isPaused()).isFalse();
+        assertThat(health.isPaused("lake")).isFalse();
+        assertThat(health.isPaused("lake")).isFalse();
         assertThat(health.problem()).isEmpty();
+    }
+
+    @Test
+    void testOverloadedBucketIsLeftAlone()
+    {
+        health.succeeded("lake");
+        advance(4999);
+        fail(Reason.THROTTLED);
+        assertThat(health.isPaused("lake")).as("others came through: bad luck").isFalse();
+        advance(1);
+        fail(Reason.THROTTLED);
+        assertThat(health.isPaused("lake")).isTrue();
+        assertThat(health.isPaused("other")).isFalse();
+        advance(1000);
+        assertThat(health.isPaused("lake")).as("one may try").isFalse();
+        assertThat(health.isPaused("lake")).isTrue();
+        fail(Reason.THROTTLED);
+        advance(1999);
+        assertThat(health.isPaused("lake")).isTrue();
+        health.succeeded("lake");
+        assertThat(health.isPaused("lake")).isFalse();
     }
 
     /// Ten minutes without S3, also when it comes and goes.

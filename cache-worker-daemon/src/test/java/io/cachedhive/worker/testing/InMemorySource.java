@@ -28,6 +28,8 @@ public final class InMemorySource
     private final List<Get> gets = new ArrayList<>();
     private int heads;
     private Optional<Reason> failure = Optional.empty();
+    private int refusals;
+    private int maxAttempts = 20;
     private boolean ignoresIfMatch;
     private boolean tellsEtag = true;
     private long breakAfterBytes = Long.MAX_VALUE;
@@ -51,6 +53,19 @@ public final class InMemorySource
     public synchronized void failWith(Optional<Reason> failure)
     {
         this.failure = failure;
+    }
+
+    /**
+     * So many of the next requests are refused as too many.
+     */
+    public synchronized void refuse(int count)
+    {
+        refusals = count;
+    }
+
+    public synchronized void setMaxAttempts(int maxAttempts)
+    {
+        this.maxAttempts = maxAttempts;
     }
 
     public synchronized void ignoreIfMatch()
@@ -127,6 +142,10 @@ public final class InMemorySource
         if (failure.isPresent()) {
             throw new ObjectSourceException(failure.get(), "ordered", null);
         }
+        if (refusals > 0) {
+            refusals--;
+            throw new ObjectSourceException(Reason.THROTTLED, "503", null);
+        }
         StoredObject object = objects.get(location);
         if (object == null) {
             throw new ObjectSourceException(Reason.GONE, "404", null);
@@ -141,6 +160,12 @@ public final class InMemorySource
                 tellsEtag ? Optional.of(object.etag()) : Optional.empty(),
                 Optional.of(object.lastModified().truncatedTo(ChronoUnit.SECONDS)),
                 Optional.of(clock.get().truncatedTo(ChronoUnit.SECONDS)));
+    }
+
+    @Override
+    public int maxAttempts()
+    {
+        return maxAttempts;
     }
 
     @Override
