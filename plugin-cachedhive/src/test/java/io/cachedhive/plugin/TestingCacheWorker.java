@@ -64,6 +64,14 @@ final class TestingCacheWorker
         service.start();
     }
 
+    /**
+     * By a name of {@link io.cachedhive.protocol.wire.CounterNames}.
+     */
+    long gauge(String name)
+    {
+        return service.status().gauges().get(name);
+    }
+
     Path socketPath()
     {
         return settings.socketPath();

@@ -51,7 +51,8 @@ import static java.util.Objects.requireNonNull;
  *
  * <p><b>Refusals.</b> A request that the origin refuses as one too many gives its place up and its blocks are asked for again after a pause (see {@link Pauses}),
  * joined with whatever else is wanted by then, and only if somebody still waits. So the bucket's limit is of requests that are really being made. Blocks that would
- * make a reader wait longer than it is willing to are given up, for the reader to ask for itself.
+ * make a reader wait longer than it is willing to, and blocks of a bucket that refuses everything, are given up, for the reader to ask for itself: its first request
+ * is the one that would be made again here.
  *
  * <p><b>Bounded queues.</b> What waits for a request of a bucket is at most what its limit can serve soon; blocks beyond that are refused at once. A reader that is
  * refused asks the origin itself, as it would without the cache, and loses no time.
@@ -579,6 +580,7 @@ public final class BlockFetcher
         long now = timer.nanoTime();
         List<WantedBlock> again = new ArrayList<>();
         List<WantedBlock> givenUp = new ArrayList<>();
+        boolean refusesAll = limits.refusesAll(file.queue.bucket);
         Duration pause;
         lock.lock();
         try {
@@ -588,7 +590,7 @@ public final class BlockFetcher
                 if (!file.running.remove(block.index, block) || block.waiters.isEmpty()) {
                     continue;
                 }
-                boolean inTime = block.patient || now + pause.toNanos() - block.patienceEnds < 0;
+                boolean inTime = block.patient || (!refusesAll && now + pause.toNanos() - block.patienceEnds < 0);
                 if (stopped || refusals >= file.target.origin().source().maxAttempts() || !inTime) {
                     givenUp.add(block);
                 }

@@ -16,6 +16,10 @@ import static java.util.Objects.requireNonNull;
  */
 public final class RequestLimits
 {
+    /**
+     * Half of the requests refused make a row of so many seldom, an outage makes it at once.
+     */
+    static final int REFUSES_ALL = 6;
     private static final long HALVING_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
 
     private final int maxRequests;
@@ -57,6 +61,14 @@ public final class RequestLimits
         of(bucket).halve();
     }
 
+    /**
+     * Whether it has refused so many requests in a row that it seems to refuse all.
+     */
+    boolean refusesAll(Bucket bucket)
+    {
+        return of(bucket).refusesAll();
+    }
+
     private Limit of(Bucket bucket)
     {
         return limits.computeIfAbsent(bucket, _ -> new Limit());
@@ -82,6 +94,9 @@ public final class RequestLimits
                     counters.addOriginThrottled();
                     throttled(new Bucket(origin, bucket));
                 }
+                else {
+                    of(new Bucket(origin, bucket)).accepted();
+                }
                 if (status >= 400) {
                     counters.addOriginError();
                 }
@@ -106,6 +121,7 @@ public final class RequestLimits
         private double value = maxRequests;
         private boolean halved;
         private long lastHalved;
+        private int refusalsInARow;
 
         synchronized int current()
         {
@@ -117,8 +133,19 @@ public final class RequestLimits
             value = Math.min(maxRequests, value + 1 / value);
         }
 
+        synchronized void accepted()
+        {
+            refusalsInARow = 0;
+        }
+
+        synchronized boolean refusesAll()
+        {
+            return refusalsInARow >= REFUSES_ALL;
+        }
+
         synchronized void halve()
         {
+            refusalsInARow++;
             long now = nanoTime.getAsLong();
             if (!halved || now - lastHalved >= HALVING_PAUSE_NANOS) {
                 halved = true;

@@ -80,9 +80,11 @@ class TestBlockFetcher
             store.close();
         }
         store = new TestingStore(directory, BLOCK_SIZE, ramBytes);
+        RequestLimits limits = new RequestLimits(maxRequests, timer::nanoTime, counters);
+        source.observe(limits.observer("default"));
         fetcher = new BlockFetcher(
                 store.store(),
-                new RequestLimits(maxRequests, timer::nanoTime, counters),
+                limits,
                 counters,
                 timer,
                 new Pauses(() -> 0.5),
@@ -491,6 +493,34 @@ class TestBlockFetcher
         assertThat(timer.scheduledCount()).isZero();
         assertThat(target.origin().health().problem().orElseThrow()).contains("overloaded");
         assertThat(target.origin().health().isPaused("bucket")).as("nothing came through for seconds: readers ask for themselves").isTrue();
+    }
+
+    /**
+     * Then a retry is as good as the reader's own request, and the reader need not wait for it.
+     */
+    @Test
+    void testBucketThatRefusesEverything()
+    {
+        source.refuse(8);
+        List<RecordingWaiter> waiters = IntStream.range(0, 8).mapToObj(block -> fetch(2 * block)).toList();
+        RecordingWaiter preload = new RecordingWaiter();
+        fetcher.fetch(target, List.of(1), Priority.PRELOAD, preload);
+        run();
+
+        for (int index = 0; index < 8; index++) {
+            boolean givenUp = index >= RequestLimits.REFUSES_ALL - 1;
+            assertThat(waiters.get(index).outcomes).as("reader %s", index).isEqualTo(givenUp ? all("ORIGIN_FAILED", 2 * index) : Map.of());
+        }
+        runFor(Duration.ofSeconds(1));
+        assertThat(waiters.subList(0, RequestLimits.REFUSES_ALL - 1)).as("the first of them wait, and are served when it is over")
+                .allSatisfy(waiter -> assertThat(waiter.outcomes.values()).containsExactly("stored"));
+        assertThat(preload.outcomes).isEqualTo(all("stored", 1));
+
+        source.refuse(1);
+        RecordingWaiter after = fetch(19);
+        run();
+        runFor(Duration.ofSeconds(1));
+        assertThat(after.outcomes).isEqualTo(all("stored", 19));
     }
 
     @Test

@@ -52,6 +52,26 @@ class TestRequestLimits
     }
 
     @Test
+    void testRefusalsInARow()
+    {
+        for (int i = 0; i < RequestLimits.REFUSES_ALL - 1; i++) {
+            observer.answered("lake", 503);
+        }
+        assertThat(limits.refusesAll(BUCKET)).isFalse();
+        observer.answered("lake", 206);
+        for (int i = 0; i < RequestLimits.REFUSES_ALL; i++) {
+            observer.answered("other", 503);
+            observer.answered("lake", 503);
+        }
+        assertThat(limits.refusesAll(BUCKET)).isTrue();
+        // it answers, whatever it says
+        observer.answered("lake", 404);
+        assertThat(limits.refusesAll(BUCKET)).isFalse();
+        assertThat(limits.refusesAll(new Bucket("default", "other"))).isTrue();
+        assertThat(counters.originThrottled()).isEqualTo(2 * 6 + 5);
+    }
+
+    @Test
     void testOtherErrorsAreOnlyCounted()
     {
         observer.requested(OriginObserver.Operation.GET);

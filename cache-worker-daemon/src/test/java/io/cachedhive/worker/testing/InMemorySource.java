@@ -5,6 +5,7 @@ import io.cachedhive.worker.origin.ObjectSource;
 import io.cachedhive.worker.origin.ObjectSourceException;
 import io.cachedhive.worker.origin.ObjectSourceException.Reason;
 import io.cachedhive.worker.origin.ObjectState;
+import io.cachedhive.worker.origin.OriginObserver;
 import io.cachedhive.worker.origin.S3ObjectLocation;
 
 import java.io.IOException;
@@ -30,6 +31,7 @@ public final class InMemorySource
     private Optional<Reason> failure = Optional.empty();
     private int refusals;
     private int maxAttempts = 20;
+    private Optional<OriginObserver> observer = Optional.empty();
     private boolean ignoresIfMatch;
     private boolean tellsEtag = true;
     private long breakAfterBytes = Long.MAX_VALUE;
@@ -61,6 +63,14 @@ public final class InMemorySource
     public synchronized void refuse(int count)
     {
         refusals = count;
+    }
+
+    /**
+     * Tells of refusals, and of answers to all other requests.
+     */
+    public synchronized void observe(OriginObserver observer)
+    {
+        this.observer = Optional.of(observer);
     }
 
     public synchronized void setMaxAttempts(int maxAttempts)
@@ -144,12 +154,14 @@ public final class InMemorySource
         }
         if (refusals > 0) {
             refusals--;
+            observer.ifPresent(observing -> observing.answered(location.bucket(), 503));
             throw new ObjectSourceException(Reason.THROTTLED, "503", null);
         }
         StoredObject object = objects.get(location);
         if (object == null) {
             throw new ObjectSourceException(Reason.GONE, "404", null);
         }
+        observer.ifPresent(observing -> observing.answered(location.bucket(), 206));
         return object;
     }
 
