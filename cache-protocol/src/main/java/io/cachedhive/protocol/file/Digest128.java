@@ -16,12 +16,26 @@ public record Digest128(long high, long low)
 {
     public static final int BYTES = 16;
 
+    // never updated
+    private static final MessageDigest SHA_256 = newSha256();
+
     public static Digest128 sha256(ByteBuffer input)
     {
         try {
-            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            // looking for the algorithm takes longer than computing it
+            MessageDigest digest = (MessageDigest) SHA_256.clone();
             digest.update(input);
             return fromBytes(digest.digest(), 0);
+        }
+        catch (CloneNotSupportedException e) {
+            throw new AssertionError("SHA-256 of this Java platform cannot be cloned", e);
+        }
+    }
+
+    private static MessageDigest newSha256()
+    {
+        try {
+            return MessageDigest.getInstance("SHA-256");
         }
         catch (NoSuchAlgorithmException e) {
             throw new AssertionError("every Java platform has SHA-256", e);
