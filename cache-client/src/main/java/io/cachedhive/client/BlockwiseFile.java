@@ -20,6 +20,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
 
 import static java.util.Objects.checkFromIndexSize;
 import static java.util.Objects.requireNonNull;
@@ -144,18 +147,107 @@ final class BlockwiseFile
     public ReadAhead readAhead(long position, byte[] buffer, int offset, int length)
             throws IOException
     {
-        long[] bytesBySource = new long[ReadSource.values().length];
-        if (!isEmpty(position, buffer, offset, length)) {
-            Served served = serve(position, buffer, offset, length);
-            if (served.bypass() != null) {
-                return ReadAhead.ofBypass(counters, scope.observer(), served.bypass(), length, served.waitNanos());
-            }
-            if (served != Served.FROM_SHARED_MEMORY) {
-                return new ReadAhead(counters, scope.observer(), served.bytesBySource(), new long[BypassCause.values().length], served.waitNanos());
-            }
+        if (isEmpty(position, buffer, offset, length)) {
+            return new ReadAhead(counters, scope.observer(), new long[ReadSource.values().length], new long[BypassCause.values().length], 0);
+        }
+        Served served = serve(position, buffer, offset, length);
+        return readAhead(served, length, served.waitNanos());
+    }
+
+    private ReadAhead readAhead(Served served, int length, long waitNanos)
+    {
+        if (served.bypass() != null) {
+            return ReadAhead.ofBypass(counters, scope.observer(), served.bypass(), length, waitNanos);
+        }
+        long[] bytesBySource = served.bytesBySource();
+        if (served == Served.FROM_SHARED_MEMORY) {
+            bytesBySource = new long[ReadSource.values().length];
             bytesBySource[ReadSource.RAM_HIT.ordinal()] = length;
         }
-        return new ReadAhead(counters, scope.observer(), bytesBySource, new long[BypassCause.values().length], 0);
+        return new ReadAhead(counters, scope.observer(), bytesBySource, new long[BypassCause.values().length], waitNanos);
+    }
+
+    @Override
+    public PendingReadAhead beginReadAhead(long position, int length, Executor executor)
+            throws EOFException
+    {
+        byte[] bytes = new byte[length];
+        if (isEmpty(position, bytes, 0, length)) {
+            throw new IllegalArgumentException("nothing to read");
+        }
+        Pending pending = new Pending(position, bytes);
+        executor.execute(pending.task);
+        return pending;
+    }
+
+    private final class Pending
+            implements PendingReadAhead
+    {
+        private final long position;
+        private final byte[] bytes;
+        private final FutureTask<Served> task;
+
+        private Pending(long position, byte[] bytes)
+        {
+            this.position = position;
+            this.bytes = bytes;
+            this.task = new FutureTask<>(() -> serveFromCache(position, bytes, 0, bytes.length));
+        }
+
+        @Override
+        public long position()
+        {
+            return position;
+        }
+
+        @Override
+        public byte[] bytes()
+        {
+            return bytes;
+        }
+
+        @Override
+        public ReadAhead finish()
+                throws IOException
+        {
+            long start = context.nanoTime();
+            Served served = await();
+            if (served.bypass() == BypassCause.OVERLOADED) {
+                // there was no room for more than readers ask for; now one asks
+                served = serve(position, bytes, 0, bytes.length);
+            }
+            else if (served.bypass() != null) {
+                input.readFully(position, bytes, 0, bytes.length);
+            }
+            return readAhead(served, bytes.length, context.nanoTime() - start);
+        }
+
+        private Served await()
+                throws IOException
+        {
+            try {
+                return task.get();
+            }
+            catch (InterruptedException e) {
+                task.cancel(true);
+                Thread.currentThread().interrupt();
+                throw new InterruptedIOException("interrupted while waiting for the cache");
+            }
+            catch (ExecutionException e) {
+                switch (e.getCause()) {
+                    case IOException failure -> throw failure;
+                    case RuntimeException failure -> throw failure;
+                    case Error failure -> throw failure;
+                    default -> throw new IOException(e.getCause());
+                }
+            }
+        }
+
+        @Override
+        public void cancel()
+        {
+            task.cancel(true);
+        }
     }
 
     private boolean isEmpty(long position, byte[] buffer, int offset, int length)
@@ -169,8 +261,8 @@ final class BlockwiseFile
     }
 
     /**
-     * @param bytesBySource by the source's ordinal; null if the read bypassed the cache
-     * @param bypass null if the cache served
+     * @param bytesBySource by the source's ordinal; null if the cache did not serve, or served all from shared memory
+     * @param bypass why the cache did not serve; null if it did
      */
     private record Served(long[] bytesBySource, BypassCause bypass, long waitNanos)
     {
@@ -183,13 +275,28 @@ final class BlockwiseFile
     private Served serve(long position, byte[] buffer, int offset, int length)
             throws IOException
     {
+        Served served = serveFromCache(position, buffer, offset, length);
+        if (served.bypass() == null) {
+            return served;
+        }
+        long start = context.nanoTime();
+        input.readFully(position, buffer, offset, length);
+        return new Served(null, served.bypass(), served.waitNanos() + context.nanoTime() - start);
+    }
+
+    /**
+     * Where the answer has a cause of bypass, nothing useful is in the buffer.
+     */
+    private Served serveFromCache(long position, byte[] buffer, int offset, int length)
+            throws InterruptedIOException
+    {
         BypassCause forGood = givenUp;
         if (forGood != null) {
-            return readFromOrigin(forGood, position, buffer, offset, length, context.nanoTime());
+            return new Served(null, forGood, 0);
         }
         LocalTier.Mapping mapping = context.local().mapping();
         if (mapping == null) {
-            return serveMissing(List.of(new ByteRange(position, position + length)), 0, position, buffer, offset, length);
+            return serveMissing(List.of(new ByteRange(position, position + length)), 0, position, buffer, offset);
         }
 
         List<ByteRange> missing = null;
@@ -206,9 +313,8 @@ final class BlockwiseFile
             long low = blockDigestLow(block);
             if (mapping.memory().read(high, low, offsetInBlock, buffer, offset + (int) (from - position), wanted, info) == wanted) {
                 if (!isSameState(info.etagDigest())) {
-                    long start = context.nanoTime();
                     giveUp(BypassCause.ETAG_CHANGED);
-                    return readFromOrigin(BypassCause.ETAG_CHANGED, position, buffer, offset, length, start);
+                    return new Served(null, BypassCause.ETAG_CHANGED, 0);
                 }
                 context.hits().add(high, low);
                 hitBytes += wanted;
@@ -221,11 +327,11 @@ final class BlockwiseFile
         if (missing == null) {
             return Served.FROM_SHARED_MEMORY;
         }
-        return serveMissing(missing, hitBytes, position, buffer, offset, length);
+        return serveMissing(missing, hitBytes, position, buffer, offset);
     }
 
-    private Served serveMissing(List<ByteRange> missing, long hitBytes, long position, byte[] buffer, int offset, int length)
-            throws IOException
+    private Served serveMissing(List<ByteRange> missing, long hitBytes, long position, byte[] buffer, int offset)
+            throws InterruptedIOException
     {
         long start = context.nanoTime();
         RangeRead read = new RangeRead(context, this, position, buffer, offset);
@@ -250,13 +356,6 @@ final class BlockwiseFile
             // before anything is read from the origin: other readers want the memory
             read.close();
         }
-        return readFromOrigin(cause, position, buffer, offset, length, start);
-    }
-
-    private Served readFromOrigin(BypassCause cause, long position, byte[] buffer, int offset, int length, long start)
-            throws IOException
-    {
-        input.readFully(position, buffer, offset, length);
         return new Served(null, cause, context.nanoTime() - start);
     }
 

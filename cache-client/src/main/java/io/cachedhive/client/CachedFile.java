@@ -2,8 +2,10 @@ package io.cachedhive.client;
 
 import io.cachedhive.client.counters.ReadAhead;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.util.concurrent.Executor;
 
 /**
  * One open file, read through the cache. Any number of threads may read. Holds no resources, so there is nothing to close.
@@ -26,4 +28,13 @@ public interface CachedFile
      */
     ReadAhead readAhead(long position, byte[] buffer, int offset, int length)
             throws IOException;
+
+    /**
+     * Begins to read ahead while the stream's reader is still busy with what it has. Asks the cache only: what the cache does not serve is read by the reader itself,
+     * when it comes to it.
+     *
+     * @param executor runs the read, in a thread that may wait
+     */
+    PendingReadAhead beginReadAhead(long position, int length, Executor executor)
+            throws EOFException;
 }

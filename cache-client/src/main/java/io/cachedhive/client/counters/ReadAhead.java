@@ -48,6 +48,17 @@ public final class ReadAhead
         return new ReadAhead(table, observer, bytesBySource, bypassByCause, waitNanos);
     }
 
+    /**
+     * Whether workers had to bring some of it before any of it is used, and brought it: what follows may as well be asked for sooner.
+     */
+    public boolean cameFromWorkers()
+    {
+        long broughtBytes = unusedBySource[ReadSource.SSD_HIT.ordinal()]
+                + unusedBySource[ReadSource.NON_LOCAL_HIT.ordinal()]
+                + unusedBySource[ReadSource.REMOTE_READ.ordinal()];
+        return broughtBytes > 0 && unusedBySource[ReadSource.BYPASS.ordinal()] == 0;
+    }
+
     public long unusedBytes()
     {
         long unused = 0;

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.Optional;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 
@@ -33,6 +34,9 @@ import static java.util.Objects.requireNonNull;
 public final class CachedHiveFileSystemCache
         implements TrinoFileSystemCache
 {
+    // they do nothing but wait for cache workers, and copy what comes
+    private static final ThreadFactory READ_AHEAD_THREADS = Thread.ofVirtual().name("cachedhive-read-ahead-", 0).factory();
+
     private final String catalog;
     private final FileOrigins origins;
     private final NodeCacheClient client;
@@ -94,7 +98,8 @@ public final class CachedHiveFileSystemCache
                         version.length(),
                         splitFile.location().equals(delegate.location()) ? splitFile.splitEnd() : version.length(),
                         client.open(origin.get().index(), version, context.get().scope(), originStream),
-                        originStream),
+                        originStream,
+                        task -> READ_AHEAD_THREADS.newThread(task).start()),
                 requestedBytes(context.get(), client));
     }
 

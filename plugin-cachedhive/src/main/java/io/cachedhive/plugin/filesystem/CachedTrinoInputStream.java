@@ -1,6 +1,7 @@
 package io.cachedhive.plugin.filesystem;
 
 import io.cachedhive.client.CachedFile;
+import io.cachedhive.client.PendingReadAhead;
 import io.cachedhive.client.counters.ReadAhead;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoInputStream;
@@ -9,6 +10,7 @@ import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.concurrent.Executor;
 
 import static java.lang.Math.clamp;
 import static java.lang.Math.max;
@@ -20,7 +22,8 @@ import static java.util.Objects.requireNonNull;
  * A stream read through the cache, with the manners of Trino's S3 stream.
  *
  * <p>Hive's text readers ask for a kilobyte at a time. So it reads ahead in windows that end at a block's boundary, and that grow for as long as the
- * reader goes straight on: to the end of the split, behind which only the rest of a line is wanted. What it read ahead is counted when it is used.
+ * reader goes straight on: to the end of the split, behind which only the rest of a line is wanted. While the reader is busy with a window that was not in
+ * shared memory, the next is on its way. What it read ahead is counted when it is used.
  */
 final class CachedTrinoInputStream
         extends TrinoInputStream
@@ -37,6 +40,7 @@ final class CachedTrinoInputStream
     private final long readAheadLimit;
     private final CachedFile file;
     private final Closeable origin;
+    private final Executor readAheadExecutor;
 
     private long position;
 
@@ -46,19 +50,23 @@ final class CachedTrinoInputStream
     private long windowEnd;
     private ReadAhead windowRead;
     private int nextWindowBytes = BLOCK_BYTES;
+    // the next window; null if it is not on its way
+    private PendingReadAhead pending;
 
     private boolean closed;
 
     /**
      * @param readAheadLimit where the reader is expected to stop, bytes from the start of the file
+     * @param readAheadExecutor runs reads that nobody waits for yet, in threads that may wait
      */
-    CachedTrinoInputStream(Location location, long fileLength, long readAheadLimit, CachedFile file, Closeable origin)
+    CachedTrinoInputStream(Location location, long fileLength, long readAheadLimit, CachedFile file, Closeable origin, Executor readAheadExecutor)
     {
         this.location = requireNonNull(location, "location is null");
         this.fileLength = fileLength;
         this.readAheadLimit = readAheadLimit;
         this.file = requireNonNull(file, "file is null");
         this.origin = requireNonNull(origin, "origin is null");
+        this.readAheadExecutor = requireNonNull(readAheadExecutor, "readAheadExecutor is null");
     }
 
     @Override
@@ -127,7 +135,7 @@ final class CachedTrinoInputStream
             return -1;
         }
         if (buffered() == 0) {
-            if (length >= BLOCK_BYTES) {
+            if (length >= BLOCK_BYTES && pending == null) {
                 int count = (int) min(length, fileLength - position);
                 file.readFully(position, bytes, offset, count);
                 position += count;
@@ -153,22 +161,42 @@ final class CachedTrinoInputStream
         boolean straightOn = position == windowEnd && windowRead != null;
         int windowBytes = straightOn ? nextWindowBytes : BLOCK_BYTES;
 
-        long endOfBlock = endOfBlock(position);
-        long end = endOfBlock + (windowBytes - BLOCK_BYTES);
-        end = min(end, max(endOfBlock, endOfBlock(readAheadLimit - 1)));
-        end = min(end, fileLength);
-        int length = (int) (end - position);
-
         // not valid while it is being filled, nor after a failure
         windowStart = 0;
         windowEnd = 0;
-        if (window.length < length) {
-            window = new byte[length];
+        PendingReadAhead ahead = pending;
+        pending = null;
+        if (ahead != null && position >= ahead.position() && position < ahead.position() + ahead.bytes().length) {
+            windowRead = ahead.finish();
+            window = ahead.bytes();
+            windowStart = ahead.position();
+            windowEnd = windowStart + window.length;
         }
-        windowRead = file.readAhead(position, window, 0, length);
-        windowStart = position;
-        windowEnd = end;
+        else {
+            if (ahead != null) {
+                ahead.cancel();
+            }
+            long end = endOfWindow(position, windowBytes);
+            int length = (int) (end - position);
+            if (window.length < length) {
+                window = new byte[length];
+            }
+            windowRead = file.readAhead(position, window, 0, length);
+            windowStart = position;
+            windowEnd = end;
+        }
         nextWindowBytes = min(windowBytes * 2, MAX_WINDOW_BYTES);
+        if (straightOn && windowEnd < min(readAheadLimit, fileLength) && windowRead.cameFromWorkers()) {
+            pending = file.beginReadAhead(windowEnd, (int) (endOfWindow(windowEnd, nextWindowBytes) - windowEnd), readAheadExecutor);
+        }
+    }
+
+    private long endOfWindow(long start, int windowBytes)
+    {
+        long endOfBlock = endOfBlock(start);
+        long end = endOfBlock + (windowBytes - BLOCK_BYTES);
+        end = min(end, max(endOfBlock, endOfBlock(readAheadLimit - 1)));
+        return min(end, fileLength);
     }
 
     private static long endOfBlock(long position)
@@ -188,6 +216,7 @@ final class CachedTrinoInputStream
         byte[] bytes = new byte[(int) remaining];
         int count = buffered() > 0 ? readWindow(bytes, 0, bytes.length) : 0;
         if (count < bytes.length) {
+            forgetPending();
             file.readFully(position, bytes, count, bytes.length - count);
             position = fileLength;
         }
@@ -248,9 +277,18 @@ final class CachedTrinoInputStream
             return;
         }
         closed = true;
+        forgetPending();
         window = new byte[0];
         windowRead = null;
         origin.close();
+    }
+
+    private void forgetPending()
+    {
+        if (pending != null) {
+            pending.cancel();
+            pending = null;
+        }
     }
 
     @Override

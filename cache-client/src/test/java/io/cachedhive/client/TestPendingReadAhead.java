@@ -1,0 +1,169 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.counters.BypassCause;
+import io.cachedhive.client.counters.ReadAhead;
+import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.Source;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+
+import static io.cachedhive.client.ReadFixture.BLOCK;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/**
+ * Reads that are under way before anybody asks for them.
+ */
+class TestPendingReadAhead
+{
+    private static final Executor EXECUTOR = task -> Thread.ofVirtual().start(task);
+
+    private ReadFixture fixture;
+    private CacheClient client;
+    private CachedFile file;
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        fixture = new ReadFixture();
+        fixture.listen();
+        client = fixture.connected(fixture.client());
+        file = fixture.open(client);
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException
+    {
+        fixture.close();
+    }
+
+    @Test
+    void testComesWhileNobodyAsks()
+            throws Exception
+    {
+        PendingReadAhead pending = file.beginReadAhead(100, 3 * BLOCK, EXECUTOR);
+        Await.until("asked", () -> fixture.local.readRequests.size() == 1);
+        assertThat(pending.position()).isEqualTo(100);
+
+        ReadAhead read = pending.finish();
+        assertThat(pending.bytes()).isEqualTo(fixture.expected(100, 3 * BLOCK));
+        assertThat(read.unusedBytes()).isEqualTo(3 * BLOCK);
+        fixture.assertSources(client, Map.of());
+        read.use(BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK));
+        assertThat(fixture.local.readRequests).hasSize(1);
+        assertThat(fixture.input.reads()).isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testCameFromWorkers()
+            throws Exception
+    {
+        fixture.local.source = Source.REMOTE;
+        fixture.local.share(fixture.file, 0, 1);
+        assertThat(file.readAhead(0, new byte[BLOCK], 0, BLOCK).cameFromWorkers()).as("in shared memory").isFalse();
+        assertThat(file.readAhead(2 * BLOCK, new byte[BLOCK], 0, BLOCK).cameFromWorkers()).isTrue();
+        fixture.local.reads = (exchange, read) -> exchange.no(read.firstBlock(), NoCause.ABSENT);
+        assertThat(file.readAhead(3 * BLOCK, new byte[BLOCK], 0, BLOCK).cameFromWorkers()).as("not from the cache").isFalse();
+    }
+
+    /**
+     * The origin is asked by the reader, for what it really wants.
+     */
+    @Test
+    void testWhatTheCacheDoesNotServe()
+            throws Exception
+    {
+        CountDownLatch answered = new CountDownLatch(1);
+        fixture.local.reads = (exchange, read) -> {
+            exchange.no(read.firstBlock(), NoCause.ORIGIN_FAILED);
+            answered.countDown();
+        };
+        PendingReadAhead pending = file.beginReadAhead(0, 2 * BLOCK, EXECUTOR);
+        answered.await();
+        ReadFixture.assertIdle(client);
+        assertThat(fixture.input.reads()).isEmpty();
+
+        ReadAhead read = pending.finish();
+        assertThat(pending.bytes()).isEqualTo(fixture.expected(0, 2 * BLOCK));
+        assertThat(fixture.input.reads()).hasSize(1);
+        assertThat(fixture.local.readRequests).as("the worker is not asked again").hasSize(1);
+        read.use(2 * BLOCK);
+        fixture.assertBypassed(client, BypassCause.ORIGIN_FAILED, 2 * BLOCK);
+    }
+
+    /**
+     * More at once than readers ask for may be too much; what a reader asks for need not be.
+     */
+    @Test
+    void testOverloadedBeforeTheReaderCame()
+            throws Exception
+    {
+        CountDownLatch answered = new CountDownLatch(1);
+        fixture.local.reads = (exchange, read) -> {
+            fixture.local.reads = TestingWorker.Exchange::answerAll;
+            exchange.no(read.firstBlock(), NoCause.OVERLOADED);
+            answered.countDown();
+        };
+        PendingReadAhead pending = file.beginReadAhead(0, BLOCK, EXECUTOR);
+        answered.await();
+        ReadAhead read = pending.finish();
+        assertThat(pending.bytes()).isEqualTo(fixture.expected(0, BLOCK));
+        read.use(BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK));
+        assertThat(fixture.input.reads()).isEmpty();
+    }
+
+    @Test
+    void testCancel()
+            throws Exception
+    {
+        CountDownLatch asked = new CountDownLatch(1);
+        fixture.local.reads = (_, _) -> asked.countDown();
+        PendingReadAhead pending = file.beginReadAhead(0, BLOCK, EXECUTOR);
+        asked.await();
+        pending.cancel();
+
+        Await.until("the worker need not go on", () -> fixture.local.cancelled.size() == 1);
+        ReadFixture.assertIdle(client);
+        assertThat(fixture.input.reads()).isEmpty();
+        fixture.assertSources(client, Map.of());
+    }
+
+    @Test
+    void testInterruptedReader()
+            throws Exception
+    {
+        CountDownLatch asked = new CountDownLatch(1);
+        fixture.local.reads = (_, _) -> asked.countDown();
+        PendingReadAhead pending = file.beginReadAhead(0, BLOCK, EXECUTOR);
+        asked.await();
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(pending::finish).isInstanceOf(InterruptedIOException.class);
+        assertThat(Thread.interrupted()).isTrue();
+
+        Await.until("the worker need not go on", () -> fixture.local.cancelled.size() == 1);
+        ReadFixture.assertIdle(client);
+        assertThat(fixture.input.reads()).isEmpty();
+    }
+
+    @Test
+    void testBeyondTheEnd()
+    {
+        for (long position : List.of(-1L, (long) fixture.bytes.length)) {
+            assertThatThrownBy(() -> file.beginReadAhead(position, 10, EXECUTOR)).isInstanceOf(IOException.class);
+        }
+    }
+}
