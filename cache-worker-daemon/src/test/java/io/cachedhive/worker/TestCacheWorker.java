@@ -20,6 +20,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +38,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class TestCacheWorker
 {
     private static final int CANNOT_START = 100;
+    // of a JVM on a machine that is busy with other tests
+    private static final Duration START_DEADLINE = Duration.ofMinutes(2);
 
     @TempDir
     private Path directory;
@@ -117,7 +120,7 @@ class TestCacheWorker
 
     private void awaitServing(Process process, String name)
     {
-        Await.until("the worker serves", () -> {
+        Await.until("the worker serves", START_DEADLINE, () -> {
             try {
                 if (!process.isAlive()) {
                     throw new AssertionError("the worker ended: " + output(name));

@@ -15,10 +15,15 @@ public final class Await
 
     public static void until(String what, BooleanSupplier condition)
     {
-        long deadline = System.nanoTime() + DEADLINE.toNanos();
+        until(what, DEADLINE, condition);
+    }
+
+    public static void until(String what, Duration limit, BooleanSupplier condition)
+    {
+        long deadline = System.nanoTime() + limit.toNanos();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() > deadline) {
-                throw new AssertionError("did not happen within %s: %s".formatted(DEADLINE, what));
+                throw new AssertionError("did not happen within %s: %s".formatted(limit, what));
             }
             LockSupport.parkNanos(Duration.ofMillis(5).toNanos());
         }
