@@ -8,6 +8,7 @@ import io.cachedhive.store.disk.DiskFile;
 import java.io.Closeable;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -37,6 +38,24 @@ final class FakeDisk
     private long writesLeft = Long.MAX_VALUE;
     private boolean direct = true;
     private long writes;
+
+    /**
+     * Another disk with the same content, all of it synced.
+     */
+    synchronized FakeDisk copy()
+    {
+        FakeDisk copy = new FakeDisk();
+        // pages are never changed, only replaced
+        files.forEach((path, file) -> {
+            FakeFile twin = new FakeFile(path);
+            twin.pages.putAll(file.pages);
+            twin.size = file.size;
+            copy.files.put(path, twin);
+        });
+        copy.sizeBytes = sizeBytes;
+        copy.direct = direct;
+        return copy;
+    }
 
     synchronized void setSizeBytes(long bytes)
     {
@@ -118,6 +137,30 @@ final class FakeDisk
         fake.size = bytes.length;
         fake.put(0, ByteBuffer.wrap(bytes));
         fake.unsynced.clear();
+    }
+
+    /**
+     * Changes bits of one byte.
+     */
+    synchronized void flip(Path file, long position, int bits)
+    {
+        FakeFile fake = files.get(file);
+        byte[] old = fake.pages.get(position / PAGE);
+        byte[] page = old == null ? new byte[PAGE] : old.clone();
+        page[(int) (position % PAGE)] ^= (byte) bits;
+        fake.pages.put(position / PAGE, page);
+    }
+
+    /**
+     * Cuts a file off.
+     */
+    synchronized void truncate(Path file, long size)
+    {
+        FakeFile fake = files.get(file);
+        fake.pages.keySet().removeIf(page -> page * PAGE >= size);
+        // what is beyond the end does not come back when the file grows again
+        fake.pages.computeIfPresent(size / PAGE, (_, page) -> Arrays.copyOf(Arrays.copyOf(page, (int) (size % PAGE)), PAGE));
+        fake.size = size;
     }
 
     synchronized List<Path> files()

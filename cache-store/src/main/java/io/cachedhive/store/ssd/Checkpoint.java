@@ -43,7 +43,16 @@ final class Checkpoint
      * @param startLsn from where the journal has to be replayed
      * @param clean whether it was written when the store was closed, so that nothing comes after it
      */
-    record Header(Digest128 storeId, long number, long run, long startLsn, boolean clean, int chunkCount, long contentBytes, long blocks, long files) {}
+    record Header(Digest128 storeId, long number, long run, long startLsn, boolean clean, int chunkCount, long contentBytes, long blocks, long files)
+    {
+        Header
+        {
+            requireNonNull(storeId, "storeId is null");
+            if (number < 0 || run < 0 || startLsn < 0 || startLsn > Journal.MAX_LSN || chunkCount < 0 || contentBytes < 0 || blocks < 0 || files < 0) {
+                throw new IllegalArgumentException("checkpoint has a negative number, or one that is too high");
+            }
+        }
+    }
 
     record ReadHeader(HeaderPage.Status status, Optional<Header> header)
     {
@@ -78,7 +87,7 @@ final class Checkpoint
             reader.expectEnd();
             return new ReadHeader(HeaderPage.Status.VALID, Optional.of(header));
         }
-        catch (WireException e) {
+        catch (WireException | IllegalArgumentException e) {
             return new ReadHeader(HeaderPage.Status.CORRUPT, Optional.empty());
         }
     }

@@ -118,15 +118,26 @@ final class DirectoryRecovery
         long journalBytes = superblock.geometry().journalBytes();
         List<Candidate> candidates = candidates();
         long lastNumber = Math.max(candidates.stream().mapToLong(candidate -> candidate.header.number()).max().orElse(0), superblock.minCheckpoint() - 1);
-        List<Journal.Batch> batches = Journal.scan(journalFile, superblock.storeId(), journalBytes);
+        List<Journal.Batch> found = Journal.scan(journalFile, superblock.storeId(), journalBytes);
+        // what is missing at its end may have been the newest
+        boolean journalIsWhole = journalFile.size() == journalBytes;
+        List<Journal.Batch> batches = journalIsWhole ? found : List.of();
+        if (!journalIsWhole) {
+            outcomes.add(journalOutcome(
+                    RecoveryFinding.JOURNAL_CORRUPT,
+                    "it has %s bytes, not %s; only the checkpoint of a clean stop can do without it".formatted(journalFile.size(), journalBytes)));
+        }
 
         for (Candidate candidate : candidates) {
+            if (!journalIsWhole && !(candidate.header.clean() && candidate.header.run() == superblock.run())) {
+                continue;
+            }
             clear();
             if (!load(candidate)) {
                 continue;
             }
             Checkpoint.Header header = candidate.header;
-            Journal.Tail tail = Journal.tail(batches, header.startLsn(), journalFile, superblock.storeId(), journalBytes);
+            Journal.Tail tail = Journal.tail(batches, header.startLsn(), journalFile, journalBytes);
             if (!replay(tail)) {
                 continue;
             }
@@ -150,14 +161,23 @@ final class DirectoryRecovery
 
         // without a checkpoint: since the directory was empty
         clear();
-        Journal.Tail tail = Journal.tail(batches, superblock.baseLsn(), journalFile, superblock.storeId(), journalBytes);
+        if (!journalIsWhole) {
+            return startEmpty(found, candidates, lastNumber);
+        }
+        Journal.Tail tail = Journal.tail(batches, superblock.baseLsn(), journalFile, journalBytes);
         if (replay(tail)) {
             outcomes.add(outcome(
                     candidates.isEmpty() ? RecoveryFinding.CHECKPOINT_MISSING : RecoveryFinding.CRASH,
                     "the last run did not stop cleanly, and there is no checkpoint; %s batches of the journal since the beginning are restored".formatted(tail.batches().size())));
             return new Result(outcomes, files, tail.endLsn(), superblock.baseLsn(), 0, superblock.baseLsn(), lastNumber + 1, false);
         }
+        return startEmpty(batches, candidates, lastNumber);
+    }
+
+    private Result startEmpty(List<Journal.Batch> batches, List<Candidate> candidates, long lastNumber)
+    {
         clear();
+        long journalBytes = superblock.geometry().journalBytes();
         outcomes.add(outcome(RecoveryFinding.CHECKPOINT_MISSING, "no checkpoint and journal that tell everything are there; starting empty"));
         long last = Math.max(superblock.baseLsn(), batches.isEmpty() ? 0 : batches.getLast().end());
         for (Candidate candidate : candidates) {

@@ -1,6 +1,7 @@
 package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.store.disk.DiskFile;
 
 import java.io.IOException;
@@ -23,10 +24,15 @@ import static java.util.Objects.requireNonNull;
  * a multiple of 4 KiB and carries its LSN: what an earlier round left does not look like its successor, and no sector of a synced batch
  * is written again. What is needed no longer is what lies before the older checkpoint: the newer one may turn out to be damaged.
  *
+ * <p>A last batch that does not verify may have been torn when the power went, or damaged long after it was synced: nothing tells which, and
+ * recovery goes on without it. For what must not be lost that way, a drop, {@link #flushAndSeal} writes an empty batch behind it: then the
+ * batch is not the last one, and damage to it is known as damage.
+ *
  * <pre>
  *   batch    0 magic            8 store id (16)    24 LSN     32 length of the batch, a multiple of 4096     36 length of the body
  *           40 zero            60 CRC32C of the 60 bytes before and of the body
- *           64 body: records, each a length of 4 bytes and so many bytes;  a batch with an empty body fills the end of the file
+ *           64 body: records, each a length of 4 bytes and so many bytes;  a batch with an empty body seals what is before it, or fills the
+ *              end of the file
  * </pre>
  */
 final class Journal
@@ -41,6 +47,11 @@ final class Journal
     private static final int HEADER_BYTES = 64;
     private static final int MAX_BATCH_BYTES = 256 << 10;
     private static final int WINDOW_BYTES = 1 << 20;
+
+    /**
+     * More than a journal ever has, and so much that sums of it and sizes of files do not overflow.
+     */
+    static final long MAX_LSN = 1L << 62;
 
     private final DiskFile file;
     private final Digest128 storeId;
@@ -58,6 +69,8 @@ final class Journal
     // written by the holder of the write lock
     private volatile long nextLsn;
     private volatile long liveLsn;
+    // whether an empty batch was written last, or nothing that this run wrote is before it; guarded by the write lock
+    private boolean sealed = true;
 
     /**
      * @param nextLsn where the next batch goes
@@ -144,6 +157,46 @@ final class Journal
         }
     }
 
+    /**
+     * As {@link #flush}; and no damage to a single place of the file makes the journal seem to end before what was appended.
+     */
+    void flushAndSeal()
+            throws IOException
+    {
+        writeLock.lock();
+        try {
+            flush();
+            if (!sealed) {
+                boolean success = false;
+                try {
+                    writeBatch(ByteBuffer.allocateDirect(HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN), PAGE_BYTES, 0);
+                    success = true;
+                }
+                finally {
+                    if (!success) {
+                        setBroken();
+                    }
+                }
+            }
+        }
+        finally {
+            writeLock.unlock();
+        }
+    }
+
+    private void setBroken()
+    {
+        storeLock.lock();
+        try {
+            broken = true;
+            pending.clear();
+            pendingBytes = 0;
+        }
+        finally {
+            storeLock.unlock();
+        }
+    }
+
     private List<byte[]> take()
             throws IOException
     {
@@ -180,15 +233,7 @@ final class Journal
         }
         finally {
             if (!success) {
-                storeLock.lock();
-                try {
-                    broken = true;
-                    pending.clear();
-                    pendingBytes = 0;
-                }
-                finally {
-                    storeLock.unlock();
-                }
+                setBroken();
             }
         }
     }
@@ -229,6 +274,7 @@ final class Journal
         file.write(nextLsn % sizeBytes, batch);
         file.sync();
         nextLsn += length;
+        sealed = bodyLength == 0;
     }
 
     /**
@@ -376,6 +422,7 @@ final class Journal
                 int batchLength = window.getInt(offset + LENGTH_OFFSET);
                 int bodyLength = window.getInt(offset + BODY_LENGTH_OFFSET);
                 boolean plausible = lsn >= 0
+                        && lsn <= MAX_LSN
                         && lsn % sizeBytes == position
                         && batchLength > 0
                         && batchLength % PAGE_BYTES == 0
@@ -400,7 +447,7 @@ final class Journal
      *
      * @param batches from {@link #scan}
      */
-    static Tail tail(List<Batch> batches, long startLsn, DiskFile file, Digest128 storeId, long sizeBytes)
+    static Tail tail(List<Batch> batches, long startLsn, DiskFile file, long sizeBytes)
             throws IOException
     {
         List<Batch> tail = new ArrayList<>();
@@ -415,20 +462,23 @@ final class Journal
             tail.add(batch);
             lsn = batch.end();
         }
-        return new Tail(tail, lsn, isBegun(file, storeId, lsn, sizeBytes) ? Ending.TORN : Ending.COMPLETE);
+        return new Tail(tail, lsn, isBegun(batches, file, lsn, sizeBytes) ? Ending.TORN : Ending.COMPLETE);
     }
 
-    private static boolean isBegun(DiskFile file, Digest128 storeId, long lsn, long sizeBytes)
+    /**
+     * Whether at least a part of a batch was written there: it has the LSN; or it has the magic, and is not what an earlier round left.
+     */
+    private static boolean isBegun(List<Batch> batches, DiskFile file, long lsn, long sizeBytes)
             throws IOException
     {
         ByteBuffer header = ByteBuffer.allocateDirect(HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
         if (file.read(lsn % sizeBytes, header) < HEADER_BYTES) {
             return false;
         }
-        return header.getLong(0) == MAGIC
-                && header.getLong(STORE_OFFSET) == storeId.high()
-                && header.getLong(STORE_OFFSET + 8) == storeId.low()
-                && header.getLong(LSN_OFFSET) == lsn;
+        if (header.getLong(LSN_OFFSET) == lsn) {
+            return true;
+        }
+        return header.getLong(0) == MAGIC && batches.stream().noneMatch(batch -> batch.lsn() % sizeBytes == lsn % sizeBytes);
     }
 
     interface EntryReader
@@ -445,13 +495,13 @@ final class Journal
     {
         ByteBuffer body = ByteBuffer.allocateDirect(batch.bodyLength()).order(ByteOrder.LITTLE_ENDIAN);
         if (file.read(batch.lsn() % sizeBytes + HEADER_BYTES, body) < batch.bodyLength()) {
-            throw new IOException("the journal became shorter while it was read");
+            throw new WireException("the journal became shorter while it was read");
         }
         body.flip();
         while (body.hasRemaining()) {
             int length = body.remaining() < 4 ? -1 : body.getInt();
             if (length < 0 || length > body.remaining()) {
-                throw new IOException("a journal record ends before its time");
+                throw new WireException("a journal record ends before its time");
             }
             byte[] entry = new byte[length];
             body.get(entry);

@@ -47,7 +47,7 @@ import static java.util.Objects.requireNonNull;
  * <p>How a block gets here and stays: an extent is allocated (evicting what was there), block and trailer are written, the index gets its
  * entry and the journal a record, which is synced within 100 ms. After a crash the index is that of the newest checkpoint with the
  * journal after it. An entry that is wrong by then is found out by the trailer when the block is read, and by nothing else; so no order of writes
- * between slabs and journal is needed, and slabs are synced for a checkpoint only. What has to be durable in time is a drop: {@link #flush}.
+ * between slabs and journal is needed, and slabs are synced for a checkpoint only. What has to be durable in time is a drop: {@link #flushAndSeal}.
  *
  * <p>Fields are guarded by the store's lock unless they say otherwise; disks are used without it.
  */
@@ -356,6 +356,10 @@ final class SsdDirectory
         }
         else {
             superblock = candidate.superblock.orElseThrow();
+            candidate.doubt.ifPresent(doubt -> outcomes.add(new RecoveryOutcome(
+                    doubt,
+                    path.resolve(SUPERBLOCK_NAME),
+                    "one of its two pages does not verify; going on with the other")));
             boolean[] slabIsNew = openFiles(true);
             DirectoryRecovery.Result result = new DirectoryRecovery(path, superblock, opened.journal, opened.checkpoints, index, slabs, slabIsNew).recover();
             result.outcomes().stream().distinct().forEach(outcomes::add);
@@ -370,6 +374,8 @@ final class SsdDirectory
                 next = next.withBase(result.nextLsn(), result.nextCheckpoint());
             }
             superblock = next.writeTo(opened.superblock);
+            // not before the superblock says that what the journal had is void
+            opened.journal.allocate(geometry.journalBytes());
         }
         // never used before: neither by an earlier run nor, for lack of a synced journal, unknown to this one
         this.storeId = superblock.storeId();
@@ -463,7 +469,8 @@ final class SsdDirectory
     }
 
     /**
-     * Opens journal, checkpoints and slabs; makes those that are missing, or of another size than they should be.
+     * Opens journal, checkpoints and slabs; makes those that are missing, or of another size than they should be. The size of a journal that
+     * is expected is for the recovery to judge.
      *
      * @param expected whether all of them should be there
      * @return which slabs were made
@@ -471,7 +478,10 @@ final class SsdDirectory
     private boolean[] openFiles(boolean expected)
             throws IOException
     {
-        opened.journal = openSized(JOURNAL_NAME, geometry.journalBytes());
+        opened.journal = disk.open(path.resolve(JOURNAL_NAME), true, Access.BUFFERED);
+        if (!expected) {
+            opened.journal.allocate(geometry.journalBytes());
+        }
         for (String name : CHECKPOINT_NAMES) {
             opened.checkpoints.add(openSized(name, geometry.checkpointBytes()));
         }
@@ -887,7 +897,7 @@ final class SsdDirectory
     }
 
     /**
-     * The file was dropped. Its blocks are removed by {@link #removeDropped}, and durably by {@link #flush}.
+     * The file was dropped. Its blocks are removed by {@link #removeDropped}, and durably by {@link #flushAndSeal}.
      */
     void drop(StoredFile file)
     {
@@ -935,8 +945,26 @@ final class SsdDirectory
      */
     boolean flush()
     {
+        return flush(false);
+    }
+
+    /**
+     * As {@link #flush}, so that no damage to a single place of the journal makes it forget either. Without the lock.
+     */
+    boolean flushAndSeal()
+    {
+        return flush(true);
+    }
+
+    private boolean flush(boolean seal)
+    {
         try {
-            journal.flush();
+            if (seal) {
+                journal.flushAndSeal();
+            }
+            else {
+                journal.flush();
+            }
             return true;
         }
         catch (IOException e) {

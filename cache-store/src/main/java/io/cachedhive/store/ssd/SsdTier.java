@@ -550,7 +550,7 @@ public final class SsdTier
     {
         for (SsdDirectory directory : directories) {
             // also where the file had no blocks: the records of their eviction may not be durable yet
-            if (!directory.flush() && !directory.invalidate()) {
+            if (!directory.flushAndSeal() && !directory.invalidate()) {
                 log.error("A dropped file is still in %s, which cannot be written: after a crash it may come back", directory.path());
             }
         }

@@ -15,8 +15,9 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a directory is: whose, of which geometry, and which of its checkpoints may be believed. Two {@link HeaderPage}s, written in turn, of
- * which the valid one with the higher update number counts: a torn write leaves the other.
+ * What a directory is: whose, of which geometry, and which of its checkpoints may be believed. Two {@link HeaderPage}s that say the same, written
+ * one after the other, of which the valid one with the higher update number counts: neither a torn write nor damage to one of them brings back
+ * what was said before.
  *
  * @param storeId made when the directory was formatted: what lies in it from before does not verify
  * @param update counts the writes of the superblock
@@ -38,11 +39,14 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
         requireNonNull(storeId, "storeId is null");
         requireNonNull(workerId, "workerId is null");
         requireNonNull(geometry, "geometry is null");
+        if (update < 0 || run < 0 || baseLsn < 0 || baseLsn > Journal.MAX_LSN || minCheckpoint < 0) {
+            throw new IllegalArgumentException("superblock has a negative number, or one that is too high: %s, %s, %s, %s".formatted(update, run, baseLsn, minCheckpoint));
+        }
     }
 
     /**
      * @param superblock the newest valid page
-     * @param doubt if there is none: why
+     * @param doubt if there is none, why; or that one of the two is damaged
      */
     record Read(Optional<Superblock> superblock, Optional<RecoveryFinding> doubt) {}
 
@@ -53,13 +57,15 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
         file.read(0, buffer);
         buffer.flip();
         Superblock newest = null;
+        boolean damaged = buffer.limit() < 2 * PAGE_BYTES;
         RecoveryFinding doubt = RecoveryFinding.SUPERBLOCK_CORRUPT;
         for (int position = 0; position < buffer.limit(); position += PAGE_BYTES) {
             HeaderPage.Decoded page = HeaderPage.decode(buffer.duplicate().position(position), MAGIC, FORMAT_VERSION);
             switch (page.status()) {
                 case TOO_OLD -> doubt = RecoveryFinding.SUPERBLOCK_TOO_OLD;
                 case TOO_NEW -> doubt = RecoveryFinding.SUPERBLOCK_TOO_NEW;
-                case EMPTY, CORRUPT -> {}
+                case EMPTY -> {}
+                case CORRUPT -> damaged = true;
                 case VALID -> {
                     try {
                         Superblock superblock = decode(page.body().orElseThrow());
@@ -69,11 +75,15 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
                     }
                     catch (WireException | IllegalArgumentException e) {
                         // the checksum was right: written by a program that had it wrong
+                        damaged = true;
                     }
                 }
             }
         }
-        return newest == null ? new Read(Optional.empty(), Optional.of(doubt)) : new Read(Optional.of(newest), Optional.empty());
+        if (newest == null) {
+            return new Read(Optional.empty(), Optional.of(doubt));
+        }
+        return new Read(Optional.of(newest), damaged ? Optional.of(RecoveryFinding.SUPERBLOCK_CORRUPT) : Optional.empty());
     }
 
     private static Superblock decode(WireReader reader)
@@ -92,11 +102,17 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
     }
 
     /**
-     * Writes this as the next update; durable on return.
+     * Writes this to both pages; durable on return.
      *
      * @return what was written
      */
     Superblock writeTo(DiskFile file)
+            throws IOException
+    {
+        return writeNext(file).writeNext(file);
+    }
+
+    private Superblock writeNext(DiskFile file)
             throws IOException
     {
         Superblock next = new Superblock(storeId, update + 1, run, workerId, geometry, baseLsn, minCheckpoint);
