@@ -358,6 +358,14 @@ final class FakeDisk
             }
         }
 
+        private void checkWritable()
+                throws DiskException
+        {
+            if (access == Access.READ_ONLY) {
+                throw new DiskException(Cause.NOT_PERMITTED, "%s is open for reading only".formatted(file.path));
+            }
+        }
+
         @Override
         public int read(long position, ByteBuffer target)
                 throws DiskException
@@ -385,6 +393,7 @@ final class FakeDisk
         {
             synchronized (FakeDisk.this) {
                 checkAligned(position, source.remaining());
+                checkWritable();
                 FakeDisk.this.write(file.path);
                 file.put(position, source);
             }
@@ -405,6 +414,7 @@ final class FakeDisk
                 throws DiskException
         {
             synchronized (FakeDisk.this) {
+                checkWritable();
                 FakeDisk.this.write(file.path);
                 file.pages.keySet().removeIf(page -> page * PAGE >= bytes);
                 file.unsynced.keySet().removeIf(page -> page * PAGE >= bytes);

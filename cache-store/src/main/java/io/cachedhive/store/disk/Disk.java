@@ -20,7 +20,7 @@ public interface Disk
     boolean exists(Path file);
 
     /**
-     * Opens a file for reading and writing; makes it, empty, if it is missing and may be made.
+     * Opens a file for reading and, unless the access says otherwise, writing; makes it, empty, if it is missing and may be made.
      *
      * @param access how its bytes are to be moved
      */
@@ -73,6 +73,10 @@ public interface Disk
 
     enum Access
     {
+        /**
+         * Through the page cache, and for reading only.
+         */
+        READ_ONLY,
         /**
          * Through the page cache.
          */

@@ -40,7 +40,7 @@ public final class LocalDisk
     public DiskFile open(Path file, boolean create, Access access)
             throws IOException
     {
-        int flags = Posix.O_RDWR;
+        int flags = access == Access.READ_ONLY ? Posix.O_RDONLY : Posix.O_RDWR;
         if (create) {
             flags |= Posix.O_CREAT;
         }

@@ -99,6 +99,37 @@ final class Extent
     }
 
     /**
+     * Whether the trailer of any block of this store stands in the extent: one was written there that may be another than was looked for.
+     *
+     * @param buffer the whole extent
+     */
+    static boolean hasTrailer(ByteBuffer buffer, Digest128 storeId)
+    {
+        buffer.order(ByteOrder.LITTLE_ENDIAN);
+        for (int end = Geometry.UNIT_BYTES; end <= buffer.limit(); end += Geometry.UNIT_BYTES) {
+            int trailer = end - TRAILER_BYTES;
+            if (buffer.getLong(trailer + MAGIC_OFFSET) == MAGIC
+                    && buffer.getLong(trailer + STORE_OFFSET) == storeId.high()
+                    && buffer.getInt(trailer + TRAILER_CHECKSUM_OFFSET) == checksum(buffer, trailer, TRAILER_CHECKSUM_OFFSET)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Whether the trailer names this block and this write of it, whatever the payload is.
+     */
+    static boolean isTrailerOf(ByteBuffer buffer, Digest128 digest, long sequence, int length)
+    {
+        buffer.order(ByteOrder.LITTLE_ENDIAN);
+        int trailer = units(length) * Geometry.UNIT_BYTES - TRAILER_BYTES;
+        return buffer.getLong(trailer + DIGEST_HIGH_OFFSET) == digest.high()
+                && buffer.getLong(trailer + DIGEST_LOW_OFFSET) == digest.low()
+                && buffer.getLong(trailer + SEQUENCE_OFFSET) == sequence;
+    }
+
+    /**
      * Of a verified extent.
      */
     static int payloadChecksum(ByteBuffer buffer, int length)

@@ -270,7 +270,12 @@ final class SsdDirectory
         }
     }
 
-    private static boolean isOurs(String name)
+    static String slabName(int number)
+    {
+        return SLAB_PREFIX + "%05d".formatted(number);
+    }
+
+    static boolean isOurs(String name)
     {
         return name.equals(SUPERBLOCK_NAME) || name.equals(JOURNAL_NAME) || CHECKPOINT_NAMES.contains(name) || name.startsWith(SLAB_PREFIX);
     }
@@ -489,7 +494,7 @@ final class SsdDirectory
         boolean[] isNew = new boolean[geometry.slabCount()];
         Access access = Access.DIRECT;
         for (int i = 0; i < opened.slabs.length; i++) {
-            Path slab = path.resolve(SLAB_PREFIX + "%05d".formatted(i));
+            Path slab = path.resolve(slabName(i));
             isNew[i] = !disk.exists(slab);
             DiskFile file;
             try {
@@ -523,7 +528,7 @@ final class SsdDirectory
             log.info("The file system of %s does not read with O_DIRECT: going through the page cache", path);
             for (int i = 0; i < opened.slabs.length; i++) {
                 opened.slabs[i].close();
-                opened.slabs[i] = disk.open(path.resolve(SLAB_PREFIX + "%05d".formatted(i)), false, Access.BUFFERED);
+                opened.slabs[i] = disk.open(path.resolve(slabName(i)), false, Access.BUFFERED);
             }
         }
         return isNew;

@@ -1,0 +1,315 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.store.ByteSize;
+import io.cachedhive.store.RecoveryFinding;
+import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.StoreException;
+import io.cachedhive.store.disk.Disk;
+import io.cachedhive.store.disk.Disk.Access;
+import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.slab.SizeClasses;
+import io.cachedhive.store.ssd.DirectoryRecovery.RecoveredFile;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Looks at everything in an SSD directory that no worker uses, with the readers that a start uses: superblock, journal, checkpoints, the index that
+ * a start would make of them, and each block that the index names. Files are opened for reading only; nothing is changed but the file of the lock.
+ */
+public final class DirectoryCheck
+{
+    private static final int MAX_DETAILS = 20;
+
+    private final Path directory;
+    private final Disk disk;
+    private final List<Finding> findings = new ArrayList<>();
+    private final Map<String, DiskFile> files = new HashMap<>();
+    private final List<Closeable> opened = new ArrayList<>();
+
+    public enum Verdict
+    {
+        OK,
+        /**
+         * As a crash may leave it; a start deals with it, and nothing is wrong with the disk.
+         */
+        NOTE,
+        DAMAGED,
+    }
+
+    /**
+     * @param subject the file, or what is made of several
+     * @param text one line
+     */
+    public record Finding(String subject, Verdict verdict, String text)
+    {
+        public Finding
+        {
+            requireNonNull(subject, "subject is null");
+            requireNonNull(verdict, "verdict is null");
+            requireNonNull(text, "text is null");
+        }
+    }
+
+    private DirectoryCheck(Path directory, Disk disk)
+    {
+        this.directory = requireNonNull(directory, "directory is null");
+        this.disk = requireNonNull(disk, "disk is null");
+    }
+
+    /**
+     * @return what was found, in the order of the looking
+     * @throws StoreException if it cannot be looked at: it is not an SSD directory, a worker uses it, or the disk refuses
+     */
+    public static List<Finding> check(Path directory, Disk disk)
+            throws StoreException
+    {
+        if (!Files.isDirectory(directory)) {
+            throw new StoreException("%s is not a directory: name one of cache.ssd.directories".formatted(directory));
+        }
+        try {
+            if (disk.list(directory).stream().noneMatch(SsdDirectory::isOurs)) {
+                throw new StoreException("%s is not an SSD directory of a cache worker: name one of cache.ssd.directories".formatted(directory));
+            }
+            try (Closeable _ = disk.tryLock(directory.resolve(SsdDirectory.LOCK_NAME)).orElseThrow(() -> new StoreException(
+                    "SSD directory %s is in use by a cache worker: stop it first".formatted(directory)))) {
+                DirectoryCheck check = new DirectoryCheck(directory, disk);
+                try {
+                    check.check();
+                }
+                finally {
+                    for (Closeable file : check.opened) {
+                        file.close();
+                    }
+                }
+                return List.copyOf(check.findings);
+            }
+        }
+        catch (IOException e) {
+            throw new StoreException("SSD directory %s cannot be read (%s): run this as the user of the cache worker, or mend the disk".formatted(directory, e.getMessage()), e);
+        }
+    }
+
+    private void add(String subject, Verdict verdict, String text)
+    {
+        findings.add(new Finding(subject, verdict, text));
+    }
+
+    private void check()
+            throws IOException
+    {
+        Optional<Superblock> found = checkSuperblock();
+        if (found.isEmpty()) {
+            return;
+        }
+        Superblock superblock = found.get();
+        Geometry geometry = superblock.geometry();
+        SizeClasses sizeClasses;
+        try {
+            sizeClasses = geometry.sizeClasses();
+        }
+        catch (IllegalArgumentException e) {
+            add(SsdDirectory.SUPERBLOCK_NAME, Verdict.DAMAGED, "its geometry %s is impossible: %s".formatted(geometry, e.getMessage()));
+            return;
+        }
+
+        checkSize(SsdDirectory.JOURNAL_NAME, geometry.journalBytes());
+        for (String name : SsdDirectory.CHECKPOINT_NAMES) {
+            checkSize(name, geometry.checkpointBytes());
+        }
+        SsdSlab[] slabs = new SsdSlab[geometry.slabCount()];
+        boolean[] slabIsLost = new boolean[slabs.length];
+        int lost = 0;
+        for (int i = 0; i < slabs.length; i++) {
+            slabs[i] = new SsdSlab(i);
+            slabIsLost[i] = !checkSize(SsdDirectory.slabName(i), geometry.slabBytes());
+            lost += slabIsLost[i] ? 1 : 0;
+        }
+        add("slabs", lost == 0 ? Verdict.OK : Verdict.DAMAGED, "%s of %s are there, of %s each".formatted(slabs.length - lost, slabs.length, ByteSize.format(geometry.slabBytes())));
+        for (String name : SsdDirectory.CHECKPOINT_NAMES) {
+            if (files.containsKey(name)) {
+                checkCheckpoint(name, superblock);
+            }
+        }
+        if (files.containsKey(SsdDirectory.JOURNAL_NAME)) {
+            List<Journal.Batch> batches = Journal.scan(files.get(SsdDirectory.JOURNAL_NAME), superblock.storeId(), geometry.journalBytes());
+            add(SsdDirectory.JOURNAL_NAME, Verdict.OK, "%s batches verify, old ones among them".formatted(batches.size()));
+        }
+        if (!files.keySet().containsAll(recoveryFiles())) {
+            add("blocks", Verdict.DAMAGED, "not looked at: the files that say where they are are not all there");
+            return;
+        }
+        SsdIndex index = new SsdIndex();
+        DirectoryRecovery.Result result = new DirectoryRecovery(
+                directory,
+                superblock,
+                files.get(SsdDirectory.JOURNAL_NAME),
+                SsdDirectory.CHECKPOINT_NAMES.stream().map(files::get).toList(),
+                index,
+                slabs,
+                slabIsLost)
+                .recover();
+        for (RecoveryOutcome outcome : result.outcomes()) {
+            // before its first checkpoint a store has none
+            boolean damaged = outcome.finding().isDoubt() && (outcome.finding() != RecoveryFinding.CHECKPOINT_MISSING || result.givenUp());
+            Verdict verdict = damaged ? Verdict.DAMAGED : outcome.finding() == RecoveryFinding.CLEAN_STOP ? Verdict.OK : Verdict.NOTE;
+            add("recovery", verdict, "%s: %s".formatted(outcome.finding(), outcome.decision()));
+        }
+        boolean crashed = result.outcomes().stream().noneMatch(outcome -> outcome.finding() == RecoveryFinding.CLEAN_STOP);
+        checkBlocks(superblock, sizeClasses, index, slabs, result.files(), crashed);
+    }
+
+    private static List<String> recoveryFiles()
+    {
+        List<String> names = new ArrayList<>(SsdDirectory.CHECKPOINT_NAMES);
+        names.add(SsdDirectory.JOURNAL_NAME);
+        return names;
+    }
+
+    private DiskFile open(String name)
+            throws IOException
+    {
+        DiskFile file = disk.open(directory.resolve(name), false, Access.READ_ONLY);
+        opened.add(file);
+        files.put(name, file);
+        return file;
+    }
+
+    private Optional<Superblock> checkSuperblock()
+            throws IOException
+    {
+        String name = SsdDirectory.SUPERBLOCK_NAME;
+        if (!disk.exists(directory.resolve(name))) {
+            add(name, Verdict.DAMAGED, "missing: a start begins empty");
+            return Optional.empty();
+        }
+        Superblock.Read read = Superblock.read(open(name));
+        if (read.superblock().isEmpty()) {
+            add(name, Verdict.DAMAGED, "%s: a start begins empty".formatted(read.doubt().orElseThrow()));
+            return Optional.empty();
+        }
+        Superblock superblock = read.superblock().get();
+        add(name, Verdict.OK, "cache worker %s, store %s, run %s, blocks of %s".formatted(
+                superblock.workerId(),
+                superblock.storeId(),
+                superblock.run(),
+                ByteSize.format(superblock.geometry().blockSizeBytes())));
+        read.doubt().ifPresent(doubt -> add(name, Verdict.DAMAGED, "%s: one of its two pages does not verify".formatted(doubt)));
+        return Optional.of(superblock);
+    }
+
+    private boolean checkSize(String name, long bytes)
+            throws IOException
+    {
+        if (!disk.exists(directory.resolve(name))) {
+            add(name, Verdict.DAMAGED, "missing");
+            return false;
+        }
+        long size = open(name).size();
+        if (size != bytes) {
+            add(name, Verdict.DAMAGED, "it has %s bytes, not %s".formatted(size, bytes));
+            return false;
+        }
+        return true;
+    }
+
+    private void checkCheckpoint(String name, Superblock superblock)
+            throws IOException
+    {
+        DiskFile file = files.get(name);
+        Checkpoint.ReadHeader read = Checkpoint.readHeader(file);
+        switch (read.status()) {
+            case EMPTY -> add(name, Verdict.OK, "empty: not written yet, or being written when the worker ended");
+            case CORRUPT -> add(name, Verdict.DAMAGED, "its header does not verify");
+            case TOO_OLD -> add(name, Verdict.DAMAGED, "of an older format than this version reads");
+            case TOO_NEW -> add(name, Verdict.DAMAGED, "of a newer format than this version reads");
+            case VALID -> {
+                Checkpoint.Header header = read.header().orElseThrow();
+                if (!header.storeId().equals(superblock.storeId())) {
+                    add(name, Verdict.DAMAGED, "of another store: %s".formatted(header.storeId()));
+                    return;
+                }
+                try {
+                    Checkpoint.read(file, header, (_, _) -> {});
+                    add(name, Verdict.OK, "number %s, of run %s%s: %s blocks of %s files in %s chunks, all verify".formatted(
+                            header.number(),
+                            header.run(),
+                            header.clean() ? ", at a clean stop" : "",
+                            header.blocks(),
+                            header.files(),
+                            header.chunkCount()));
+                }
+                catch (WireException e) {
+                    add(name, Verdict.DAMAGED, "number %s, of run %s: %s".formatted(header.number(), header.run(), e.getMessage()));
+                }
+            }
+        }
+    }
+
+    private void checkBlocks(Superblock superblock, SizeClasses sizeClasses, SsdIndex index, SsdSlab[] slabs, List<RecoveredFile> recovered, boolean crashed)
+    {
+        long verified = 0;
+        long bytes = 0;
+        long replaced = 0;
+        List<String> damaged = new ArrayList<>();
+        long damagedCount = 0;
+        ByteBuffer buffer = StagingBuffers.allocate(Geometry.largestExtentUnits(superblock.geometry().blockSizeBytes()) * Geometry.UNIT_BYTES);
+        for (int entry = 0; entry < index.limit(); entry++) {
+            if (!index.isUsed(entry)) {
+                continue;
+            }
+            RecoveredFile file = recovered.get(index.file(entry));
+            Digest128 digest = new Digest128(index.digestHigh(entry), index.digestLow(entry));
+            int length = index.length(entry);
+            SsdSlab slab = slabs[index.slab(entry)];
+            int extentBytes = sizeClasses.units(slab.sizeClass) * Geometry.UNIT_BYTES;
+            long position = (long) index.extent(entry) * extentBytes;
+            String problem;
+            try {
+                buffer.clear().limit(extentBytes);
+                files.get(SsdDirectory.slabName(slab.number)).read(position, buffer);
+                buffer.flip();
+                if (Extent.verify(buffer, digest, index.sequence(entry), file.metadata.etagDigest(), length, superblock.storeId())) {
+                    verified++;
+                    bytes += length;
+                    continue;
+                }
+                if (crashed && Extent.hasTrailer(buffer, superblock.storeId()) && !Extent.isTrailerOf(buffer, digest, index.sequence(entry), length)) {
+                    replaced++;
+                    continue;
+                }
+                problem = "does not verify";
+            }
+            catch (IOException e) {
+                problem = e.getMessage();
+            }
+            damagedCount++;
+            if (damaged.size() < MAX_DETAILS) {
+                damaged.add("block %s of %s, at %s: %s".formatted(digest, file.metadata.version().location(), position, problem));
+            }
+        }
+        add("blocks", Verdict.OK, "%s verify, %s".formatted(verified, ByteSize.format(bytes)));
+        if (replaced > 0) {
+            add("blocks", Verdict.NOTE, "%s were replaced by others shortly before the worker ended".formatted(replaced));
+        }
+        if (damagedCount > 0) {
+            add("blocks", Verdict.DAMAGED, "%s do not verify or cannot be read".formatted(damagedCount));
+            damaged.forEach(text -> add("blocks", Verdict.DAMAGED, text));
+            if (damagedCount > damaged.size()) {
+                add("blocks", Verdict.DAMAGED, "and %s more".formatted(damagedCount - damaged.size()));
+            }
+        }
+    }
+}
