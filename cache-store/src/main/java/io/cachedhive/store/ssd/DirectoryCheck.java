@@ -116,15 +116,6 @@ public final class DirectoryCheck
         }
         Superblock superblock = found.get();
         Geometry geometry = superblock.geometry();
-        SizeClasses sizeClasses;
-        try {
-            sizeClasses = geometry.sizeClasses();
-        }
-        catch (IllegalArgumentException e) {
-            add(SsdDirectory.SUPERBLOCK_NAME, Verdict.DAMAGED, "its geometry %s is impossible: %s".formatted(geometry, e.getMessage()));
-            return;
-        }
-
         checkSize(SsdDirectory.JOURNAL_NAME, geometry.journalBytes());
         for (String name : SsdDirectory.CHECKPOINT_NAMES) {
             checkSize(name, geometry.checkpointBytes());
@@ -137,7 +128,10 @@ public final class DirectoryCheck
             slabIsLost[i] = !checkSize(SsdDirectory.slabName(i), geometry.slabBytes());
             lost += slabIsLost[i] ? 1 : 0;
         }
-        add("slabs", lost == 0 ? Verdict.OK : Verdict.DAMAGED, "%s of %s are there, of %s each".formatted(slabs.length - lost, slabs.length, ByteSize.format(geometry.slabBytes())));
+        add("slabs", lost == 0 ? Verdict.OK : Verdict.DAMAGED, "%s of %s are there, of %s each".formatted(
+                slabs.length - lost,
+                slabs.length,
+                ByteSize.format(geometry.slabBytes())));
         for (String name : SsdDirectory.CHECKPOINT_NAMES) {
             if (files.containsKey(name)) {
                 checkCheckpoint(name, superblock);
@@ -168,7 +162,7 @@ public final class DirectoryCheck
             add("recovery", verdict, "%s: %s".formatted(outcome.finding(), outcome.decision()));
         }
         boolean crashed = result.outcomes().stream().noneMatch(outcome -> outcome.finding() == RecoveryFinding.CLEAN_STOP);
-        checkBlocks(superblock, sizeClasses, index, slabs, result.files(), crashed);
+        checkBlocks(superblock, index, slabs, result.files(), crashed);
     }
 
     private static List<String> recoveryFiles()
@@ -258,8 +252,9 @@ public final class DirectoryCheck
         }
     }
 
-    private void checkBlocks(Superblock superblock, SizeClasses sizeClasses, SsdIndex index, SsdSlab[] slabs, List<RecoveredFile> recovered, boolean crashed)
+    private void checkBlocks(Superblock superblock, SsdIndex index, SsdSlab[] slabs, List<RecoveredFile> recovered, boolean crashed)
     {
+        SizeClasses sizeClasses = superblock.geometry().sizeClasses();
         long verified = 0;
         long bytes = 0;
         long replaced = 0;

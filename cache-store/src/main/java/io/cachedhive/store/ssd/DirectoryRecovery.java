@@ -55,8 +55,10 @@ final class DirectoryRecovery
     private final SizeClasses sizeClasses;
 
     private final List<RecoveryOutcome> outcomes = new ArrayList<>();
-    // by the ordinals of the checkpoint; those from the journal are added behind
+    // in the order in which they are found, first in the checkpoint, then in the journal
     private final List<RecoveredFile> files = new ArrayList<>();
+    // where they are, by the ordinals that the checkpoint has for them: it may have gaps of any size
+    private final Map<Integer, Integer> checkpointOrdinals = new HashMap<>();
     private final Map<FileVersionId, Integer> ordinals = new HashMap<>();
 
     static final class RecoveredFile
@@ -248,6 +250,7 @@ final class DirectoryRecovery
         index.clear();
         files.clear();
         ordinals.clear();
+        checkpointOrdinals.clear();
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
         }
@@ -258,7 +261,7 @@ final class DirectoryRecovery
     {
         try {
             Checkpoint.read(checkpointFiles.get(candidate.slot), candidate.header, this::loadChunk);
-            removeOrphans();
+            linkFiles();
             return true;
         }
         catch (WireException e) {
@@ -303,14 +306,15 @@ final class DirectoryRecovery
                         int ordinal = body.getInt();
                         FileVersionId id = JournalEntry.readId(body);
                         FileMetadata metadata = JournalEntry.readFile(body);
-                        if (ordinal < 0) {
-                            throw new WireException("ordinal of a file is negative: " + ordinal);
+                        if (checkpointOrdinals.putIfAbsent(ordinal, files.size()) != null) {
+                            throw new WireException("two files of a checkpoint have the ordinal " + ordinal);
                         }
-                        while (files.size() <= ordinal) {
-                            files.add(null);
+                        Integer before = ordinals.put(id, files.size());
+                        if (before != null) {
+                            // dropped and bound anew while the checkpoint was written
+                            files.get(before).dropped = true;
                         }
-                        files.set(ordinal, new RecoveredFile(id, metadata));
-                        ordinals.put(id, ordinal);
+                        files.add(new RecoveredFile(id, metadata));
                     }
                 }
                 default -> throw new WireException("unknown chunk of a checkpoint: " + type);
@@ -359,13 +363,16 @@ final class DirectoryRecovery
         index.remove(entry);
     }
 
-    private void removeOrphans()
+    private void linkFiles()
     {
         for (int entry = 0; entry < index.limit(); entry++) {
             if (index.isUsed(entry)) {
-                int ordinal = index.file(entry);
-                if (ordinal < 0 || ordinal >= files.size() || files.get(ordinal) == null) {
+                Integer file = checkpointOrdinals.get(index.file(entry));
+                if (file == null) {
                     remove(entry);
+                }
+                else {
+                    index.setFile(entry, file);
                 }
             }
         }
@@ -468,6 +475,15 @@ final class DirectoryRecovery
         RecoveredFile file = files.get(ordinal);
         file.dropped = true;
         int blocks = file.metadata.version().blockCount(superblock.geometry().blockSizeBytes());
+        if (blocks > index.limit()) {
+            // a file of any length may have few blocks here
+            for (int entry = 0; entry < index.limit(); entry++) {
+                if (index.isUsed(entry) && index.file(entry) == ordinal) {
+                    remove(entry);
+                }
+            }
+            return;
+        }
         for (int i = 0; i < blocks; i++) {
             int entry = index.find(BlockKey.digestHigh(id.digest().high(), i), BlockKey.digestLow(id.digest().low(), i));
             if (entry != SsdIndex.NONE && index.file(entry) == ordinal) {

@@ -29,6 +29,25 @@ record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journa
     private static final int WANTED_SLABS = 512;
     private static final int MIN_EXTENTS_PER_SLAB = 4;
     private static final int MAX_EXTENTS_PER_SLAB = 1 << 15;
+    private static final int MAX_SLABS = 1 << 20;
+    private static final int MAX_BLOCK_BYTES = 8 << 20;
+
+    Geometry
+    {
+        // it may come from a disk
+        if (blockSizeBytes < 1 || blockSizeBytes > MAX_BLOCK_BYTES
+                || unitsPerSlab < MIN_EXTENTS_PER_SLAB * largestExtentUnits(blockSizeBytes)
+                || slabCount < 1 || slabCount > MAX_SLABS
+                || journalBytes < MIN_JOURNAL_BYTES || journalBytes > MAX_JOURNAL_BYTES || journalBytes != alignDown(journalBytes)
+                || checkpointBytes < HeaderPage.BYTES || checkpointBytes != alignDown(checkpointBytes)) {
+            throw new IllegalArgumentException("impossible geometry: blocks of %s bytes, %s slabs of %s units, a journal of %s bytes, checkpoints of %s bytes".formatted(
+                    blockSizeBytes,
+                    slabCount,
+                    unitsPerSlab,
+                    journalBytes,
+                    checkpointBytes));
+        }
+    }
 
     /**
      * @throws IllegalArgumentException if the capacity is too small

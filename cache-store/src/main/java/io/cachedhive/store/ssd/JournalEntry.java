@@ -18,6 +18,11 @@ import java.util.Optional;
  */
 sealed interface JournalEntry
 {
+    /**
+     * Of files that are kept on SSD: far above what object stores take, and so little that its blocks can be counted in an int.
+     */
+    long MAX_FILE_BYTES = 1L << 46;
+
     byte[] encode();
 
     /**
@@ -142,6 +147,9 @@ sealed interface JournalEntry
     {
         OriginId origin = new OriginId(new Digest128(reader.getLong(), reader.getLong()));
         long length = reader.getLong();
+        if (length > MAX_FILE_BYTES) {
+            throw new WireException("a file has %s bytes".formatted(length));
+        }
         long lastModifiedMillis = reader.getLong();
         boolean provisional = reader.getBoolean();
         Optional<String> etag = reader.getOptionalString();

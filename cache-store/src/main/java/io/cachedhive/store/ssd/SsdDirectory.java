@@ -729,7 +729,7 @@ final class SsdDirectory
      */
     Optional<Reservation> reserve(StoredFile file, int length)
     {
-        if (!journal.hasRoom() || fileRecordBytes(file) > MAX_FILE_RECORD_BYTES) {
+        if (!journal.hasRoom() || fileRecordBytes(file) > MAX_FILE_RECORD_BYTES || file.version().length() > JournalEntry.MAX_FILE_BYTES) {
             return Optional.empty();
         }
         long added = BLOCK_RECORD_BYTES + 1 + (contains(file) ? 0 : fileRecordBytes(file));
