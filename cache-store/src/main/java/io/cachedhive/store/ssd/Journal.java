@@ -158,7 +158,8 @@ final class Journal
     }
 
     /**
-     * As {@link #flush}; and no damage to a single place of the file makes the journal seem to end before what was appended.
+     * As {@link #flush}; and, while the journal has much room, no damage to a single place of the file makes it seem to end before what was
+     * appended.
      */
     void flushAndSeal()
             throws IOException
@@ -166,7 +167,8 @@ final class Journal
         writeLock.lock();
         try {
             flush();
-            if (!sealed) {
+            // most of the room is for records: without it the directory would have to be declared void
+            if (!sealed && usedBytes() <= sizeBytes / 4) {
                 boolean success = false;
                 try {
                     writeBatch(ByteBuffer.allocateDirect(HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN), PAGE_BYTES, 0);
