@@ -40,9 +40,21 @@ public final class BenchmarkMain
                 .addSubcommand(new MicroCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .setUsageHelpWidth(110)
                 .setExecutionExceptionHandler((e, _, _) -> {
-                    error.println("bin/benchmark: " + e.getMessage());
+                    printReasons(e, "bin/benchmark: ", error);
                     return FAILED;
                 })
                 .execute(args);
+    }
+
+    /// JMH says only that something failed: what it was stands in causes and suppressed exceptions
+    private static void printReasons(Throwable failure, String prefix, PrintStream error)
+    {
+        error.println(prefix + failure);
+        if (failure.getCause() != null) {
+            printReasons(failure.getCause(), "  because of ", error);
+        }
+        for (Throwable suppressed : failure.getSuppressed()) {
+            printReasons(suppressed, "  with ", error);
+        }
     }
 }

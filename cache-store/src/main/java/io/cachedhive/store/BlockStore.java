@@ -193,6 +193,7 @@ public final class BlockStore
         ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), environment);
         beat();
         memoryFile.writer().setState(MemoryState.LIVE);
+        memoryFile.useHugePages(environment.threads());
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
     }
 

@@ -47,8 +47,8 @@ import static java.nio.file.StandardOpenOption.WRITE;
 public class SsdHitBenchmark
 {
     private static final int BLOCK_BYTES = 1 << 20;
-    private static final int BLOCKS = 1024;
-    private static final long RAM_BYTES = 256L << 20;
+    private static final int BLOCKS = 3072;
+    private static final long RAM_BYTES = 1L << 30;
     private static final int PAGE_BYTES = 4096;
 
     /// empty for the temporary directory of this machine
@@ -77,14 +77,13 @@ public class SsdHitBenchmark
     {
         path = directory.isEmpty() ? Files.createTempDirectory("cachedhive-benchmark") : Files.createTempDirectory(Path.of(directory), "cachedhive-benchmark");
         memory = Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-benchmark");
-        store = BlockStore.open(
-                StoreConfig.ramOnly(path.resolve("state"))
-                        .withRam(memory, RAM_BYTES)
-                        .withBlockSize(BLOCK_BYTES)
-                        .withSsdDirectories(List.of(new SsdDirectoryConfig(
-                                Files.createDirectories(path.resolve("ssd")),
-                                new SsdDirectoryConfig.Capacity.Bytes(2L * BLOCKS * BLOCK_BYTES)))),
-                StoreEnvironment.system());
+        StoreConfig config = StoreConfig.ramOnly(path.resolve("state"))
+                .withRam(memory, RAM_BYTES)
+                .withBlockSize(BLOCK_BYTES)
+                .withSsdDirectories(List.of(new SsdDirectoryConfig(
+                        Files.createDirectories(path.resolve("ssd")),
+                        new SsdDirectoryConfig.Capacity.Bytes(BLOCKS / 2 * 3L * BLOCK_BYTES))));
+        store = BlockStore.open(config, StoreEnvironment.system());
         store.bind(file, Optional.of("etag"), false, "schema.table");
         long etagDigest = store.file(file.id()).orElseThrow().etagDigest();
         Path plainFile = path.resolve("plain");
@@ -98,8 +97,11 @@ public class SsdHitBenchmark
             out.force(true);
         }
         plain = FileChannel.open(plainFile, READ, ExtendedOpenOption.DIRECT);
+        // on SSD everything comes back, in RAM nothing
+        store.close();
+        store = BlockStore.open(config, StoreEnvironment.system());
 
-        // each once before any again: none is in RAM when its turn comes
+        // each once before any again
         order = new int[BLOCKS];
         for (int i = 0; i < BLOCKS; i++) {
             int at = random.nextInt(i + 1);

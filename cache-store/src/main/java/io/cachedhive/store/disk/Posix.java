@@ -18,7 +18,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 /**
- * The system calls that the JDK has no equal for: fallocate(2), flock(2), and reads and writes that survive an interrupt. Linux on 64 bits.
+ * The system calls that the JDK has no equal for: fallocate(2), flock(2), madvise(2), and reads and writes that survive an interrupt. Linux on 64 bits.
  */
 public final class Posix
 {
@@ -33,6 +33,15 @@ public final class Posix
 
     private static final int FALLOC_FL_KEEP_SIZE = 1;
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
+
+    private static final int PROT_NONE = 0;
+    private static final int PROT_READ = 1;
+    private static final int MAP_SHARED = 0x01;
+    private static final int MAP_PRIVATE = 0x02;
+    private static final int MAP_FIXED = 0x10;
+    private static final int MAP_ANONYMOUS = 0x20;
+    private static final int MAP_NORESERVE = 0x4000;
+    private static final int MADV_COLLAPSE = 25;
 
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
@@ -67,6 +76,9 @@ public final class Posix
     private static final MethodHandle FALLOCATE = handle("fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle FTRUNCATE = handle("ftruncate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
     private static final MethodHandle LSEEK = handle("lseek", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle MMAP = handle("mmap", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
+    private static final MethodHandle MUNMAP = handle("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle MADVISE = handle("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
     private static final MethodHandle FLOCK = handle("flock", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
 
     private Posix() {}
@@ -146,6 +158,41 @@ public final class Posix
             throws DiskException
     {
         call("ftruncate", path, _ -> errno -> (int) FTRUNCATE.invokeExact(errno, descriptor, size));
+    }
+
+    /**
+     * Takes addresses of this process without any memory behind them.
+     *
+     * @return the first of them
+     */
+    public static long reserveAddresses(Path path, long length)
+            throws DiskException
+    {
+        return call("mmap", path, _ -> errno -> (long) MMAP.invokeExact(errno, 0L, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L));
+    }
+
+    /**
+     * Puts a range of the file, to be read, at reserved addresses in place of what is there.
+     */
+    public static void mapAt(Path path, int descriptor, long address, long offset, long length)
+            throws DiskException
+    {
+        call("mmap", path, _ -> errno -> (long) MMAP.invokeExact(errno, address, length, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor, offset));
+    }
+
+    public static void unmap(Path path, long address, long length)
+            throws DiskException
+    {
+        call("munmap", path, _ -> errno -> (int) MUNMAP.invokeExact(errno, address, length));
+    }
+
+    /**
+     * Moves what is mapped there into huge pages, for all processes that map it, whatever the system's defaults are; Linux 6.1 or newer.
+     */
+    public static void collapse(Path path, long address, long length)
+            throws DiskException
+    {
+        call("madvise", path, _ -> errno -> (int) MADVISE.invokeExact(errno, address, length, MADV_COLLAPSE));
     }
 
     /**

@@ -31,6 +31,7 @@ import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ThreadFactory;
 
 import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
@@ -59,6 +60,7 @@ public final class MemoryFile
     private final int descriptor;
     private final MemorySegment memory;
     private final SharedMemoryWriter writer;
+    private final HugePages hugePages;
     private boolean closed;
 
     private MemoryFile(Path path, int descriptor, MemorySegment memory, SharedMemoryWriter writer)
@@ -67,6 +69,7 @@ public final class MemoryFile
         this.descriptor = descriptor;
         this.memory = requireNonNull(memory, "memory is null");
         this.writer = requireNonNull(writer, "writer is null");
+        this.hugePages = new HugePages(path, descriptor, memory.byteSize());
     }
 
     /**
@@ -245,6 +248,19 @@ public final class MemoryFile
         return path;
     }
 
+    /**
+     * Begins to move the file into huge pages, on a thread that {@link #close} ends.
+     */
+    public void useHugePages(ThreadFactory threads)
+    {
+        hugePages.start(threads);
+    }
+
+    HugePages hugePages()
+    {
+        return hugePages;
+    }
+
     MemorySegment memory()
     {
         return memory;
@@ -265,6 +281,7 @@ public final class MemoryFile
             return;
         }
         closed = true;
+        hugePages.stop();
         try {
             writer.setState(MemoryState.DEAD);
             punch(path, descriptor, writer.layout().framesOffset(), writer.layout().fileSizeBytes());
@@ -289,6 +306,7 @@ public final class MemoryFile
     public void abandon()
     {
         closed = true;
+        hugePages.stop();
         close(path, descriptor);
     }
 
