@@ -1,13 +1,17 @@
 package io.cachedhive.store.file;
 
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.column.ByteColumn;
+import io.cachedhive.store.column.HashChains;
+import io.cachedhive.store.column.IntColumn;
+import io.cachedhive.store.column.LongColumn;
 
-import java.util.ArrayList;
-import java.util.HashMap;
+import java.nio.ByteBuffer;
 import java.util.LinkedHashSet;
-import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 
 import static com.google.common.base.Verify.verify;
@@ -15,24 +19,68 @@ import static com.google.common.base.Verify.verify;
 /**
  * The file versions of which the store has blocks, or had a moment ago. Guarded by the store's lock.
  *
- * <p>Invariants: a file that is not dropped is in {@code byId}; a file with blocks or fills keeps its ordinal; an ordinal is given to
- * another file only when nothing refers to it any more, and no checkpoint is being written that may.
+ * <p>Invariants: a file that is not dropped is found by its id; a file with blocks or fills keeps its ordinal; an ordinal is given to
+ * another file only when nothing is counted for it any more, and no checkpoint is being written that may name it.
+ *
+ * <p>There is no object per file: a file is its ordinal, with fields in columns and the rest in a record. Names of directories, tables and origins are
+ * shared, and UUIDs and hexadecimal digests packed.
+ * <pre>
+ *   columns    id (16)    digest of the ETag (8)    binding (4)    fills (4)    blocks in RAM (4)    blocks on SSD (4)    state (1)
+ *              chain and bucket of the id (8)       place of the record (5)
+ *   record     length    last-modified, zigzag    origin, table, directory: numbers of shared texts
+ *              ETag: number of bytes + 1, or 0 without one, packed text    name within the directory: packed text
+ * </pre>
  */
 public final class FileTable
 {
     // files without blocks are kept for a while: between the bind and the first block, and so that a later fill meets the same ETag
     private static final int MAX_IDLE_FILES = 10_000;
 
-    private final Map<FileVersionId, StoredFile> byId = new HashMap<>();
-    private final List<StoredFile> byOrdinal = new ArrayList<>();
-    private final List<Integer> freeOrdinals = new ArrayList<>();
-    private final List<Integer> heldOrdinals = new ArrayList<>();
-    private final LinkedHashSet<StoredFile> idle = new LinkedHashSet<>();
+    // bits of the state; 0 is a free ordinal
+    private static final int USED = 1;
+    private static final int DROPPED = 2;
+    private static final int PROVISIONAL = 4;
+
+    private final LongColumn digestHighs = new LongColumn();
+    private final LongColumn digestLows = new LongColumn();
+    private final LongColumn etagDigests = new LongColumn();
+    // grows whenever the ordinal is given away and whenever it is free again
+    private final IntColumn bindings = new IntColumn();
+    private final IntColumn fills = new IntColumn();
+    private final IntColumn ramBlocks = new IntColumn();
+    private final IntColumn ssdBlocks = new IntColumn();
+    private final ByteColumn states = new ByteColumn();
+    private final HashChains byId = new HashChains(digestLows::get);
+    private final RecordHeap records = new RecordHeap();
+    private final SharedTexts texts = new SharedTexts();
+
+    private final LinkedHashSet<Integer> idle = new LinkedHashSet<>();
+    // free ordinals are chained by what counts blocks on SSD otherwise
+    private int firstFree = HashChains.NONE;
+    private int firstHeld = HashChains.NONE;
+    private int limit;
     private int holds;
 
     public Optional<StoredFile> get(FileVersionId id)
     {
-        return Optional.ofNullable(byId.get(id));
+        int ordinal = find(id);
+        return ordinal == HashChains.NONE ? Optional.empty() : Optional.of(file(ordinal));
+    }
+
+    private int find(FileVersionId id)
+    {
+        long high = id.digest().high();
+        long low = id.digest().low();
+        int ordinal = byId.first(low);
+        while (ordinal != HashChains.NONE && (digestLows.get(ordinal) != low || digestHighs.get(ordinal) != high)) {
+            ordinal = byId.next(ordinal);
+        }
+        return ordinal;
+    }
+
+    private StoredFile file(int ordinal)
+    {
+        return new StoredFile(this, ordinal, bindings.get(ordinal), digestHighs.get(ordinal), digestLows.get(ordinal), etagDigests.get(ordinal));
     }
 
     /**
@@ -40,9 +88,29 @@ public final class FileTable
      */
     public StoredFile byOrdinal(int ordinal)
     {
-        StoredFile file = byOrdinal.get(ordinal);
-        verify(file != null, "no file has the ordinal %s", ordinal);
-        return file;
+        verify(isUsed(ordinal), "no file has the ordinal %s", ordinal);
+        return file(ordinal);
+    }
+
+    /**
+     * @return the file with the ordinal, if there is one that is not dropped
+     */
+    public Optional<StoredFile> find(int ordinal)
+    {
+        return isUsed(ordinal) && !isDropped(ordinal) ? Optional.of(file(ordinal)) : Optional.empty();
+    }
+
+    private boolean isUsed(int ordinal)
+    {
+        return ordinal >= 0 && ordinal < limit && (states.get(ordinal) & USED) != 0;
+    }
+
+    /**
+     * Whether the file with the ordinal is dropped, with no object made.
+     */
+    public boolean isDropped(int ordinal)
+    {
+        return (states.get(ordinal) & DROPPED) != 0;
     }
 
     public int size()
@@ -52,29 +120,111 @@ public final class FileTable
 
     public StoredFile add(FileVersionId id, FileMetadata metadata)
     {
-        int ordinal = freeOrdinals.isEmpty() ? byOrdinal.size() : freeOrdinals.removeLast();
-        StoredFile file = new StoredFile(id, ordinal, metadata);
-        verify(byId.putIfAbsent(id, file) == null, "file %s is bound already", id);
-        if (ordinal == byOrdinal.size()) {
-            byOrdinal.add(file);
+        verify(find(id) == HashChains.NONE, "file %s is bound already", id);
+        int ordinal = firstFree;
+        if (ordinal == HashChains.NONE) {
+            ordinal = limit;
+            limit++;
         }
         else {
-            byOrdinal.set(ordinal, file);
+            firstFree = ssdBlocks.get(ordinal);
         }
-        idle.add(file);
+        digestHighs.set(ordinal, id.digest().high());
+        digestLows.set(ordinal, id.digest().low());
+        etagDigests.set(ordinal, metadata.etagDigest());
+        bindings.set(ordinal, bindings.find(ordinal) + 1);
+        fills.set(ordinal, 0);
+        ramBlocks.set(ordinal, 0);
+        ssdBlocks.set(ordinal, 0);
+        states.set(ordinal, USED | (metadata.provisional() ? PROVISIONAL : 0));
+        writeRecord(ordinal, metadata);
+        byId.link(ordinal);
+        StoredFile file = file(ordinal);
+        idle.add(ordinal);
         while (idle.size() > MAX_IDLE_FILES) {
-            StoredFile eldest = idle.getFirst();
-            idle.remove(eldest);
-            byId.remove(eldest.id());
-            eldest.drop();
-            free(eldest);
+            drop(idle.getFirst());
         }
         return file;
     }
 
+    private void writeRecord(int ordinal, FileMetadata metadata)
+    {
+        FileVersion version = metadata.version();
+        String location = version.location();
+        int nameStart = location.lastIndexOf('/') + 1;
+        RecordWriter record = new RecordWriter();
+        record.putNumber(version.length());
+        record.putNumber((version.lastModifiedMillis() << 1) ^ (version.lastModifiedMillis() >> 63));
+        record.putNumber(texts.use(version.origin().digest().toHex()));
+        record.putNumber(texts.use(metadata.table()));
+        record.putNumber(texts.use(location.substring(0, nameStart)));
+        if (metadata.etag().isPresent()) {
+            byte[] etag = PackedText.pack(metadata.etag().get());
+            record.putNumber(etag.length + 1L);
+            record.putRest(etag);
+        }
+        else {
+            record.putNumber(0);
+        }
+        record.putBytes(ByteBuffer.wrap(PackedText.pack(location.substring(nameStart))));
+        records.add(ordinal, record.bytes(), record.length());
+    }
+
+    FileMetadata metadata(int ordinal)
+    {
+        ByteBuffer record = records.get(ordinal);
+        long length = RecordWriter.getNumber(record);
+        long zigzag = RecordWriter.getNumber(record);
+        String origin = texts.get((int) RecordWriter.getNumber(record));
+        String table = texts.get((int) RecordWriter.getNumber(record));
+        String directory = texts.get((int) RecordWriter.getNumber(record));
+        Optional<String> etag = getEtag(record).map(PackedText::unpack);
+        String name = PackedText.unpack(RecordWriter.getBytes(record));
+        FileVersion version = new FileVersion(new OriginId(Digest128.fromHex(origin)), directory + name, length, (zigzag >>> 1) ^ -(zigzag & 1));
+        return new FileMetadata(version, etag, (states.get(ordinal) & PROVISIONAL) != 0, table);
+    }
+
+    private static Optional<ByteBuffer> getEtag(ByteBuffer record)
+    {
+        int mark = (int) RecordWriter.getNumber(record);
+        return mark == 0 ? Optional.empty() : Optional.of(RecordWriter.getRest(record, mark - 1));
+    }
+
+    /**
+     * How many bytes of UTF-8 location, table and ETag of the file have together.
+     */
+    public int textBytes(StoredFile file)
+    {
+        verify(file.isKnown(), "file %s is not in the table any more", file);
+        ByteBuffer record = records.get(file.ordinal());
+        RecordWriter.getNumber(record);
+        RecordWriter.getNumber(record);
+        RecordWriter.getNumber(record);
+        int table = texts.utf8Length((int) RecordWriter.getNumber(record));
+        int directory = texts.utf8Length((int) RecordWriter.getNumber(record));
+        int etag = getEtag(record).map(PackedText::utf8Length).orElse(0);
+        return table + directory + etag + PackedText.utf8Length(RecordWriter.getBytes(record));
+    }
+
+    int binding(int ordinal)
+    {
+        return bindings.get(ordinal);
+    }
+
+    int ramBlocks(int ordinal)
+    {
+        return ramBlocks.get(ordinal);
+    }
+
+    int ssdBlocks(int ordinal)
+    {
+        return ssdBlocks.get(ordinal);
+    }
+
     public void confirm(StoredFile file)
     {
-        file.confirm();
+        verify(!file.isDropped(), "file %s is dropped", file);
+        states.set(file.ordinal(), states.get(file.ordinal()) & ~PROVISIONAL);
     }
 
     /**
@@ -82,54 +232,92 @@ public final class FileTable
      */
     public void drop(StoredFile file)
     {
-        verify(byId.remove(file.id(), file), "file %s is not in the table", file.id());
-        file.drop();
-        if (idle.remove(file)) {
-            free(file);
+        verify(!file.isDropped(), "file %s is not in the table", file.id());
+        drop(file.ordinal());
+    }
+
+    private void drop(int ordinal)
+    {
+        byId.unlink(ordinal);
+        states.set(ordinal, states.get(ordinal) | DROPPED);
+        if (idle.remove(ordinal)) {
+            free(ordinal);
         }
     }
 
     public void addFills(StoredFile file, int count)
     {
-        boolean wasIdle = file.isIdle();
-        file.addFills(count);
-        update(file, wasIdle);
+        add(file, fills, count);
     }
 
     public void addRamBlocks(StoredFile file, int count)
     {
-        boolean wasIdle = file.isIdle();
-        file.addRamBlocks(count);
-        update(file, wasIdle);
+        add(file, ramBlocks, count);
     }
 
     public void addSsdBlocks(StoredFile file, int count)
     {
-        boolean wasIdle = file.isIdle();
-        file.addSsdBlocks(count);
-        update(file, wasIdle);
+        add(file, ssdBlocks, count);
     }
 
-    private void update(StoredFile file, boolean wasIdle)
+    private void add(StoredFile file, IntColumn column, int count)
     {
-        if (file.isIdle() == wasIdle) {
+        verify(file.isKnown(), "file %s is not in the table any more", file);
+        int ordinal = file.ordinal();
+        boolean wasIdle = isIdle(ordinal);
+        int counted = column.get(ordinal) + count;
+        verify(counted >= 0, "less than nothing is counted for file %s", file);
+        column.set(ordinal, counted);
+        if (isIdle(ordinal) == wasIdle) {
             return;
         }
         if (wasIdle) {
-            idle.remove(file);
+            idle.remove(ordinal);
         }
-        else if (file.isDropped()) {
-            free(file);
+        else if (isDropped(ordinal)) {
+            free(ordinal);
         }
         else {
-            idle.add(file);
+            idle.add(ordinal);
         }
     }
 
-    private void free(StoredFile file)
+    /**
+     * Whether nothing is counted for a known file, so that it may be forgotten.
+     */
+    public boolean isIdle(StoredFile file)
     {
-        byOrdinal.set(file.ordinal(), null);
-        (holds == 0 ? freeOrdinals : heldOrdinals).add(file.ordinal());
+        return file.isKnown() && isIdle(file.ordinal());
+    }
+
+    private boolean isIdle(int ordinal)
+    {
+        return fills.get(ordinal) == 0 && ramBlocks.get(ordinal) == 0 && ssdBlocks.get(ordinal) == 0;
+    }
+
+    private void free(int ordinal)
+    {
+        ByteBuffer record = records.get(ordinal);
+        RecordWriter.getNumber(record);
+        RecordWriter.getNumber(record);
+        int origin = (int) RecordWriter.getNumber(record);
+        int table = (int) RecordWriter.getNumber(record);
+        int directory = (int) RecordWriter.getNumber(record);
+        records.remove(ordinal);
+        texts.release(origin);
+        texts.release(table);
+        texts.release(directory);
+        states.set(ordinal, 0);
+        // whoever still names the binding finds that it is gone
+        bindings.set(ordinal, bindings.get(ordinal) + 1);
+        if (holds == 0) {
+            ssdBlocks.set(ordinal, firstFree);
+            firstFree = ordinal;
+        }
+        else {
+            ssdBlocks.set(ordinal, firstHeld);
+            firstHeld = ordinal;
+        }
     }
 
     /**
@@ -143,21 +331,15 @@ public final class FileTable
     public void releaseOrdinals()
     {
         holds--;
-        if (holds == 0) {
-            freeOrdinals.addAll(heldOrdinals);
-            heldOrdinals.clear();
+        if (holds > 0) {
+            return;
         }
-    }
-
-    /**
-     * @return the file with the ordinal, if there is one that is not dropped
-     */
-    public Optional<StoredFile> find(int ordinal)
-    {
-        if (ordinal >= byOrdinal.size()) {
-            return Optional.empty();
+        while (firstHeld != HashChains.NONE) {
+            int ordinal = firstHeld;
+            firstHeld = ssdBlocks.get(ordinal);
+            ssdBlocks.set(ordinal, firstFree);
+            firstFree = ordinal;
         }
-        return Optional.ofNullable(byOrdinal.get(ordinal)).filter(file -> !file.isDropped());
     }
 
     /**
@@ -165,6 +347,14 @@ public final class FileTable
      */
     public int ordinalLimit()
     {
-        return byOrdinal.size();
+        return limit;
+    }
+
+    /**
+     * How many different texts files share: for tests.
+     */
+    int sharedTexts()
+    {
+        return texts.size();
     }
 }

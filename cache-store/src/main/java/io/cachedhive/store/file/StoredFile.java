@@ -1,37 +1,41 @@
 package io.cachedhive.store.file;
 
+import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.store.FileMetadata;
 
+import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * One binding of a file version. After a drop, a later fill makes another object, and whatever still refers to this one is dead.
- * Guarded by the store's lock.
+ * Names one binding of a file version in a {@link FileTable}, which has what is known of it. After a drop, a later fill makes another
+ * binding, and whatever still names this one is dead, also when the ordinal is another file's. Equal if it names the same binding.
+ *
+ * <p>{@link #id}, {@link #ordinal} and {@link #etagDigest} are the binding's own; the rest is guarded by the store's lock.
  */
 public final class StoredFile
 {
-    private final FileVersionId id;
+    private final FileTable table;
     private final int ordinal;
+    private final int binding;
+    private final long digestHigh;
+    private final long digestLow;
     private final long etagDigest;
-    private FileMetadata metadata;
-    private boolean dropped;
-    private int fills;
-    private int ramBlocks;
-    private int ssdBlocks;
 
-    StoredFile(FileVersionId id, int ordinal, FileMetadata metadata)
+    StoredFile(FileTable table, int ordinal, int binding, long digestHigh, long digestLow, long etagDigest)
     {
-        this.id = requireNonNull(id, "id is null");
+        this.table = requireNonNull(table, "table is null");
         this.ordinal = ordinal;
-        this.metadata = requireNonNull(metadata, "metadata is null");
-        this.etagDigest = metadata.etagDigest();
+        this.binding = binding;
+        this.digestHigh = digestHigh;
+        this.digestLow = digestLow;
+        this.etagDigest = etagDigest;
     }
 
     public FileVersionId id()
     {
-        return id;
+        return new FileVersionId(new Digest128(digestHigh, digestLow));
     }
 
     /**
@@ -42,63 +46,66 @@ public final class StoredFile
         return ordinal;
     }
 
-    public FileMetadata metadata()
-    {
-        return metadata;
-    }
-
-    public FileVersion version()
-    {
-        return metadata.version();
-    }
-
     public long etagDigest()
     {
         return etagDigest;
     }
 
-    void confirm()
+    /**
+     * Whether the table still has the binding: it has for as long as there are blocks or fills, also when it is dropped.
+     */
+    public boolean isKnown()
     {
-        metadata = new FileMetadata(metadata.version(), metadata.etag(), false, metadata.table());
+        return table.binding(ordinal) == binding;
+    }
+
+    /**
+     * Of a known file; put together at each call.
+     */
+    public FileMetadata metadata()
+    {
+        verify(isKnown(), "file %s is not in the table any more", id());
+        return table.metadata(ordinal);
+    }
+
+    /**
+     * Of a known file; put together at each call.
+     */
+    public FileVersion version()
+    {
+        return metadata().version();
     }
 
     public boolean isDropped()
     {
-        return dropped;
-    }
-
-    void drop()
-    {
-        dropped = true;
+        return !isKnown() || table.isDropped(ordinal);
     }
 
     public int ramBlocks()
     {
-        return ramBlocks;
+        return isKnown() ? table.ramBlocks(ordinal) : 0;
     }
 
     public int ssdBlocks()
     {
-        return ssdBlocks;
+        return isKnown() ? table.ssdBlocks(ordinal) : 0;
     }
 
-    boolean isIdle()
+    @Override
+    public boolean equals(Object object)
     {
-        return fills == 0 && ramBlocks == 0 && ssdBlocks == 0;
+        return object instanceof StoredFile other && other.table == table && other.ordinal == ordinal && other.binding == binding;
     }
 
-    void addFills(int count)
+    @Override
+    public int hashCode()
     {
-        fills += count;
+        return 31 * ordinal + binding;
     }
 
-    void addRamBlocks(int count)
+    @Override
+    public String toString()
     {
-        ramBlocks += count;
-    }
-
-    void addSsdBlocks(int count)
-    {
-        ssdBlocks += count;
+        return "%s (%s)".formatted(id(), ordinal);
     }
 }

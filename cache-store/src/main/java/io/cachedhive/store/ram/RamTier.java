@@ -470,14 +470,14 @@ public final class RamTier
             FileVersionId id = storedFile.id();
             for (int i = 0; i < fileBlocks && gone.size() < storedFile.ramBlocks(); i++) {
                 Frame frame = frames.get(new BlockKey(id, i).digest());
-                if (frame != null && frame.file == storedFile) {
+                if (frame != null && storedFile.equals(frame.file)) {
                     gone.add(frame);
                 }
             }
         }
         else {
             for (Frame frame : frames.values()) {
-                if (frame.file == storedFile) {
+                if (storedFile.equals(frame.file)) {
                     gone.add(frame);
                 }
             }

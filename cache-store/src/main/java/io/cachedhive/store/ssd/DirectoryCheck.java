@@ -9,8 +9,9 @@ import io.cachedhive.store.StoreException;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.Disk.Access;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.slab.SizeClasses;
-import io.cachedhive.store.ssd.DirectoryRecovery.RecoveredFile;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -146,6 +147,7 @@ public final class DirectoryCheck
             return;
         }
         SsdIndex index = new SsdIndex();
+        FileTable table = new FileTable();
         DirectoryRecovery.Result result = new DirectoryRecovery(
                 directory,
                 superblock,
@@ -153,7 +155,8 @@ public final class DirectoryCheck
                 SsdDirectory.CHECKPOINT_NAMES.stream().map(files::get).toList(),
                 index,
                 slabs,
-                slabIsLost)
+                slabIsLost,
+                table)
                 .recover();
         for (RecoveryOutcome outcome : result.outcomes()) {
             // before its first checkpoint a store has none
@@ -162,7 +165,7 @@ public final class DirectoryCheck
             add("recovery", verdict, "%s: %s".formatted(outcome.finding(), outcome.decision()));
         }
         boolean crashed = result.outcomes().stream().noneMatch(outcome -> outcome.finding() == RecoveryFinding.CLEAN_STOP);
-        checkBlocks(superblock, index, slabs, result.files(), crashed);
+        checkBlocks(superblock, index, slabs, table, crashed);
     }
 
     private static List<String> recoveryFiles()
@@ -252,7 +255,7 @@ public final class DirectoryCheck
         }
     }
 
-    private void checkBlocks(Superblock superblock, SsdIndex index, SsdSlab[] slabs, List<RecoveredFile> recovered, boolean crashed)
+    private void checkBlocks(Superblock superblock, SsdIndex index, SsdSlab[] slabs, FileTable table, boolean crashed)
     {
         SizeClasses sizeClasses = superblock.geometry().sizeClasses();
         long verified = 0;
@@ -265,7 +268,7 @@ public final class DirectoryCheck
             if (!index.isUsed(entry)) {
                 continue;
             }
-            RecoveredFile file = recovered.get(index.file(entry));
+            StoredFile file = table.byOrdinal(index.file(entry));
             Digest128 digest = new Digest128(index.digestHigh(entry), index.digestLow(entry));
             int length = index.length(entry);
             SsdSlab slab = slabs[index.slab(entry)];
@@ -276,7 +279,7 @@ public final class DirectoryCheck
                 buffer.clear().limit(extentBytes);
                 files.get(SsdDirectory.slabName(slab.number)).read(position, buffer);
                 buffer.flip();
-                if (Extent.verify(buffer, digest, index.sequence(entry), file.metadata.etagDigest(), length, superblock.storeId())) {
+                if (Extent.verify(buffer, digest, index.sequence(entry), file.etagDigest(), length, superblock.storeId())) {
                     verified++;
                     bytes += length;
                     continue;
@@ -292,7 +295,7 @@ public final class DirectoryCheck
             }
             damagedCount++;
             if (damaged.size() < MAX_DETAILS) {
-                damaged.add("block %s of %s, at %s: %s".formatted(digest, file.metadata.version().location(), position, problem));
+                damaged.add("block %s of %s, at %s: %s".formatted(digest, file.version().location(), position, problem));
             }
         }
         add("blocks", Verdict.OK, "%s verify, %s".formatted(verified, ByteSize.format(bytes)));

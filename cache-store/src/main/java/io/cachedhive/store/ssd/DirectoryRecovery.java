@@ -9,7 +9,11 @@ import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.RecoveryFinding;
 import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.column.ByteColumn;
+import io.cachedhive.store.column.IntColumn;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.slab.SizeClasses;
 import io.cachedhive.store.ssd.JournalEntry.BlockAdded;
 import io.cachedhive.store.ssd.JournalEntry.BlockRemoved;
@@ -20,10 +24,10 @@ import io.cachedhive.store.ssd.JournalEntry.FileDropped;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 import static java.util.Comparator.comparing;
 import static java.util.Comparator.reverseOrder;
@@ -45,6 +49,16 @@ final class DirectoryRecovery
     static final int BLOCKS_CHUNK = 2;
     static final int FILES_CHUNK = 3;
 
+    // states of files
+    private static final int PROVISIONAL = 1;
+    private static final int CONFIRMED = 2;
+
+    // what a checkpoint with more files would take is more than any has
+    private static final int MAX_ORDINAL = 1 << 27;
+
+    // in place of an ordinal of the table: no file of the checkpoint has that ordinal
+    private static final int UNSEEN = -2;
+
     private final Path directory;
     private final Superblock superblock;
     private final DiskFile journalFile;
@@ -55,27 +69,17 @@ final class DirectoryRecovery
     private final SizeClasses sizeClasses;
 
     private final List<RecoveryOutcome> outcomes = new ArrayList<>();
-    // in the order in which they are found, first in the checkpoint, then in the journal
-    private final List<RecoveredFile> files = new ArrayList<>();
-    // where they are, by the ordinals that the checkpoint has for them: it may have gaps of any size
-    private final Map<Integer, Integer> checkpointOrdinals = new HashMap<>();
-    private final Map<FileVersionId, Integer> ordinals = new HashMap<>();
+    private final FileTable files;
+    // by ordinal: the files of the table that this directory has, each held there by a fill
+    private ByteColumn states = new ByteColumn();
+    // files that another directory binds to another ETag
+    private final Set<FileVersionId> contradicting = new LinkedHashSet<>();
 
-    static final class RecoveredFile
-    {
-        final FileVersionId id;
-        FileMetadata metadata;
-        boolean dropped;
-
-        RecoveredFile(FileVersionId id, FileMetadata metadata)
-        {
-            this.id = requireNonNull(id, "id is null");
-            this.metadata = requireNonNull(metadata, "metadata is null");
-        }
-    }
+    // of the table, by the ordinals of the checkpoint that is being loaded
+    private IntColumn ordinals = new IntColumn(UNSEEN);
 
     /**
-     * @param files by the ordinals that the index has now
+     * @param files states of the files by their ordinals, which the index has as well; a file that has one is held in the table by a fill
      * @param nextLsn where the journal goes on
      * @param liveLsn what the journal has to keep
      * @param newestCheckpoint number of the checkpoint that was restored, 0 if none was
@@ -85,7 +89,7 @@ final class DirectoryRecovery
      */
     record Result(
             List<RecoveryOutcome> outcomes,
-            List<RecoveredFile> files,
+            ByteColumn files,
             long nextLsn,
             long liveLsn,
             long newestCheckpoint,
@@ -102,7 +106,8 @@ final class DirectoryRecovery
             List<DiskFile> checkpointFiles,
             SsdIndex index,
             SsdSlab[] slabs,
-            boolean[] slabIsNew)
+            boolean[] slabIsNew,
+            FileTable files)
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.superblock = requireNonNull(superblock, "superblock is null");
@@ -112,8 +117,12 @@ final class DirectoryRecovery
         this.slabs = requireNonNull(slabs, "slabs is null");
         this.slabIsNew = requireNonNull(slabIsNew, "slabIsNew is null");
         this.sizeClasses = superblock.geometry().sizeClasses();
+        this.files = requireNonNull(files, "files is null");
     }
 
+    /**
+     * To be called before anybody else uses the table.
+     */
     Result recover()
             throws IOException
     {
@@ -158,7 +167,7 @@ final class DirectoryRecovery
                     .min(comparing(start -> start))
                     .orElse(header.startLsn());
             long next = (lastNumber + 1) % 2 == candidate.slot ? lastNumber + 2 : lastNumber + 1;
-            return new Result(outcomes, files, tail.endLsn(), liveLsn, header.number(), header.startLsn(), next, false);
+            return new Result(outcomes, finishFiles(), tail.endLsn(), liveLsn, header.number(), header.startLsn(), next, false);
         }
 
         // without a checkpoint: since the directory was empty
@@ -171,7 +180,7 @@ final class DirectoryRecovery
             outcomes.add(outcome(
                     candidates.isEmpty() ? RecoveryFinding.CHECKPOINT_MISSING : RecoveryFinding.CRASH,
                     "the last run did not stop cleanly, and there is no checkpoint; %s batches of the journal since the beginning are restored".formatted(tail.batches().size())));
-            return new Result(outcomes, files, tail.endLsn(), superblock.baseLsn(), 0, superblock.baseLsn(), lastNumber + 1, false);
+            return new Result(outcomes, finishFiles(), tail.endLsn(), superblock.baseLsn(), 0, superblock.baseLsn(), lastNumber + 1, false);
         }
         return startEmpty(batches, candidates, lastNumber);
     }
@@ -186,7 +195,7 @@ final class DirectoryRecovery
             last = Math.max(last, candidate.header.startLsn());
         }
         long base = (last / journalBytes + 2) * journalBytes;
-        return new Result(outcomes, files, base, base, 0, base, lastNumber + 1, true);
+        return new Result(outcomes, finishFiles(), base, base, 0, base, lastNumber + 1, true);
     }
 
     private static boolean reachesBack(List<Journal.Batch> batches, long startLsn, long endLsn)
@@ -248,9 +257,13 @@ final class DirectoryRecovery
     private void clear()
     {
         index.clear();
-        files.clear();
-        ordinals.clear();
-        checkpointOrdinals.clear();
+        for (int ordinal = 0; ordinal < files.ordinalLimit(); ordinal++) {
+            if (states.find(ordinal) != 0) {
+                release(files.byOrdinal(ordinal));
+            }
+        }
+        states = new ByteColumn();
+        contradicting.clear();
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
         }
@@ -261,12 +274,15 @@ final class DirectoryRecovery
     {
         try {
             Checkpoint.read(checkpointFiles.get(candidate.slot), candidate.header, this::loadChunk);
-            linkFiles();
+            nameFiles();
             return true;
         }
         catch (WireException e) {
             outcomes.add(outcome(candidate.slot, RecoveryFinding.CHECKPOINT_CORRUPT, "%s; doing without it".formatted(e.getMessage())));
             return false;
+        }
+        finally {
+            ordinals = new IntColumn(UNSEEN);
         }
     }
 
@@ -306,15 +322,15 @@ final class DirectoryRecovery
                         int ordinal = body.getInt();
                         FileVersionId id = JournalEntry.readId(body);
                         FileMetadata metadata = JournalEntry.readFile(body);
-                        if (checkpointOrdinals.putIfAbsent(ordinal, files.size()) != null) {
+                        if (ordinal < 0 || ordinal > MAX_ORDINAL) {
+                            throw new WireException("a file of a checkpoint cannot have the ordinal " + ordinal);
+                        }
+                        if (ordinals.find(ordinal) != UNSEEN) {
                             throw new WireException("two files of a checkpoint have the ordinal " + ordinal);
                         }
-                        Integer before = ordinals.put(id, files.size());
-                        if (before != null) {
-                            // dropped and bound anew while the checkpoint was written
-                            files.get(before).dropped = true;
-                        }
-                        files.add(new RecoveredFile(id, metadata));
+                        // dropped and bound anew while the checkpoint was written: the journal has the drop
+                        held(id).ifPresent(this::release);
+                        ordinals.set(ordinal, hold(id, metadata).map(StoredFile::ordinal).orElse(SsdIndex.NONE));
                     }
                 }
                 default -> throw new WireException("unknown chunk of a checkpoint: " + type);
@@ -363,16 +379,19 @@ final class DirectoryRecovery
         index.remove(entry);
     }
 
-    private void linkFiles()
+    /**
+     * From here on the entries of the index have ordinals of the table.
+     */
+    private void nameFiles()
     {
         for (int entry = 0; entry < index.limit(); entry++) {
             if (index.isUsed(entry)) {
-                Integer file = checkpointOrdinals.get(index.file(entry));
-                if (file == null) {
+                int ordinal = index.file(entry) < 0 ? SsdIndex.NONE : ordinals.find(index.file(entry));
+                if (ordinal < 0) {
                     remove(entry);
                 }
                 else {
-                    index.setFile(entry, file);
+                    index.setFile(entry, ordinal);
                 }
             }
         }
@@ -418,26 +437,19 @@ final class DirectoryRecovery
     {
         switch (change) {
             case FileAdded(FileVersionId id, FileMetadata metadata) -> {
-                Integer ordinal = ordinals.get(id);
-                if (ordinal == null) {
-                    add(id, metadata);
-                }
-                else if (files.get(ordinal).metadata.etagDigest() != metadata.etagDigest()) {
+                Optional<StoredFile> file = held(id);
+                if (file.isPresent() && file.get().etagDigest() != metadata.etagDigest()) {
                     // cannot be without a drop in between
                     log.warn("The journal of %s binds file %s to another ETag without dropping it", directory, id);
                     drop(id);
-                    add(id, metadata);
                 }
-                else {
-                    files.get(ordinal).metadata = metadata;
-                }
+                hold(id, metadata).ifPresent(stored -> states.set(stored.ordinal(), metadata.provisional() ? PROVISIONAL : CONFIRMED));
             }
-            case FileConfirmed(FileVersionId id) -> Optional.ofNullable(ordinals.get(id)).map(files::get).ifPresent(file ->
-                    file.metadata = new FileMetadata(file.metadata.version(), file.metadata.etag(), false, file.metadata.table()));
+            case FileConfirmed(FileVersionId id) -> held(id).ifPresent(file -> states.set(file.ordinal(), CONFIRMED));
             case FileDropped(FileVersionId id) -> drop(id);
             case BlockAdded block -> {
-                Integer ordinal = ordinals.get(block.file());
-                if (ordinal != null && block.slab() >= 0 && block.slab() < slabs.length && block.sizeClass() >= 0 && block.sizeClass() < sizeClasses.count()) {
+                Optional<StoredFile> file = held(block.file());
+                if (file.isPresent() && block.slab() >= 0 && block.slab() < slabs.length && block.sizeClass() >= 0 && block.sizeClass() < sizeClasses.count()) {
                     SsdSlab slab = slabs[block.slab()];
                     if (slab.sizeClass != block.sizeClass()) {
                         for (int extent = 0; extent < slab.extentCount(); extent++) {
@@ -448,7 +460,7 @@ final class DirectoryRecovery
                         slab.cut(block.sizeClass(), sizeClasses.piecesPerSlab(block.sizeClass()));
                     }
                     Digest128 digest = block.digest();
-                    restore(digest.high(), digest.low(), block.sequence(), block.slab(), block.sizeClass(), block.extent(), block.length(), ordinal);
+                    restore(digest.high(), digest.low(), block.sequence(), block.slab(), block.sizeClass(), block.extent(), block.length(), file.get().ordinal());
                 }
             }
             case BlockRemoved(Digest128 digest, long sequence) -> {
@@ -460,35 +472,79 @@ final class DirectoryRecovery
         }
     }
 
-    private void add(FileVersionId id, FileMetadata metadata)
+    private Optional<StoredFile> held(FileVersionId id)
     {
-        ordinals.put(id, files.size());
-        files.add(new RecoveredFile(id, metadata));
+        return files.get(id).filter(file -> states.find(file.ordinal()) != 0);
+    }
+
+    /**
+     * Holds a file in the table, in which other directories may have it as well.
+     *
+     * @return empty if it is bound to another ETag there
+     */
+    private Optional<StoredFile> hold(FileVersionId id, FileMetadata metadata)
+    {
+        Optional<StoredFile> known = files.get(id);
+        if (known.isPresent() && known.get().etagDigest() != metadata.etagDigest()) {
+            contradicting.add(id);
+            return Optional.empty();
+        }
+        // confirmed when all is read: the journal may know better
+        StoredFile file = known.orElseGet(() -> files.add(id, new FileMetadata(metadata.version(), metadata.etag(), true, metadata.table())));
+        if (states.find(file.ordinal()) == 0) {
+            files.addFills(file, 1);
+            states.set(file.ordinal(), metadata.provisional() ? PROVISIONAL : CONFIRMED);
+        }
+        return Optional.of(file);
+    }
+
+    private void release(StoredFile file)
+    {
+        states.set(file.ordinal(), 0);
+        files.addFills(file, -1);
+        if (files.isIdle(file)) {
+            files.drop(file);
+        }
     }
 
     private void drop(FileVersionId id)
     {
-        Integer ordinal = ordinals.remove(id);
-        if (ordinal == null) {
+        contradicting.remove(id);
+        Optional<StoredFile> held = held(id);
+        if (held.isEmpty()) {
             return;
         }
-        RecoveredFile file = files.get(ordinal);
-        file.dropped = true;
-        int blocks = file.metadata.version().blockCount(superblock.geometry().blockSizeBytes());
+        StoredFile file = held.get();
+        int blocks = file.version().blockCount(superblock.geometry().blockSizeBytes());
         if (blocks > index.limit()) {
             // a file of any length may have few blocks here
             for (int entry = 0; entry < index.limit(); entry++) {
-                if (index.isUsed(entry) && index.file(entry) == ordinal) {
+                if (index.isUsed(entry) && index.file(entry) == file.ordinal()) {
                     remove(entry);
                 }
             }
+            release(file);
             return;
         }
         for (int i = 0; i < blocks; i++) {
             int entry = index.find(BlockKey.digestHigh(id.digest().high(), i), BlockKey.digestLow(id.digest().low(), i));
-            if (entry != SsdIndex.NONE && index.file(entry) == ordinal) {
+            if (entry != SsdIndex.NONE && index.file(entry) == file.ordinal()) {
                 remove(entry);
             }
         }
+        release(file);
+    }
+
+    private ByteColumn finishFiles()
+    {
+        for (FileVersionId id : contradicting) {
+            log.warn("Two directories of the store bind file %s to different ETags: dropping it in %s", id, directory);
+        }
+        for (int ordinal = 0; ordinal < files.ordinalLimit(); ordinal++) {
+            if (states.find(ordinal) == CONFIRMED) {
+                files.confirm(files.byOrdinal(ordinal));
+            }
+        }
+        return states;
     }
 }

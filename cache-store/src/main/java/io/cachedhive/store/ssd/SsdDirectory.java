@@ -12,6 +12,8 @@ import io.cachedhive.store.RecoveryFinding;
 import io.cachedhive.store.RecoveryOutcome;
 import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.StoreException;
+import io.cachedhive.store.column.ByteColumn;
+import io.cachedhive.store.column.IntColumn;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.Disk.Access;
 import io.cachedhive.store.disk.DiskException;
@@ -19,7 +21,6 @@ import io.cachedhive.store.disk.DiskFile;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.slab.SizeClasses;
-import io.cachedhive.store.ssd.DirectoryRecovery.RecoveredFile;
 import io.cachedhive.store.ssd.JournalEntry.BlockAdded;
 import io.cachedhive.store.ssd.JournalEntry.BlockRemoved;
 import io.cachedhive.store.ssd.JournalEntry.FileAdded;
@@ -91,11 +92,11 @@ final class SsdDirectory
     private final long run;
     private final long restoredBlocks;
     // only while the store is being opened
-    private final List<StoredFile> heldFiles = new ArrayList<>();
+    private ByteColumn heldFiles = new ByteColumn();
 
     private final SsdIndex index;
     private final SsdSlab[] slabs;
-    private int[] blocksByFile = new int[0];
+    private final IntColumn blocksByFile = new IntColumn();
     private long blocks;
     private long usedBytes;
     private long fileRecordBytes;
@@ -349,7 +350,6 @@ final class SsdDirectory
         Optional<RecoveryOutcome> reason = reasonToFormat(candidate, workerId, lastRun);
         long journalNext;
         long journalLive;
-        List<RecoveredFile> recovered;
         if (reason.isPresent()) {
             outcomes.add(reason.get());
             superblock = format(workerId, lastRun + 1, newStoreId);
@@ -357,7 +357,6 @@ final class SsdDirectory
             journalLive = superblock.baseLsn();
             newestStartLsn = superblock.baseLsn();
             nextCheckpoint = superblock.minCheckpoint();
-            recovered = List.of();
         }
         else {
             superblock = candidate.superblock.orElseThrow();
@@ -366,14 +365,22 @@ final class SsdDirectory
                     path.resolve(SUPERBLOCK_NAME),
                     "one of its two pages does not verify; going on with the other")));
             boolean[] slabIsNew = openFiles(true);
-            DirectoryRecovery.Result result = new DirectoryRecovery(path, superblock, opened.journal, opened.checkpoints, index, slabs, slabIsNew).recover();
+            DirectoryRecovery.Result result;
+            lock.lock();
+            try {
+                // nobody waits for the lock while the store is being opened
+                result = new DirectoryRecovery(path, superblock, opened.journal, opened.checkpoints, index, slabs, slabIsNew, files).recover();
+            }
+            finally {
+                lock.unlock();
+            }
             result.outcomes().stream().distinct().forEach(outcomes::add);
             journalNext = result.nextLsn();
             journalLive = result.liveLsn();
             newestStartLsn = result.newestStartLsn();
             newestCheckpoint = result.newestCheckpoint();
             nextCheckpoint = result.nextCheckpoint();
-            recovered = result.files();
+            heldFiles = result.files();
             Superblock next = superblock.withRun(lastRun + 1);
             if (result.givenUp()) {
                 next = next.withBase(result.nextLsn(), result.nextCheckpoint());
@@ -410,7 +417,7 @@ final class SsdDirectory
         });
         lock.lock();
         try {
-            adopt(recovered);
+            countRestored();
         }
         finally {
             lock.unlock();
@@ -568,56 +575,25 @@ final class SsdDirectory
         }
     }
 
-    /**
-     * Gives the restored blocks to files of the table, in which other directories may have the same.
-     */
-    private void adopt(List<RecoveredFile> recovered)
+    private void countRestored()
     {
-        StoredFile[] adopted = new StoredFile[recovered.size()];
         for (int entry = 0; entry < index.limit(); entry++) {
-            if (!index.isUsed(entry)) {
-                continue;
-            }
-            int ordinal = index.file(entry);
-            RecoveredFile file = recovered.get(ordinal);
-            if (adopted[ordinal] == null && !file.dropped) {
-                adopted[ordinal] = adopt(file);
-            }
-            StoredFile storedFile = adopted[ordinal];
-            if (storedFile == null || storedFile.isDropped()) {
-                slabs[index.slab(entry)].free(index.extent(entry));
-                index.remove(entry);
-                continue;
-            }
-            index.setFile(entry, storedFile.ordinal());
-            count(storedFile, index.length(entry), 1);
-        }
-        for (StoredFile file : adopted) {
-            if (file != null) {
-                heldFiles.add(file);
+            if (index.isUsed(entry)) {
+                int ordinal = index.file(entry);
+                blocksByFile.set(ordinal, blocksByFile.find(ordinal) + 1);
+                usedBytes += index.length(entry);
+                blocks++;
             }
         }
-    }
-
-    private StoredFile adopt(RecoveredFile recovered)
-    {
-        Optional<StoredFile> known = files.get(recovered.id);
-        StoredFile file;
-        if (known.isEmpty()) {
-            file = files.add(recovered.id, recovered.metadata);
-        }
-        else {
-            file = known.get();
-            if (file.etagDigest() != recovered.metadata.etagDigest()) {
-                log.warn("Two directories of the store bind file %s to different ETags: dropping it in %s", recovered.id, path);
-                return null;
-            }
-            if (!recovered.metadata.provisional()) {
-                files.confirm(file);
+        for (int ordinal = 0; ordinal < files.ordinalLimit(); ordinal++) {
+            int count = blocksByFile.find(ordinal);
+            if (count > 0) {
+                StoredFile file = files.byOrdinal(ordinal);
+                fileRecordBytes += fileRecordBytes(file);
+                files.addSsdBlocks(file, count);
             }
         }
-        files.addFills(file, 1);
-        return file;
+        changed = blocks > 0;
     }
 
     /**
@@ -625,8 +601,16 @@ final class SsdDirectory
      */
     void releaseFiles()
     {
-        heldFiles.forEach(file -> files.addFills(file, -1));
-        heldFiles.clear();
+        for (int ordinal = 0; ordinal < files.ordinalLimit(); ordinal++) {
+            if (heldFiles.find(ordinal) != 0) {
+                StoredFile file = files.byOrdinal(ordinal);
+                files.addFills(file, -1);
+                if (files.isIdle(file)) {
+                    files.drop(file);
+                }
+            }
+        }
+        heldFiles = new ByteColumn();
     }
 
     List<RecoveryOutcome> outcomes()
@@ -647,11 +631,8 @@ final class SsdDirectory
     private void count(StoredFile file, int length, int change)
     {
         int ordinal = file.ordinal();
-        if (ordinal >= blocksByFile.length) {
-            blocksByFile = Arrays.copyOf(blocksByFile, Math.max(ordinal + 1, blocksByFile.length + (blocksByFile.length >> 1) + 64));
-        }
-        int before = blocksByFile[ordinal];
-        blocksByFile[ordinal] = before + change;
+        int before = blocksByFile.find(ordinal);
+        blocksByFile.set(ordinal, before + change);
         if (before == 0) {
             fileRecordBytes += fileRecordBytes(file);
         }
@@ -664,11 +645,9 @@ final class SsdDirectory
         files.addSsdBlocks(file, change);
     }
 
-    private static long fileRecordBytes(StoredFile file)
+    private long fileRecordBytes(StoredFile file)
     {
-        FileMetadata metadata = file.metadata();
-        // UTF-8 has at most three bytes for a char
-        return 100 + 3L * (metadata.version().location().length() + metadata.table().length() + metadata.etag().orElse("").length());
+        return 100 + files.textBytes(file);
     }
 
     /**
@@ -682,7 +661,7 @@ final class SsdDirectory
 
     private boolean contains(StoredFile file)
     {
-        return file.ordinal() < blocksByFile.length && blocksByFile[file.ordinal()] > 0;
+        return blocksByFile.find(file.ordinal()) > 0;
     }
 
     Optional<SsdBlock> find(Digest128 digest)
@@ -691,10 +670,10 @@ final class SsdDirectory
         if (entry == SsdIndex.NONE) {
             return Optional.empty();
         }
-        StoredFile file = files.byOrdinal(index.file(entry));
-        if (file.isDropped()) {
+        if (files.isDropped(index.file(entry))) {
             return Optional.empty();
         }
+        StoredFile file = files.byOrdinal(index.file(entry));
         return Optional.of(new SsdBlock(digest, file, index.length(entry), number, index.slab(entry), index.extent(entry), index.sequence(entry)));
     }
 
@@ -919,17 +898,18 @@ final class SsdDirectory
     {
         FileVersionId id = file.id();
         int ordinal = file.ordinal();
-        int count = file.version().blockCount(geometry.blockSizeBytes());
+        int count = Integer.MAX_VALUE;
         for (int first = 0; first < count; first += DROPPED_AT_ONCE) {
             lock.lock();
             try {
                 // the ordinal is the file's own for as long as it has blocks
-                if (!contains(file) || file.ssdBlocks() == 0) {
+                if (file.ssdBlocks() == 0 || !contains(file)) {
                     return;
                 }
+                count = file.version().blockCount(geometry.blockSizeBytes());
                 for (int i = first; i < Math.min(count, first + DROPPED_AT_ONCE); i++) {
                     int entry = index.find(BlockKey.digestHigh(id.digest().high(), i), BlockKey.digestLow(id.digest().low(), i));
-                    if (entry != SsdIndex.NONE && index.file(entry) == ordinal && files.byOrdinal(ordinal) == file) {
+                    if (entry != SsdIndex.NONE && index.file(entry) == ordinal) {
                         remove(entry);
                         if (file.ssdBlocks() == 0) {
                             return;
@@ -1144,7 +1124,7 @@ final class SsdDirectory
                     return count;
                 }
                 for (int entry = first; entry < Math.min(index.limit(), first + BLOCK_CHUNK_ENTRIES); entry++) {
-                    if (index.isUsed(entry) && !files.byOrdinal(index.file(entry)).isDropped()) {
+                    if (index.isUsed(entry) && !files.isDropped(index.file(entry))) {
                         int slab = index.slab(entry);
                         body.putLong(index.digestHigh(entry))
                                 .putLong(index.digestLow(entry))
@@ -1176,11 +1156,11 @@ final class SsdDirectory
             List<FileMetadata> metadata = new ArrayList<>();
             lock.lock();
             try {
-                if (first >= blocksByFile.length) {
+                if (first >= blocksByFile.size()) {
                     break;
                 }
-                for (int ordinal = first; ordinal < Math.min(blocksByFile.length, first + FILES_AT_ONCE); ordinal++) {
-                    if (blocksByFile[ordinal] > 0) {
+                for (int ordinal = first; ordinal < Math.min(blocksByFile.size(), first + FILES_AT_ONCE); ordinal++) {
+                    if (blocksByFile.get(ordinal) > 0) {
                         files.find(ordinal).ifPresent(file -> {
                             some.add(file);
                             metadata.add(file.metadata());

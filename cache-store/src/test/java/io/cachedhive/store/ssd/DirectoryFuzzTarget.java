@@ -4,7 +4,7 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.store.disk.DiskFile;
-import io.cachedhive.store.ssd.DirectoryRecovery.RecoveredFile;
+import io.cachedhive.store.file.FileTable;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -123,6 +123,7 @@ public final class DirectoryFuzzTarget
             throws IOException
     {
         SsdIndex index = new SsdIndex();
+        FileTable files = new FileTable();
         SsdSlab[] slabs = new SsdSlab[GEOMETRY.slabCount()];
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
@@ -134,7 +135,8 @@ public final class DirectoryFuzzTarget
                 List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile),
                 index,
                 slabs,
-                new boolean[slabs.length])
+                new boolean[slabs.length],
+                files)
                 .recover();
         check(!result.outcomes().isEmpty(), "there is no outcome");
         check(!result.givenUp() || index.size() == 0, "it gave up, and has %s blocks".formatted(index.size()));
@@ -150,8 +152,7 @@ public final class DirectoryFuzzTarget
             check(slab.entry(index.extent(entry)) == entry, "extent and entry %s do not name each other".formatted(entry));
             check(Extent.units(index.length(entry)) <= GEOMETRY.sizeClasses().units(slab.sizeClass), "entry %s does not fit".formatted(entry));
             check(index.find(index.digestHigh(entry), index.digestLow(entry)) == entry, "entry %s is not found".formatted(entry));
-            RecoveredFile file = result.files().get(index.file(entry));
-            check(file != null, "entry %s has no file".formatted(entry));
+            check(!files.byOrdinal(index.file(entry)).isDropped(), "the file of entry %s is dropped".formatted(entry));
             entriesBySlab.merge(slab.number, 1, Integer::sum);
         }
         check(used == index.size(), "%s entries are counted as %s".formatted(used, index.size()));

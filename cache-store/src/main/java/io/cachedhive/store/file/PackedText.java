@@ -1,0 +1,147 @@
+package io.cachedhive.store.file;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+/**
+ * Text as UTF-8, in which a UUID or 32 hexadecimal digits, of which names of data files and ETags mostly consist, become 17 bytes: one that
+ * UTF-8 does not know, and the 16 of their value. Only lower-case ones, so that the text comes back as it was.
+ */
+final class PackedText
+{
+    private static final byte HEX = (byte) 0xFE;
+    private static final byte UUID = (byte) 0xFF;
+    private static final int VALUE_BYTES = 16;
+    private static final int HEX_LENGTH = 32;
+    private static final int UUID_LENGTH = 36;
+    private static final byte[] DIGITS = "0123456789abcdef".getBytes(UTF_8);
+
+    private PackedText() {}
+
+    static byte[] pack(String text)
+    {
+        byte[] bytes = text.getBytes(UTF_8);
+        byte[] packed = null;
+        int length = 0;
+        int copied = 0;
+        int position = 0;
+        while (bytes.length - position >= HEX_LENGTH) {
+            int taken = 0;
+            byte mark = 0;
+            if (isRun(bytes, position, UUID_LENGTH, true)) {
+                taken = UUID_LENGTH;
+                mark = UUID;
+            }
+            else if (isRun(bytes, position, HEX_LENGTH, false)) {
+                taken = HEX_LENGTH;
+                mark = HEX;
+            }
+            if (taken == 0) {
+                position++;
+                continue;
+            }
+            if (packed == null) {
+                packed = new byte[bytes.length];
+            }
+            System.arraycopy(bytes, copied, packed, length, position - copied);
+            length += position - copied;
+            packed[length] = mark;
+            length++;
+            int digits = 0;
+            for (int i = position; i < position + taken; i++) {
+                if (bytes[i] != '-') {
+                    int place = length + digits / 2;
+                    packed[place] = (byte) ((packed[place] << 4) | value(bytes[i]));
+                    digits++;
+                }
+            }
+            length += VALUE_BYTES;
+            position += taken;
+            copied = position;
+        }
+        if (packed == null) {
+            return bytes;
+        }
+        System.arraycopy(bytes, copied, packed, length, bytes.length - copied);
+        length += bytes.length - copied;
+        return Arrays.copyOf(packed, length);
+    }
+
+    private static boolean isRun(byte[] bytes, int start, int length, boolean uuid)
+    {
+        if (bytes.length - start < length) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            boolean dash = uuid && isDash(i);
+            byte found = bytes[start + i];
+            if (dash ? found != '-' : value(found) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isDash(int indexInUuid)
+    {
+        return indexInUuid == 8 || indexInUuid == 13 || indexInUuid == 18 || indexInUuid == 23;
+    }
+
+    private static int value(byte digit)
+    {
+        if (digit >= '0' && digit <= '9') {
+            return digit - '0';
+        }
+        return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+    }
+
+    /**
+     * How many bytes of UTF-8 the text has.
+     */
+    static int utf8Length(ByteBuffer packed)
+    {
+        int length = 0;
+        for (int i = packed.position(); i < packed.limit(); i++) {
+            switch (packed.get(i)) {
+                case UUID -> {
+                    length += UUID_LENGTH;
+                    i += VALUE_BYTES;
+                }
+                case HEX -> {
+                    length += HEX_LENGTH;
+                    i += VALUE_BYTES;
+                }
+                default -> length++;
+            }
+        }
+        return length;
+    }
+
+    static String unpack(ByteBuffer packed)
+    {
+        byte[] bytes = new byte[utf8Length(packed)];
+        int length = 0;
+        while (packed.hasRemaining()) {
+            byte next = packed.get();
+            if (next != UUID && next != HEX) {
+                bytes[length] = next;
+                length++;
+                continue;
+            }
+            for (int i = 0; i < VALUE_BYTES; i++) {
+                byte value = packed.get();
+                // the dashes stand after 4, 6, 8 and 10 bytes
+                if (next == UUID && i >= 4 && i <= 10 && i % 2 == 0) {
+                    bytes[length] = '-';
+                    length++;
+                }
+                bytes[length] = DIGITS[(value >> 4) & 0xF];
+                bytes[length + 1] = DIGITS[value & 0xF];
+                length += 2;
+            }
+        }
+        return new String(bytes, UTF_8);
+    }
+}
