@@ -1,0 +1,107 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.column.IntColumn;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredFile;
+import org.junit.jupiter.api.Test;
+import org.openjdk.jol.info.GraphLayout;
+
+import java.util.HexFormat;
+import java.util.Optional;
+import java.util.Random;
+import java.util.UUID;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What the metadata of blocks and files take of the heap, as JOL counts it: everything that the tier has for them, in the shapes that Trino
+ * writes: 64 files in a partition, names with a query id and a UUID, ETags of an MD5.
+ */
+class TestMetadataSize
+{
+    private static final int MAX_BYTES_PER_BLOCK = 96;
+    private static final int MAX_BYTES_PER_FILE = 160;
+
+    static {
+        // lambdas and records do not tell where their fields are, and attaching to itself is refused to a process
+        System.setProperty("jol.magicFieldOffset", "true");
+        System.setProperty("jol.skipDynamicAttach", "true");
+        System.setProperty("jol.skipHotspotSAAttach", "true");
+    }
+
+    @Test
+    void sixteenBlocksInAFile()
+    {
+        measure(1_000_000, 16);
+    }
+
+    @Test
+    void oneBlockInAFile()
+    {
+        measure(200_000, 1);
+    }
+
+    private static void measure(int blockCount, int blocksPerFile)
+    {
+        Random random = new Random(42);
+        int fileCount = blockCount / blocksPerFile;
+        FileTable files = new FileTable();
+        IntColumn blocksByFile = new IntColumn();
+        SsdIndex index = new SsdIndex();
+        SsdSlab[] slabs = new SsdSlab[100];
+        for (int i = 0; i < slabs.length; i++) {
+            slabs[i] = new SsdSlab(i);
+            slabs[i].cut(0, blockCount / slabs.length);
+        }
+        int block = 0;
+        for (int i = 0; i < fileCount; i++) {
+            FileMetadata metadata = metadata(random, i, blocksPerFile);
+            StoredFile file = files.add(metadata.version().id(), metadata);
+            files.addSsdBlocks(file, blocksPerFile);
+            blocksByFile.set(file.ordinal(), blocksPerFile);
+            for (int j = 0; j < blocksPerFile; j++) {
+                BlockKey key = file.id().block(j);
+                SsdSlab slab = slabs[block % slabs.length];
+                int extent = slab.takeFree();
+                slab.written(extent, index.insert(key.high(), key.low(), block, slab.number, extent, 1 << 20, file.ordinal()));
+                block++;
+            }
+        }
+        assertThat(files.size()).isEqualTo(fileCount);
+        assertThat(index.size()).isEqualTo(blockCount);
+
+        double bytesPerBlock = (double) bytes(index, slabs) / blockCount;
+        double bytesPerFile = (double) bytes(files, blocksByFile) / fileCount;
+        System.out.println("%s blocks in a file: %.1f bytes per block, %.1f bytes per file".formatted(blocksPerFile, bytesPerBlock, bytesPerFile));
+        assertThat(bytesPerBlock).isGreaterThan(40).isLessThanOrEqualTo(MAX_BYTES_PER_BLOCK);
+        assertThat(bytesPerFile).isGreaterThan(60).isLessThanOrEqualTo(MAX_BYTES_PER_FILE);
+    }
+
+    private static long bytes(Object first, Object second)
+    {
+        return GraphLayout.parseInstance(first, second).totalSize();
+    }
+
+    private static FileMetadata metadata(Random random, int number, int blocks)
+    {
+        byte[] md5 = new byte[16];
+        random.nextBytes(md5);
+        int partition = number / 64;
+        String location = "s3://company-data-lake/warehouse/sales.db/store_sales/ds=2026-%02d-%02d/region=%s/20260101_120000_%05d_abcde_%s".formatted(
+                1 + partition % 12,
+                1 + partition % 28,
+                partition,
+                partition,
+                new UUID(random.nextLong(), random.nextLong()));
+        return new FileMetadata(
+                new FileVersion(new OriginId(new Digest128(1, 2)), location, ((long) blocks << 20) - random.nextInt(1 << 20), 1_700_000_000_000L + random.nextInt(1_000_000_000)),
+                Optional.of("\"%s\"".formatted(HexFormat.of().formatHex(md5))),
+                false,
+                "sales.store_sales");
+    }
+}
