@@ -23,6 +23,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -54,6 +55,8 @@ public final class BlockStore
     private static final long FRAME_WAIT_NANOS = 300_000_000;
     private static final long FRAME_PAUSE_NANOS = 2_000_000;
     private static final int LOAD_ATTEMPTS = 3;
+    // a store that is not large is as warm when it opens as it was; for a large one nobody waits longer than this takes
+    private static final long BLOCKS_RESTORED_FIRST = 1 << 18;
     private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[64 << 10]);
 
     private final ReentrantLock lock;
@@ -106,11 +109,20 @@ public final class BlockStore
     }
 
     /**
-     * Restores what the last run left on SSD, gives back the memory that it left in RAM, and allocates this run's.
+     * Restores what the last run left on SSD (blocks of a large store go on coming while it is in use), gives back the memory that it left in RAM, and allocates this run's.
      *
      * @throws StoreException if the configuration cannot be had on this machine, or another worker uses the same directory
      */
     public static BlockStore open(StoreConfig config, StoreEnvironment environment)
+            throws StoreException
+    {
+        return open(config, environment, BLOCKS_RESTORED_FIRST);
+    }
+
+    /**
+     * @param blocksRestoredFirst of each SSD directory; the rest is restored while the store is in use
+     */
+    static BlockStore open(StoreConfig config, StoreEnvironment environment, long blocksRestoredFirst)
             throws StoreException
     {
         MemoryLayout layout;
@@ -139,7 +151,7 @@ public final class BlockStore
 
             ReentrantLock lock = new ReentrantLock();
             FileTable files = new FileTable();
-            ssd = SsdTier.open(candidates, workerId, lastRun, config.blockSizeBytes(), config.checkpointInterval(), files, lock, environment);
+            ssd = SsdTier.open(candidates, workerId, lastRun, config.blockSizeBytes(), config.checkpointInterval(), blocksRestoredFirst, files, lock, environment);
             // after the directories: a crash in between must not make them look as if they had missed a run
             state.keepRun(workerId, lastRun + 1);
             recovery.addAll(ssd.recovery());
@@ -602,6 +614,16 @@ public final class BlockStore
         finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * Waits until all blocks that were found on SSD are restored; the store is in full use meanwhile.
+     *
+     * @return whether they are
+     */
+    public boolean awaitRestored(Duration timeout)
+    {
+        return ssd.awaitRestored(timeout);
     }
 
     /**

@@ -517,6 +517,7 @@ class TestDamagedDirectory
                     Math.max(scene.lastRun, candidates.lastRun(scene.workerId)),
                     BLOCK,
                     config.checkpointInterval(),
+                    Long.MAX_VALUE,
                     new FileTable(),
                     new ReentrantLock(),
                     StoreEnvironment.system().withDisk(disk));

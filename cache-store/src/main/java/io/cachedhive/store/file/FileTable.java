@@ -191,12 +191,29 @@ public final class FileTable
     }
 
     /**
+     * Of the file version, with no object made.
+     */
+    public long lengthBytes(StoredFile file)
+    {
+        verify(file.isKnown(), "file %s is not in the table any more", file);
+        return RecordWriter.getNumber(records.get(file.ordinal()));
+    }
+
+    /**
      * How many bytes of UTF-8 location, table and ETag of the file have together.
      */
     public int textBytes(StoredFile file)
     {
         verify(file.isKnown(), "file %s is not in the table any more", file);
-        ByteBuffer record = records.get(file.ordinal());
+        return textBytes(file.ordinal());
+    }
+
+    /**
+     * Likewise, of the file that has the ordinal.
+     */
+    public int textBytes(int ordinal)
+    {
+        ByteBuffer record = records.get(ordinal);
         RecordWriter.getNumber(record);
         RecordWriter.getNumber(record);
         RecordWriter.getNumber(record);
@@ -260,13 +277,26 @@ public final class FileTable
         add(file, ssdBlocks, count);
     }
 
+    /**
+     * Likewise, of the file that has the ordinal.
+     */
+    public void addSsdBlocks(int ordinal, int count)
+    {
+        add(ordinal, ssdBlocks, count);
+    }
+
     private void add(StoredFile file, IntColumn column, int count)
     {
         verify(file.isKnown(), "file %s is not in the table any more", file);
-        int ordinal = file.ordinal();
+        add(file.ordinal(), column, count);
+    }
+
+    private void add(int ordinal, IntColumn column, int count)
+    {
+        verify(isUsed(ordinal), "no file has the ordinal %s", ordinal);
         boolean wasIdle = isIdle(ordinal);
         int counted = column.get(ordinal) + count;
-        verify(counted >= 0, "less than nothing is counted for file %s", file);
+        verify(counted >= 0, "less than nothing is counted for file %s", ordinal);
         column.set(ordinal, counted);
         if (isIdle(ordinal) == wasIdle) {
             return;

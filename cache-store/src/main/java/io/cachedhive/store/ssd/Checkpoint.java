@@ -104,19 +104,54 @@ final class Checkpoint
     static void read(DiskFile file, Header header, ChunkReader chunks)
             throws IOException
     {
-        ByteBuffer buffer = ByteBuffer.allocateDirect(2 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
-        buffer.limit(0);
-        long position = HeaderPage.BYTES;
-        long end = HeaderPage.BYTES + header.contentBytes();
-        for (int number = 0; number < header.chunkCount(); number++) {
-            position = refill(file, buffer, position, end, CHUNK_HEADER_BYTES);
+        Reader reader = new Reader(file, header);
+        while (reader.next(chunks)) {
+            // until the end
+        }
+    }
+
+    /**
+     * Reads one from its first chunk to its last, verifying each.
+     */
+    static final class Reader
+    {
+        private final DiskFile file;
+        private final Header header;
+        private final ByteBuffer buffer = ByteBuffer.allocateDirect(2 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
+        private final long end;
+        // in the file, of the buffer's limit
+        private long position = HeaderPage.BYTES;
+        private int number;
+
+        Reader(DiskFile file, Header header)
+        {
+            this.file = requireNonNull(file, "file is null");
+            this.header = requireNonNull(header, "header is null");
+            this.end = HeaderPage.BYTES + header.contentBytes();
+            buffer.limit(0);
+        }
+
+        /**
+         * @return false if there is no further chunk
+         * @throws WireException if the chunk is damaged
+         */
+        boolean next(ChunkReader chunks)
+                throws IOException
+        {
+            if (number == header.chunkCount()) {
+                if (position - buffer.remaining() != end) {
+                    throw new WireException("a checkpoint has more than its chunks");
+                }
+                return false;
+            }
+            refill(CHUNK_HEADER_BYTES);
             int start = buffer.position();
             int type = buffer.getInt(start);
             int length = buffer.getInt(start + 4);
             if (length < 0 || length > MAX_CHUNK_BODY_BYTES) {
                 throw new WireException("chunk %s of a checkpoint has a body of %s bytes".formatted(number, length));
             }
-            position = refill(file, buffer, position, end, CHUNK_HEADER_BYTES + length);
+            refill(CHUNK_HEADER_BYTES + length);
             start = buffer.position();
             if (buffer.getLong(start + 8) != header.number()
                     || buffer.getInt(start + 16) != number
@@ -125,30 +160,25 @@ final class Checkpoint
             }
             chunks.read(type, new WireReader(buffer.slice(start + CHUNK_HEADER_BYTES, length)));
             buffer.position(start + CHUNK_HEADER_BYTES + length);
+            number++;
+            return true;
         }
-        if (position - buffer.remaining() != end) {
-            throw new WireException("a checkpoint has more than its chunks");
-        }
-    }
 
-    /**
-     * @param position in the file, of the buffer's limit
-     * @return likewise
-     */
-    private static long refill(DiskFile file, ByteBuffer buffer, long position, long end, int wanted)
-            throws IOException
-    {
-        if (buffer.remaining() >= wanted) {
-            return position;
+        private void refill(int wanted)
+                throws IOException
+        {
+            if (buffer.remaining() >= wanted) {
+                return;
+            }
+            buffer.compact();
+            buffer.limit((int) Math.min(buffer.capacity(), buffer.position() + Math.max(0, end - position)));
+            int read = file.read(position, buffer);
+            buffer.flip();
+            if (buffer.remaining() < wanted) {
+                throw new WireException("a checkpoint ends before its time");
+            }
+            position += read;
         }
-        buffer.compact();
-        buffer.limit((int) Math.min(buffer.capacity(), buffer.position() + Math.max(0, end - position)));
-        int read = file.read(position, buffer);
-        buffer.flip();
-        if (buffer.remaining() < wanted) {
-            throw new WireException("a checkpoint ends before its time");
-        }
-        return position + read;
     }
 
     private static int checksum(ByteBuffer buffer, int start, int length)

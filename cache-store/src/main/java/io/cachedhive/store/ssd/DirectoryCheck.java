@@ -148,7 +148,7 @@ public final class DirectoryCheck
         }
         SsdIndex index = new SsdIndex();
         FileTable table = new FileTable();
-        DirectoryRecovery.Result result = new DirectoryRecovery(
+        DirectoryRecovery recovery = new DirectoryRecovery(
                 directory,
                 superblock,
                 files.get(SsdDirectory.JOURNAL_NAME),
@@ -156,8 +156,9 @@ public final class DirectoryCheck
                 index,
                 slabs,
                 slabIsLost,
-                table)
-                .recover();
+                table);
+        DirectoryRecovery.Result result = recovery.recover();
+        recovery.restoreAll();
         for (RecoveryOutcome outcome : result.outcomes()) {
             // before its first checkpoint a store has none
             boolean damaged = outcome.finding().isDoubt() && (outcome.finding() != RecoveryFinding.CHECKPOINT_MISSING || result.givenUp());

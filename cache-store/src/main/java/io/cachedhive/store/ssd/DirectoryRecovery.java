@@ -11,6 +11,7 @@ import io.cachedhive.store.RecoveryFinding;
 import io.cachedhive.store.RecoveryOutcome;
 import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.column.IntColumn;
+import io.cachedhive.store.column.LongSet;
 import io.cachedhive.store.disk.DiskFile;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
@@ -36,6 +37,11 @@ import static java.util.Objects.requireNonNull;
 /**
  * Restores the index of a directory from its newest checkpoint that can be believed and the journal after it.
  *
+ * <p>In two steps, so that a large store serves soon. {@link #recover} reads everything and decides: it verifies the checkpoint as a
+ * whole, takes over its slabs and files, and replays the journal. What is left are the checkpoint's blocks, which come one piece after the
+ * other by {@link #readBlocks} and {@link #restoreBlock} while the store is in use. That they come last changes nothing: a block of the checkpoint that the
+ * journal, or the present run, removed is known by its sequence, and one that was replaced by the higher sequence of what is there instead.
+ *
  * <p>What has to be right is that nothing comes back that was dropped. So a start is taken only if the journal tells everything from there to its end: a
  * damaged newest checkpoint is replaced by the older one with the journal between them; a journal with a hole makes the directory start
  * empty. What is wrong the other way, an entry for an extent that holds something else by now, shows when the extent is read.
@@ -52,6 +58,10 @@ final class DirectoryRecovery
     // states of files
     private static final int PROVISIONAL = 1;
     private static final int CONFIRMED = 2;
+
+    private static final int BLOCK_BYTES = SsdDirectory.BLOCK_RECORD_BYTES;
+    // by how much what is reckoned for a file is more than what it takes
+    private static final int FILE_OVERHEAD_BYTES = 40;
 
     // what a checkpoint with more files would take is more than any has
     private static final int MAX_ORDINAL = 1 << 27;
@@ -75,8 +85,12 @@ final class DirectoryRecovery
     // files that another directory binds to another ETag
     private final Set<FileVersionId> contradicting = new LinkedHashSet<>();
 
-    // of the table, by the ordinals of the checkpoint that is being loaded
+    // of the table, by the ordinals of the checkpoint; and the other way round
     private IntColumn ordinals = new IntColumn(UNSEEN);
+    private IntColumn checkpointOrdinals = new IntColumn(SsdIndex.NONE);
+    // sequences of blocks that are gone, though the checkpoint may tell of them
+    private LongSet removed = new LongSet();
+    private Optional<Checkpoint.Reader> blocks = Optional.empty();
 
     /**
      * @param files states of the files by their ordinals, which the index has as well; a file that has one is held in the table by a fill
@@ -85,6 +99,7 @@ final class DirectoryRecovery
      * @param newestCheckpoint number of the checkpoint that was restored, 0 if none was
      * @param newestStartLsn its start
      * @param nextCheckpoint number for the next one
+     * @param checkpointBytes what all that was found takes in a checkpoint; not less
      * @param givenUp whether nothing could be restored, so that what is there has to be declared void before anything is written
      */
     record Result(
@@ -95,6 +110,7 @@ final class DirectoryRecovery
             long newestCheckpoint,
             long newestStartLsn,
             long nextCheckpoint,
+            long checkpointBytes,
             boolean givenUp) {}
 
     private record Candidate(int slot, Checkpoint.Header header) {}
@@ -167,7 +183,9 @@ final class DirectoryRecovery
                     .min(comparing(start -> start))
                     .orElse(header.startLsn());
             long next = (lastNumber + 1) % 2 == candidate.slot ? lastNumber + 2 : lastNumber + 1;
-            return new Result(outcomes, finishFiles(), tail.endLsn(), liveLsn, header.number(), header.startLsn(), next, false);
+            blocks = Optional.of(new Checkpoint.Reader(checkpointFiles.get(candidate.slot), header));
+            long checkpointBytes = header.contentBytes() + FILE_OVERHEAD_BYTES * header.files() + checkpointBytes(tail);
+            return new Result(outcomes, finishFiles(), tail.endLsn(), liveLsn, header.number(), header.startLsn(), next, checkpointBytes, false);
         }
 
         // without a checkpoint: since the directory was empty
@@ -180,7 +198,7 @@ final class DirectoryRecovery
             outcomes.add(outcome(
                     candidates.isEmpty() ? RecoveryFinding.CHECKPOINT_MISSING : RecoveryFinding.CRASH,
                     "the last run did not stop cleanly, and there is no checkpoint; %s batches of the journal since the beginning are restored".formatted(tail.batches().size())));
-            return new Result(outcomes, finishFiles(), tail.endLsn(), superblock.baseLsn(), 0, superblock.baseLsn(), lastNumber + 1, false);
+            return new Result(outcomes, finishFiles(), tail.endLsn(), superblock.baseLsn(), 0, superblock.baseLsn(), lastNumber + 1, checkpointBytes(tail), false);
         }
         return startEmpty(batches, candidates, lastNumber);
     }
@@ -195,7 +213,15 @@ final class DirectoryRecovery
             last = Math.max(last, candidate.header.startLsn());
         }
         long base = (last / journalBytes + 2) * journalBytes;
-        return new Result(outcomes, finishFiles(), base, base, 0, base, lastNumber + 1, true);
+        return new Result(outcomes, finishFiles(), base, base, 0, base, lastNumber + 1, 0, true);
+    }
+
+    /**
+     * Of what the journal adds: its records are not shorter than half of those that a checkpoint may need for the same.
+     */
+    private static long checkpointBytes(Journal.Tail tail)
+    {
+        return tail.batches().stream().mapToLong(batch -> 2L * batch.bodyLength()).sum();
     }
 
     private static boolean reachesBack(List<Journal.Batch> batches, long startLsn, long endLsn)
@@ -264,6 +290,9 @@ final class DirectoryRecovery
         }
         states = new ByteColumn();
         contradicting.clear();
+        ordinals = new IntColumn(UNSEEN);
+        checkpointOrdinals = new IntColumn(SsdIndex.NONE);
+        removed = new LongSet();
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
         }
@@ -274,15 +303,11 @@ final class DirectoryRecovery
     {
         try {
             Checkpoint.read(checkpointFiles.get(candidate.slot), candidate.header, this::loadChunk);
-            nameFiles();
             return true;
         }
         catch (WireException e) {
             outcomes.add(outcome(candidate.slot, RecoveryFinding.CHECKPOINT_CORRUPT, "%s; doing without it".formatted(e.getMessage())));
             return false;
-        }
-        finally {
-            ordinals = new IntColumn(UNSEEN);
         }
     }
 
@@ -295,26 +320,14 @@ final class DirectoryRecovery
                     while (body.remaining() > 0) {
                         int slab = body.getInt();
                         int sizeClass = body.getByte();
-                        if (slab >= 0 && slab < slabs.length && sizeClass >= 0 && sizeClass < sizeClasses.count() && slabs[slab].isEmpty()) {
-                            slabs[slab].cut(sizeClass, sizeClasses.piecesPerSlab(sizeClass));
+                        if (slab >= 0 && slab < slabs.length && sizeClass >= 0 && sizeClass < sizeClasses.count() && slabs[slab].sizeClass == -1) {
+                            slabs[slab].cutUnknown(sizeClass, sizeClasses.piecesPerSlab(sizeClass));
                         }
                     }
                 }
                 case BLOCKS_CHUNK -> {
-                    while (body.remaining() > 0) {
-                        long digestHigh = body.getLong();
-                        long digestLow = body.getLong();
-                        long sequence = body.getLong();
-                        int slab = body.getInt();
-                        int sizeClass = body.getByte();
-                        int extent = body.getInt();
-                        int length = body.getInt();
-                        int ordinal = body.getInt();
-                        int frequency = body.getByte();
-                        int entry = restore(digestHigh, digestLow, sequence, slab, sizeClass, extent, length, ordinal);
-                        if (entry != SsdIndex.NONE) {
-                            index.setFrequency(entry, frequency);
-                        }
+                    if (body.remaining() % BLOCK_BYTES != 0) {
+                        throw new WireException("a checkpoint has a part of a block");
                     }
                 }
                 case FILES_CHUNK -> {
@@ -328,9 +341,13 @@ final class DirectoryRecovery
                         if (ordinals.find(ordinal) != UNSEEN) {
                             throw new WireException("two files of a checkpoint have the ordinal " + ordinal);
                         }
-                        // dropped and bound anew while the checkpoint was written: the journal has the drop
+                        // dropped and bound anew while the checkpoint was written
                         held(id).ifPresent(this::release);
-                        ordinals.set(ordinal, hold(id, metadata).map(StoredFile::ordinal).orElse(SsdIndex.NONE));
+                        ordinals.set(ordinal, SsdIndex.NONE);
+                        hold(id, metadata).ifPresent(file -> {
+                            ordinals.set(ordinal, file.ordinal());
+                            checkpointOrdinals.set(file.ordinal(), ordinal);
+                        });
                     }
                 }
                 default -> throw new WireException("unknown chunk of a checkpoint: " + type);
@@ -338,6 +355,96 @@ final class DirectoryRecovery
         }
         catch (IllegalArgumentException e) {
             throw new WireException("a checkpoint is not valid: " + e.getMessage());
+        }
+    }
+
+    /**
+     * Takes a block as it stands in a checkpoint.
+     */
+    interface BlockTaker
+    {
+        void take(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int file, int frequency);
+    }
+
+    /**
+     * Reads a piece of the checkpoint. By one thread, without the lock.
+     *
+     * @return false if there is no more of it
+     */
+    boolean readBlocks(BlockTaker taker)
+            throws IOException
+    {
+        return blocks.isPresent() && blocks.get().next((type, body) -> {
+            while (type == BLOCKS_CHUNK && body.remaining() > 0) {
+                taker.take(
+                        body.getLong(),
+                        body.getLong(),
+                        body.getLong(),
+                        body.getInt(),
+                        body.getByte(),
+                        body.getInt(),
+                        body.getInt(),
+                        body.getInt(),
+                        body.getByte());
+            }
+        });
+    }
+
+    /**
+     * Restores a block of the checkpoint, if it still counts.
+     *
+     * @param checkpointOrdinal of its file
+     * @return the entry, or {@link SsdIndex#NONE}
+     */
+    int restoreBlock(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int checkpointOrdinal, int frequency)
+    {
+        int ordinal = checkpointOrdinal < 0 ? SsdIndex.NONE : ordinals.find(checkpointOrdinal);
+        // not of a file that was dropped, also if its ordinal is that of a later binding
+        if (ordinal < 0 || checkpointOrdinals.find(ordinal) != checkpointOrdinal || files.isDropped(ordinal) || removed.contains(sequence)) {
+            return SsdIndex.NONE;
+        }
+        if (index.find(digestHigh, digestLow) != SsdIndex.NONE || isTaken(slab, extent)) {
+            // from the journal, or written in the present run
+            return SsdIndex.NONE;
+        }
+        int entry = restore(digestHigh, digestLow, sequence, slab, sizeClass, extent, length, ordinal);
+        if (entry != SsdIndex.NONE) {
+            index.setFrequency(entry, frequency);
+        }
+        return entry;
+    }
+
+    /**
+     * The second step at once, for who uses the index alone.
+     */
+    void restoreAll()
+            throws IOException
+    {
+        while (readBlocks(this::restoreBlock)) {
+            // until the end
+        }
+        for (SsdSlab slab : slabs) {
+            slab.settle();
+        }
+    }
+
+    private boolean isTaken(int slab, int extent)
+    {
+        if (slab < 0 || slab >= slabs.length || extent < 0 || extent >= slabs[slab].extentCount()) {
+            return true;
+        }
+        int found = slabs[slab].entry(extent);
+        return found != SsdSlab.FREE && found != SsdSlab.UNKNOWN;
+    }
+
+    /**
+     * The block is gone: what the checkpoint says of it counts no more.
+     */
+    void forget(long sequence)
+    {
+        // no block has 0
+        if (sequence != 0) {
+            removed.add(sequence);
         }
     }
 
@@ -377,24 +484,6 @@ final class DirectoryRecovery
     {
         slabs[index.slab(entry)].free(index.extent(entry));
         index.remove(entry);
-    }
-
-    /**
-     * From here on the entries of the index have ordinals of the table.
-     */
-    private void nameFiles()
-    {
-        for (int entry = 0; entry < index.limit(); entry++) {
-            if (index.isUsed(entry)) {
-                int ordinal = index.file(entry) < 0 ? SsdIndex.NONE : ordinals.find(index.file(entry));
-                if (ordinal < 0) {
-                    remove(entry);
-                }
-                else {
-                    index.setFile(entry, ordinal);
-                }
-            }
-        }
     }
 
     private boolean replay(Journal.Tail tail)
@@ -464,6 +553,7 @@ final class DirectoryRecovery
                 }
             }
             case BlockRemoved(Digest128 digest, long sequence) -> {
+                forget(sequence);
                 int entry = index.find(digest.high(), digest.low());
                 if (entry != SsdIndex.NONE && index.sequence(entry) == sequence) {
                     remove(entry);
@@ -501,6 +591,7 @@ final class DirectoryRecovery
     private void release(StoredFile file)
     {
         states.set(file.ordinal(), 0);
+        checkpointOrdinals.set(file.ordinal(), SsdIndex.NONE);
         files.addFills(file, -1);
         if (files.isIdle(file)) {
             files.drop(file);

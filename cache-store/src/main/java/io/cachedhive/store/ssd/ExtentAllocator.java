@@ -29,6 +29,7 @@ final class ExtentAllocator
     private SsdSlab draining;
     private int drainHand;
     private long evictedUnits;
+    private boolean restoring;
 
     /**
      * What the allocator needs to know of blocks.
@@ -79,9 +80,13 @@ final class ExtentAllocator
 
     /**
      * Takes the slabs as they were restored.
+     *
+     * @param restoring whether there is more to come, until {@link #settle}: of slabs in use only what is known to be free, or to hold a
+     *         block, is given out, and none is given to another class
      */
-    void start()
+    void start(boolean restoring)
     {
+        this.restoring = restoring;
         for (SsdSlab slab : slabs) {
             if (slab.sizeClass >= 0 && slab.isEmpty()) {
                 slab.uncut();
@@ -92,6 +97,25 @@ final class ExtentAllocator
             else {
                 classes.get(slab.sizeClass).slabs.add(slab);
             }
+        }
+    }
+
+    /**
+     * Everything is restored, and all slabs are settled.
+     */
+    void settle()
+    {
+        restoring = false;
+        for (ClassState state : classes) {
+            for (SsdSlab slab : List.copyOf(state.slabs)) {
+                if (slab.isEmpty()) {
+                    state.slabs.remove(slab);
+                    slab.uncut();
+                    freeSlabs.add(slab);
+                }
+            }
+            state.handSlab = 0;
+            state.handExtent = 0;
         }
     }
 
@@ -148,7 +172,8 @@ final class ExtentAllocator
         }
         long extents = (long) state.slabs.size() * sizeClasses.piecesPerSlab(state.index);
         // after the last round everything has lost its chances, or is being written
-        long limit = Math.min(MAX_STEPS, 4 * extents) + extents;
+        // (while blocks are restored, there may be nothing else yet, and no reason to look everywhere)
+        long limit = restoring ? MAX_STEPS : Math.min(MAX_STEPS, 4 * extents) + extents;
         for (long step = 0; step < limit; step++) {
             if (state.handSlab >= state.slabs.size()) {
                 state.handSlab = 0;
@@ -190,7 +215,7 @@ final class ExtentAllocator
         for (ClassState state : classes) {
             total += (long) state.slabs.size() * sizeClasses.piecesPerSlab(state.index) * sizeClasses.units(state.index);
         }
-        if (evictedUnits < total / 8) {
+        if (restoring || evictedUnits < total / 8) {
             return;
         }
         ClassState most = null;
@@ -234,7 +259,7 @@ final class ExtentAllocator
 
     private void takeSlabFor(ClassState state)
     {
-        if (draining == null && freeSlabs.isEmpty()) {
+        if (draining == null && freeSlabs.isEmpty() && !restoring) {
             ClassState least = leastPressed(state);
             if (least != null) {
                 beginDraining(least);

@@ -37,6 +37,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 import static com.google.common.base.Verify.verify;
@@ -65,12 +66,13 @@ final class SsdDirectory
 
     private static final long SUSPENSION_NANOS = Duration.ofSeconds(10).toNanos();
     private static final int BLOCK_CHUNK_ENTRIES = 4096;
-    private static final int BLOCK_RECORD_BYTES = 8 + 8 + 8 + 4 + 1 + 4 + 4 + 4 + 1;
+    static final int BLOCK_RECORD_BYTES = 8 + 8 + 8 + 4 + 1 + 4 + 4 + 4 + 1;
     private static final int FILES_AT_ONCE = 256;
     // a record has to fit into the smallest batch of a journal
     private static final int MAX_FILE_RECORD_BYTES = 8 << 10;
     private static final int FILES_CHUNK_BYTES = 32 << 10;
     private static final int DROPPED_AT_ONCE = 1024;
+    private static final int RESTORED_AT_ONCE = 256;
 
     private final int number;
     private final Path path;
@@ -90,9 +92,6 @@ final class SsdDirectory
     private final List<RecoveryOutcome> outcomes;
     private final Digest128 storeId;
     private final long run;
-    private final long restoredBlocks;
-    // only while the store is being opened
-    private ByteColumn heldFiles = new ByteColumn();
 
     private final SsdIndex index;
     private final SsdSlab[] slabs;
@@ -116,6 +115,14 @@ final class SsdDirectory
     // guarded by the store's lock
     private long newestStartLsn;
     private boolean changed;
+    // until all blocks are restored
+    private Optional<DirectoryRecovery> restoring = Optional.empty();
+    private ByteColumn heldFiles = new ByteColumn();
+    private final Condition restored;
+    private final long openedNanos;
+    private boolean stopRestoring;
+    private long restoringCheckpointBytes;
+    private long restoredBlocks;
 
     /**
      * The open files of a directory.
@@ -292,7 +299,7 @@ final class SsdDirectory
     }
 
     /**
-     * Restores or formats the directory. Its files are added to the table, with a fill each that holds them there until {@link #releaseFiles}.
+     * Restores or formats the directory. Its files are added to the table; of its blocks some are restored, and the rest by {@link #restore}.
      *
      * @param lastRun the last run of this worker's store, in any directory
      * @param newStoreId for a directory that is formatted
@@ -335,7 +342,9 @@ final class SsdDirectory
         this.opened = candidate.opened;
         this.files = requireNonNull(files, "files is null");
         this.lock = requireNonNull(lock, "lock is null");
+        this.restored = lock.newCondition();
         this.clock = requireNonNull(clock, "clock is null");
+        this.openedNanos = clock.nanoTime();
         this.sizeClasses = geometry.sizeClasses();
         this.slabs = new SsdSlab[geometry.slabCount()];
         for (int i = 0; i < slabs.length; i++) {
@@ -365,11 +374,12 @@ final class SsdDirectory
                     path.resolve(SUPERBLOCK_NAME),
                     "one of its two pages does not verify; going on with the other")));
             boolean[] slabIsNew = openFiles(true);
+            DirectoryRecovery recovery = new DirectoryRecovery(path, superblock, opened.journal, opened.checkpoints, index, slabs, slabIsNew, files);
             DirectoryRecovery.Result result;
             lock.lock();
             try {
                 // nobody waits for the lock while the store is being opened
-                result = new DirectoryRecovery(path, superblock, opened.journal, opened.checkpoints, index, slabs, slabIsNew, files).recover();
+                result = recovery.recover();
             }
             finally {
                 lock.unlock();
@@ -381,6 +391,8 @@ final class SsdDirectory
             newestCheckpoint = result.newestCheckpoint();
             nextCheckpoint = result.nextCheckpoint();
             heldFiles = result.files();
+            restoring = Optional.of(recovery);
+            restoringCheckpointBytes = 2L * HeaderPage.BYTES + result.checkpointBytes();
             Superblock next = superblock.withRun(lastRun + 1);
             if (result.givenUp()) {
                 next = next.withBase(result.nextLsn(), result.nextCheckpoint());
@@ -418,12 +430,11 @@ final class SsdDirectory
         lock.lock();
         try {
             countRestored();
+            allocator.start(restoring.isPresent());
         }
         finally {
             lock.unlock();
         }
-        allocator.start();
-        this.restoredBlocks = blocks;
     }
 
     private Optional<RecoveryOutcome> reasonToFormat(Candidate candidate, CacheWorkerId workerId, long lastRun)
@@ -575,42 +586,218 @@ final class SsdDirectory
         }
     }
 
+    /**
+     * Of the journal.
+     */
     private void countRestored()
     {
         for (int entry = 0; entry < index.limit(); entry++) {
             if (index.isUsed(entry)) {
-                int ordinal = index.file(entry);
-                blocksByFile.set(ordinal, blocksByFile.find(ordinal) + 1);
-                usedBytes += index.length(entry);
-                blocks++;
+                count(index.file(entry), index.length(entry), 1);
+                restoredBlocks++;
             }
         }
-        for (int ordinal = 0; ordinal < files.ordinalLimit(); ordinal++) {
-            int count = blocksByFile.find(ordinal);
-            if (count > 0) {
-                StoredFile file = files.byOrdinal(ordinal);
-                fileRecordBytes += fileRecordBytes(file);
-                files.addSsdBlocks(file, count);
-            }
-        }
-        changed = blocks > 0;
     }
 
     /**
-     * Once all directories are restored.
+     * Restores blocks of the checkpoint. By one thread, without the lock, which is taken for some at a time.
+     *
+     * @param maxBlocks for now; it may become some more
+     * @return false if nothing is left to be done
      */
-    void releaseFiles()
+    boolean restore(long maxBlocks)
     {
-        for (int ordinal = 0; ordinal < files.ordinalLimit(); ordinal++) {
-            if (heldFiles.find(ordinal) != 0) {
-                StoredFile file = files.byOrdinal(ordinal);
-                files.addFills(file, -1);
-                if (files.isIdle(file)) {
-                    files.drop(file);
+        DirectoryRecovery recovery;
+        lock.lock();
+        try {
+            if (restoring.isEmpty()) {
+                return false;
+            }
+            recovery = restoring.get();
+        }
+        finally {
+            lock.unlock();
+        }
+        RestoredBlocks piece = new RestoredBlocks();
+        try {
+            for (long blocks = 0; blocks < maxBlocks; blocks += piece.count) {
+                piece.count = 0;
+                if (!recovery.readBlocks(piece)) {
+                    finishRestoring();
+                    return false;
+                }
+                for (int first = 0; first < piece.count; first += RESTORED_AT_ONCE) {
+                    if (!restore(recovery, piece, first)) {
+                        return false;
+                    }
                 }
             }
+            return true;
         }
-        heldFiles = new ByteColumn();
+        catch (IOException | RuntimeException e) {
+            // it was whole a moment ago
+            log.warn("The rest of the checkpoint of %s cannot be read: going on without the blocks that are not restored yet: %s", path, e.getMessage());
+            lock.lock();
+            try {
+                errors++;
+            }
+            finally {
+                lock.unlock();
+            }
+            finishRestoring();
+            return false;
+        }
+    }
+
+    private boolean restore(DirectoryRecovery recovery, RestoredBlocks piece, int first)
+    {
+        lock.lock();
+        try {
+            if (stopRestoring) {
+                return false;
+            }
+            for (int i = first; i < Math.min(piece.count, first + RESTORED_AT_ONCE); i++) {
+                int entry = recovery.restoreBlock(
+                        piece.digestHighs[i],
+                        piece.digestLows[i],
+                        piece.sequences[i],
+                        piece.slabs[i],
+                        piece.sizeClasses[i],
+                        piece.extents[i],
+                        piece.lengths[i],
+                        piece.files[i],
+                        piece.frequencies[i]);
+                if (entry != SsdIndex.NONE) {
+                    count(index.file(entry), index.length(entry), 1);
+                    restoredBlocks++;
+                }
+            }
+            return true;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * A piece of a checkpoint, taken apart before the lock is taken.
+     */
+    private static final class RestoredBlocks
+            implements DirectoryRecovery.BlockTaker
+    {
+        private static final int MAX_COUNT = Checkpoint.MAX_CHUNK_BODY_BYTES / BLOCK_RECORD_BYTES;
+
+        final long[] digestHighs = new long[MAX_COUNT];
+        final long[] digestLows = new long[MAX_COUNT];
+        final long[] sequences = new long[MAX_COUNT];
+        final int[] slabs = new int[MAX_COUNT];
+        final byte[] sizeClasses = new byte[MAX_COUNT];
+        final int[] extents = new int[MAX_COUNT];
+        final int[] lengths = new int[MAX_COUNT];
+        final int[] files = new int[MAX_COUNT];
+        final byte[] frequencies = new byte[MAX_COUNT];
+        int count;
+
+        @Override
+        public void take(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int file, int frequency)
+        {
+            digestHighs[count] = digestHigh;
+            digestLows[count] = digestLow;
+            sequences[count] = sequence;
+            slabs[count] = slab;
+            sizeClasses[count] = (byte) sizeClass;
+            extents[count] = extent;
+            lengths[count] = length;
+            files[count] = file;
+            frequencies[count] = (byte) frequency;
+            count++;
+        }
+    }
+
+    private void finishRestoring()
+    {
+        int limit;
+        lock.lock();
+        try {
+            limit = files.ordinalLimit();
+        }
+        finally {
+            lock.unlock();
+        }
+        for (int first = 0; first < limit; first += RESTORED_AT_ONCE) {
+            lock.lock();
+            try {
+                for (int ordinal = first; ordinal < Math.min(limit, first + RESTORED_AT_ONCE); ordinal++) {
+                    if (heldFiles.find(ordinal) != 0) {
+                        heldFiles.set(ordinal, 0);
+                        StoredFile file = files.byOrdinal(ordinal);
+                        files.addFills(file, -1);
+                        if (!file.isDropped() && files.isIdle(file)) {
+                            // its last block left, and what came then is not told by any journal
+                            files.drop(file);
+                        }
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        for (SsdSlab slab : slabs) {
+            lock.lock();
+            try {
+                slab.settle();
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        lock.lock();
+        try {
+            restoring = Optional.empty();
+            heldFiles = new ByteColumn();
+            allocator.settle();
+            restored.signalAll();
+            log.info("%s blocks of %s are restored, %s ms after it was opened", restoredBlocks, path, Duration.ofNanos(clock.nanoTime() - openedNanos).toMillis());
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Waits until all blocks are restored, or nobody restores them any more. Without the lock.
+     *
+     * @return whether all are
+     */
+    boolean awaitRestored(Duration timeout)
+            throws InterruptedException
+    {
+        lock.lock();
+        try {
+            long left = timeout.toNanos();
+            while (restoring.isPresent() && !stopRestoring && left > 0) {
+                left = restored.awaitNanos(left);
+            }
+            return restoring.isEmpty();
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    boolean isRestored()
+    {
+        return restoring.isEmpty();
+    }
+
+    /**
+     * Whoever restores leaves off.
+     */
+    void stopRestoring()
+    {
+        stopRestoring = true;
+        restored.signalAll();
     }
 
     List<RecoveryOutcome> outcomes()
@@ -628,33 +815,35 @@ final class SsdDirectory
         return run;
     }
 
-    private void count(StoredFile file, int length, int change)
+    private void count(int ordinal, int length, int change)
     {
-        int ordinal = file.ordinal();
         int before = blocksByFile.find(ordinal);
         blocksByFile.set(ordinal, before + change);
         if (before == 0) {
-            fileRecordBytes += fileRecordBytes(file);
+            fileRecordBytes += fileRecordBytes(ordinal);
         }
         else if (before + change == 0) {
-            fileRecordBytes -= fileRecordBytes(file);
+            fileRecordBytes -= fileRecordBytes(ordinal);
         }
         blocks += change;
         usedBytes += (long) change * length;
         changed = true;
-        files.addSsdBlocks(file, change);
+        files.addSsdBlocks(ordinal, change);
     }
 
-    private long fileRecordBytes(StoredFile file)
+    private long fileRecordBytes(int ordinal)
     {
-        return 100 + files.textBytes(file);
+        return 100 + files.textBytes(ordinal);
     }
 
     /**
-     * Bytes of a checkpoint of what is there now; not less.
+     * Bytes of a checkpoint of what is there now; not less. While blocks are restored, of all that were found and all that came since.
      */
     private long checkpointBytes()
     {
+        if (restoring.isPresent()) {
+            return restoringCheckpointBytes;
+        }
         long content = blocks * BLOCK_RECORD_BYTES + fileRecordBytes + slabs.length * 5L;
         return 2L * HeaderPage.BYTES + content + content / 256;
     }
@@ -708,10 +897,10 @@ final class SsdDirectory
      */
     Optional<Reservation> reserve(StoredFile file, int length)
     {
-        if (!journal.hasRoom() || fileRecordBytes(file) > MAX_FILE_RECORD_BYTES || file.version().length() > JournalEntry.MAX_FILE_BYTES) {
+        if (!journal.hasRoom() || fileRecordBytes(file.ordinal()) > MAX_FILE_RECORD_BYTES || files.lengthBytes(file) > JournalEntry.MAX_FILE_BYTES) {
             return Optional.empty();
         }
-        long added = BLOCK_RECORD_BYTES + 1 + (contains(file) ? 0 : fileRecordBytes(file));
+        long added = BLOCK_RECORD_BYTES + 1 + (contains(file) ? 0 : fileRecordBytes(file.ordinal()));
         boolean mayGrow = checkpointBytes() + added + added / 256 <= geometry.checkpointBytes();
         int units = Extent.units(length);
         ExtentAllocator.Place place = allocator.allocate(units, mayGrow);
@@ -725,6 +914,7 @@ final class SsdDirectory
             cancel(reservation);
             return Optional.empty();
         }
+        restoringCheckpointBytes += added + added / 256;
         return Optional.of(reservation);
     }
 
@@ -770,19 +960,20 @@ final class SsdDirectory
         }
         int entry = index.insert(digest.high(), digest.low(), reservation.sequence, reservation.slab.number, reservation.extent, length, file.ordinal());
         reservation.slab.written(reservation.extent, entry);
-        count(file, length, 1);
+        count(file.ordinal(), length, 1);
         journal.append(new BlockAdded(digest, file.id(), reservation.slab.number, reservation.slab.sizeClass, reservation.extent, reservation.sequence, length).encode());
     }
 
     private void remove(int entry)
     {
-        StoredFile file = files.byOrdinal(index.file(entry));
+        int ordinal = index.file(entry);
         Digest128 digest = new Digest128(index.digestHigh(entry), index.digestLow(entry));
         long removed = index.sequence(entry);
         int length = index.length(entry);
         slabs[index.slab(entry)].free(index.extent(entry));
         index.remove(entry);
-        count(file, length, -1);
+        count(ordinal, length, -1);
+        restoring.ifPresent(recovery -> recovery.forget(removed));
         journal.append(new BlockRemoved(digest, removed).encode());
     }
 
@@ -874,7 +1065,7 @@ final class SsdDirectory
 
     void confirm(StoredFile file)
     {
-        if (contains(file)) {
+        if (contains(file) || isHeld(file)) {
             journal.append(new FileConfirmed(file.id()).encode());
             changed = true;
         }
@@ -885,10 +1076,18 @@ final class SsdDirectory
      */
     void drop(StoredFile file)
     {
-        if (contains(file)) {
+        if (contains(file) || isHeld(file)) {
             journal.append(new FileDropped(file.id()).encode());
             changed = true;
         }
+    }
+
+    /**
+     * Whether there may be blocks of the file that are not restored yet.
+     */
+    private boolean isHeld(StoredFile file)
+    {
+        return heldFiles.find(file.ordinal()) != 0;
     }
 
     /**
@@ -992,6 +1191,9 @@ final class SsdDirectory
         boolean due;
         lock.lock();
         try {
+            if (restoring.isPresent()) {
+                return;
+            }
             boolean journalIsLong = journal.bytesSince(newestStartLsn) > geometry.journalBytes() / 4;
             due = !journal.hasRoom() || (changed && (journalIsLong || now - lastCheckpointNanos >= interval.toNanos()));
         }
@@ -1012,6 +1214,10 @@ final class SsdDirectory
     {
         lock.lock();
         try {
+            if (restoring.isPresent()) {
+                // the one that is being restored knows more
+                return false;
+            }
             files.holdOrdinals();
             changed = false;
         }

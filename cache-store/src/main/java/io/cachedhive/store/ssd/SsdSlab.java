@@ -11,12 +11,14 @@ final class SsdSlab
 {
     static final int FREE = -1;
     static final int WRITING = -2;
+    static final int UNKNOWN = -3;
 
     final int number;
     int sizeClass = -1;
-    // of each extent: the number of its entry in the index, FREE, or WRITING
+    // of each extent: the number of its entry in the index, FREE, WRITING, or UNKNOWN while the checkpoint may still tell of a block there
     private int[] entries = {};
     private int freeCount;
+    private int unknownCount;
     private int cursor;
     private int writing;
 
@@ -27,12 +29,38 @@ final class SsdSlab
 
     void cut(int sizeClass, int extentCount)
     {
-        verify(freeCount == entries.length, "slab %s is in use", number);
+        verify(freeCount + unknownCount == entries.length, "slab %s is in use", number);
         this.sizeClass = sizeClass;
         entries = new int[extentCount];
         Arrays.fill(entries, FREE);
         freeCount = extentCount;
+        unknownCount = 0;
         cursor = 0;
+    }
+
+    /**
+     * Cut as a checkpoint says, of which the blocks are not read yet.
+     */
+    void cutUnknown(int sizeClass, int extentCount)
+    {
+        cut(sizeClass, extentCount);
+        Arrays.fill(entries, UNKNOWN);
+        freeCount = 0;
+        unknownCount = extentCount;
+    }
+
+    /**
+     * What no block was found for is free.
+     */
+    void settle()
+    {
+        for (int i = 0; unknownCount > 0; i++) {
+            if (entries[i] == UNKNOWN) {
+                entries[i] = FREE;
+                unknownCount--;
+                freeCount++;
+            }
+        }
     }
 
     void uncut()
@@ -114,9 +142,14 @@ final class SsdSlab
      */
     void restore(int extent, int entry)
     {
-        verify(entries[extent] == FREE, "extent %s of slab %s is in use", extent, number);
+        verify(entries[extent] == FREE || entries[extent] == UNKNOWN, "extent %s of slab %s is in use", extent, number);
+        if (entries[extent] == UNKNOWN) {
+            unknownCount--;
+        }
+        else {
+            freeCount--;
+        }
         entries[extent] = entry;
-        freeCount--;
     }
 
     void free(int extent)

@@ -49,6 +49,7 @@ public final class SsdTier
     private static final long FLUSH_INTERVAL_MILLIS = 50;
     private static final long CHECKPOINT_CHECK_MILLIS = 200;
     private static final long CLOSE_MILLIS = 30_000;
+    private static final int RESTORED_AT_ONCE = 1 << 16;
 
     private final List<SsdDirectory> directories;
     private final List<RecoveryOutcome> recovery;
@@ -61,6 +62,7 @@ public final class SsdTier
     private final Condition idle;
     private long maxQueuedBytes;
     private long refusedWrites;
+    private boolean started;
 
     /**
      * A block that is to be written, in a frame that stays as it is until it was.
@@ -87,6 +89,7 @@ public final class SsdTier
         long bytes;
         boolean closed;
         Thread thread;
+        Thread restorer;
 
         WriteQueue(SsdDirectory directory, Condition changed)
         {
@@ -216,8 +219,9 @@ public final class SsdTier
     }
 
     /**
-     * Restores the directories. Without the lock.
+     * Restores the directories, but for the blocks of large ones, which come when the tier is started. Without the lock.
      *
+     * @param blocksToRestore of each directory now
      * @param lastRun of the worker, in any of its directories or beside them
      */
     public static SsdTier open(
@@ -226,6 +230,7 @@ public final class SsdTier
             long lastRun,
             int blockSizeBytes,
             Duration checkpointInterval,
+            long blocksToRestore,
             FileTable files,
             ReentrantLock lock,
             StoreEnvironment environment)
@@ -237,13 +242,8 @@ public final class SsdTier
             Digest128 newStoreId = new Digest128(environment.random().nextLong(), environment.random().nextLong());
             directories.add(SsdDirectory.open(directories.size(), candidate, workerId, lastRun, newStoreId, files, lock, environment.clock()));
         }
-        lock.lock();
-        try {
-            directories.forEach(SsdDirectory::releaseFiles);
-        }
-        finally {
-            lock.unlock();
-        }
+        // only when all are there: a file that one of them gave up may be another's as well
+        directories.forEach(directory -> directory.restore(blocksToRestore));
         return new SsdTier(directories, staging, checkpointInterval, lock, environment);
     }
 
@@ -280,6 +280,7 @@ public final class SsdTier
     public void start(long maxQueuedBytes, StoreEnvironment environment)
     {
         this.maxQueuedBytes = maxQueuedBytes;
+        started = true;
         for (WriteQueue queue : queues) {
             executor.scheduleWithFixedDelay(() -> guarded(queue.directory::flush), FLUSH_INTERVAL_MILLIS, FLUSH_INTERVAL_MILLIS, MILLISECONDS);
             executor.scheduleWithFixedDelay(
@@ -289,6 +290,28 @@ public final class SsdTier
                     MILLISECONDS);
             queue.thread = environment.threads().newThread(() -> writeAll(queue));
             queue.thread.start();
+            if (!isRestored(queue.directory)) {
+                queue.restorer = environment.threads().newThread(() -> guarded(() -> restoreAll(queue.directory)));
+                queue.restorer.start();
+            }
+        }
+    }
+
+    private boolean isRestored(SsdDirectory directory)
+    {
+        lock.lock();
+        try {
+            return directory.isRestored();
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private static void restoreAll(SsdDirectory directory)
+    {
+        while (directory.restore(RESTORED_AT_ONCE)) {
+            // until the end
         }
     }
 
@@ -661,13 +684,39 @@ public final class SsdTier
     public void close()
     {
         drain();
+        if (started) {
+            // so that there is something to be written
+            awaitRestored(Duration.ofMillis(CLOSE_MILLIS));
+        }
         stop();
         for (SsdDirectory directory : directories) {
             if (!directory.checkpoint(true)) {
+                directory.flush();
                 log.warn("The index of %s is not written; the next start takes the one before and the journal", directory.path());
             }
             closeQuietly(directory);
         }
+    }
+
+    /**
+     * Waits until all blocks that were found are restored. Without the lock.
+     *
+     * @return whether they are
+     */
+    public boolean awaitRestored(Duration timeout)
+    {
+        long deadline = System.nanoTime() + timeout.toNanos();
+        boolean restored = true;
+        for (SsdDirectory directory : directories) {
+            try {
+                restored &= directory.awaitRestored(Duration.ofNanos(deadline - System.nanoTime()));
+            }
+            catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return false;
+            }
+        }
+        return restored;
     }
 
     /**
@@ -700,6 +749,7 @@ public final class SsdTier
             for (WriteQueue queue : queues) {
                 queue.closed = true;
                 queue.changed.signalAll();
+                queue.directory.stopRestoring();
             }
         }
         finally {
@@ -712,6 +762,9 @@ public final class SsdTier
             for (WriteQueue queue : queues) {
                 if (queue.thread != null) {
                     queue.thread.join(CLOSE_MILLIS);
+                }
+                if (queue.restorer != null) {
+                    queue.restorer.join(CLOSE_MILLIS);
                 }
             }
         }

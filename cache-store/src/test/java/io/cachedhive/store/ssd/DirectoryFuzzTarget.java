@@ -128,7 +128,7 @@ public final class DirectoryFuzzTarget
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
         }
-        DirectoryRecovery.Result result = new DirectoryRecovery(
+        DirectoryRecovery recovery = new DirectoryRecovery(
                 Path.of("ssd"),
                 SUPERBLOCK,
                 journalFile,
@@ -136,8 +136,9 @@ public final class DirectoryFuzzTarget
                 index,
                 slabs,
                 new boolean[slabs.length],
-                files)
-                .recover();
+                files);
+        DirectoryRecovery.Result result = recovery.recover();
+        recovery.restoreAll();
         check(!result.outcomes().isEmpty(), "there is no outcome");
         check(!result.givenUp() || index.size() == 0, "it gave up, and has %s blocks".formatted(index.size()));
         check(result.nextLsn() >= SUPERBLOCK.baseLsn() && result.liveLsn() <= result.nextLsn(), "LSNs are wrong: " + result);

@@ -1,0 +1,178 @@
+package io.cachedhive.store;
+
+import io.cachedhive.store.disk.Disk;
+import io.cachedhive.store.disk.DiskException;
+import io.cachedhive.store.disk.DiskFile;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A disk of which only the thread that made this one reads checkpoints; all others wait at a gate: what is restored in the background is
+ * not restored before the gate is opened.
+ */
+final class GatedDisk
+        implements Disk
+{
+    private final Disk disk;
+    private final Thread opener = Thread.currentThread();
+    private final CountDownLatch gate = new CountDownLatch(1);
+    private volatile boolean failing;
+
+    GatedDisk(Disk disk)
+    {
+        this.disk = requireNonNull(disk, "disk is null");
+    }
+
+    void openGate()
+    {
+        gate.countDown();
+    }
+
+    /**
+     * Opens the gate, and behind it nothing can be read.
+     */
+    void fail()
+    {
+        failing = true;
+        openGate();
+    }
+
+    private void pass(Path file)
+            throws IOException
+    {
+        if (Thread.currentThread() == opener || !file.getFileName().toString().startsWith("checkpoint")) {
+            return;
+        }
+        try {
+            gate.await();
+        }
+        catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+        if (failing) {
+            throw new DiskException(DiskException.Cause.IO_ERROR, "read of %s failed: planted".formatted(file));
+        }
+    }
+
+    @Override
+    public DiskFile open(Path file, boolean create, Access access)
+            throws IOException
+    {
+        DiskFile opened = disk.open(file, create, access);
+        return new DiskFile()
+        {
+            @Override
+            public int read(long position, ByteBuffer target)
+                    throws IOException
+            {
+                pass(file);
+                return opened.read(position, target);
+            }
+
+            @Override
+            public void write(long position, ByteBuffer source)
+                    throws IOException
+            {
+                opened.write(position, source);
+            }
+
+            @Override
+            public void sync()
+                    throws IOException
+            {
+                opened.sync();
+            }
+
+            @Override
+            public void allocate(long sizeBytes)
+                    throws IOException
+            {
+                opened.allocate(sizeBytes);
+            }
+
+            @Override
+            public long size()
+                    throws IOException
+            {
+                return opened.size();
+            }
+
+            @Override
+            public void close()
+                    throws IOException
+            {
+                opened.close();
+            }
+        };
+    }
+
+    @Override
+    public List<String> list(Path directory)
+            throws IOException
+    {
+        return disk.list(directory);
+    }
+
+    @Override
+    public boolean exists(Path file)
+    {
+        return disk.exists(file);
+    }
+
+    @Override
+    public void delete(Path file)
+            throws IOException
+    {
+        disk.delete(file);
+    }
+
+    @Override
+    public void syncDirectory(Path directory)
+            throws IOException
+    {
+        disk.syncDirectory(directory);
+    }
+
+    @Override
+    public void replace(Path file, byte[] content)
+            throws IOException
+    {
+        disk.replace(file, content);
+    }
+
+    @Override
+    public Optional<byte[]> read(Path file)
+            throws IOException
+    {
+        return disk.read(file);
+    }
+
+    @Override
+    public long totalBytes(Path directory)
+            throws IOException
+    {
+        return disk.totalBytes(directory);
+    }
+
+    @Override
+    public long usableBytes(Path directory)
+            throws IOException
+    {
+        return disk.usableBytes(directory);
+    }
+
+    @Override
+    public Optional<Closeable> tryLock(Path file)
+            throws IOException
+    {
+        return disk.tryLock(file);
+    }
+}
