@@ -65,7 +65,7 @@ final class MicroCommand
     {
         double loadBefore = Machine.loadAverage();
         InterleavedRuns interleaved = new InterleavedRuns(new Timing(runs, measureMillis, measureMillis), error::println);
-        List<Figure> figures = new MicroBenchmarks(interleaved, name -> only.matcher(name).find()).measure(this::print);
+        List<Figure> figures = new MicroBenchmarks(interleaved, name -> only.matcher(name).find()).measure(figure -> print(out, figure));
         Machine machine = Machine.describe(loadBefore);
         List<Double> load = machine.loadAverages();
         out.println("load average before and after: %s and %s on %s processors".formatted(load.getFirst(), load.getLast(), machine.processors()));
@@ -76,7 +76,7 @@ final class MicroCommand
         return BenchmarkMain.OK;
     }
 
-    private void print(Figure figure)
+    static void print(PrintStream out, Figure figure)
     {
         Interval interval = figure.interval();
         String line = String.format(Locale.ROOT, "%-50s %10.2f  [%.2f .. %.2f]  %s", figure.name(), interval.mean(), interval.low(), interval.high(), figure.unit());

@@ -52,10 +52,41 @@ class TestBenchmarkMain
     }
 
     @Test
+    void testStore()
+            throws IOException
+    {
+        Path file = directory.resolve("figures.json");
+
+        int code = run("store", "--blocks", "3000", "--runs", "2", "--checkpoint-seconds", "1", "--heap", "256m", "--directory", directory.toString(), "--out", file.toString());
+
+        assertThat(code).describedAs(error.toString(UTF_8)).isZero();
+        JsonNode content = new ObjectMapper().readTree(Files.readString(file));
+        assertThat(content.get("figures")).extracting(figure -> figure.get("name").asText()).containsExactly(
+                "metadata_per_block_16_blocks_in_file",
+                "resident_without_ram_tier_16_blocks_in_file",
+                "first_hit_after_stop_16_blocks_in_file",
+                "all_restored_after_stop_16_blocks_in_file",
+                "first_hit_after_kill_16_blocks_in_file",
+                "all_restored_after_kill_16_blocks_in_file",
+                "lost_by_kill_16_blocks_in_file",
+                "read_p999_during_checkpoint_16_blocks_in_file");
+        for (JsonNode figure : content.get("figures")) {
+            assertThat(figure.get("value").asDouble()).isFinite();
+            assertThat(figure.get("budget").isNull()).isFalse();
+        }
+        JsonNode lost = content.get("figures").get(6);
+        assertThat(lost.get("value").asDouble()).isBetween(0.0, 1.0);
+        // nothing stays on disk and in shared memory
+        assertThat(directory.toFile().list()).containsExactly("figures.json");
+        assertThat(Path.of("/dev/shm").toFile().list((_, name) -> name.startsWith("cachedhive-benchmark"))).isEmpty();
+    }
+
+    @Test
     void testWrongUsage()
     {
         assertThat(run("micro", "--nonsense")).isEqualTo(2);
         assertThat(run("nonsense")).isEqualTo(2);
+        assertThat(run("store", "--blocks", "many")).isEqualTo(2);
     }
 
     @Test
