@@ -16,6 +16,7 @@ import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.ssd.SsdBlock;
+import io.cachedhive.store.ssd.SsdCandidates;
 import io.cachedhive.store.ssd.SsdTier;
 
 import java.io.IOException;
@@ -144,7 +145,7 @@ public final class BlockStore
         boolean success = false;
         try {
             StateDirectory state = resources.register(StateDirectory.open(config.stateDirectory(), environment));
-            SsdTier.Candidates candidates = resources.register(SsdTier.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk()));
+            SsdCandidates candidates = resources.register(SsdCandidates.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk()));
             CacheWorkerId workerId = workerId(state, candidates);
             List<RecoveryOutcome> recovery = new ArrayList<>(MemoryFile.reclaim(config.ramDirectory(), workerId));
             long lastRun = Math.max(state.lastRun(workerId), candidates.lastRun(workerId));
@@ -185,7 +186,7 @@ public final class BlockStore
     /**
      * The superblock's: whoever has the SSD is the worker. Without one, or without one that can be read, that of the state directory.
      */
-    private static CacheWorkerId workerId(StateDirectory state, SsdTier.Candidates candidates)
+    private static CacheWorkerId workerId(StateDirectory state, SsdCandidates candidates)
             throws StoreException
     {
         Optional<CacheWorkerId> found = candidates.workerId();

@@ -7,6 +7,7 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.ssd.SsdBlock;
+import io.cachedhive.store.ssd.SsdCandidates;
 import io.cachedhive.store.ssd.SsdTier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -509,7 +510,7 @@ class TestDamagedDirectory
             throws Exception
     {
         Set<Integer> shown = new TreeSet<>();
-        try (SsdTier.Candidates candidates = SsdTier.look(config.ssdDirectories(), BLOCK, disk)) {
+        try (SsdCandidates candidates = SsdCandidates.look(config.ssdDirectories(), BLOCK, disk)) {
             SsdTier tier = SsdTier.open(
                     candidates,
                     scene.workerId,

@@ -81,10 +81,10 @@ public final class DirectoryCheck
             throw new StoreException("%s is not a directory: name one of cache.ssd.directories".formatted(directory));
         }
         try {
-            if (disk.list(directory).stream().noneMatch(SsdDirectory::isOurs)) {
+            if (disk.list(directory).stream().noneMatch(DirectoryFiles::isOurs)) {
                 throw new StoreException("%s is not an SSD directory of a cache worker: name one of cache.ssd.directories".formatted(directory));
             }
-            try (Closeable _ = disk.tryLock(directory.resolve(SsdDirectory.LOCK_NAME)).orElseThrow(() -> new StoreException(
+            try (Closeable _ = disk.tryLock(directory.resolve(DirectoryFiles.LOCK_NAME)).orElseThrow(() -> new StoreException(
                     "SSD directory %s is in use by a cache worker: stop it first".formatted(directory)))) {
                 DirectoryCheck check = new DirectoryCheck(directory, disk);
                 try {
@@ -117,8 +117,8 @@ public final class DirectoryCheck
         }
         Superblock superblock = found.get();
         Geometry geometry = superblock.geometry();
-        checkSize(SsdDirectory.JOURNAL_NAME, geometry.journalBytes());
-        for (String name : SsdDirectory.CHECKPOINT_NAMES) {
+        checkSize(DirectoryFiles.JOURNAL_NAME, geometry.journalBytes());
+        for (String name : DirectoryFiles.CHECKPOINT_NAMES) {
             checkSize(name, geometry.checkpointBytes());
         }
         SsdSlab[] slabs = new SsdSlab[geometry.slabCount()];
@@ -126,21 +126,21 @@ public final class DirectoryCheck
         int lost = 0;
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
-            slabIsLost[i] = !checkSize(SsdDirectory.slabName(i), geometry.slabBytes());
+            slabIsLost[i] = !checkSize(DirectoryFiles.slabName(i), geometry.slabBytes());
             lost += slabIsLost[i] ? 1 : 0;
         }
         add("slabs", lost == 0 ? Verdict.OK : Verdict.DAMAGED, "%s of %s are there, of %s each".formatted(
                 slabs.length - lost,
                 slabs.length,
                 ByteSize.format(geometry.slabBytes())));
-        for (String name : SsdDirectory.CHECKPOINT_NAMES) {
+        for (String name : DirectoryFiles.CHECKPOINT_NAMES) {
             if (files.containsKey(name)) {
                 checkCheckpoint(name, superblock);
             }
         }
-        if (files.containsKey(SsdDirectory.JOURNAL_NAME)) {
-            List<Journal.Batch> batches = Journal.scan(files.get(SsdDirectory.JOURNAL_NAME), superblock.storeId(), geometry.journalBytes());
-            add(SsdDirectory.JOURNAL_NAME, Verdict.OK, "%s batches verify, old ones among them".formatted(batches.size()));
+        if (files.containsKey(DirectoryFiles.JOURNAL_NAME)) {
+            List<Journal.Batch> batches = Journal.scan(files.get(DirectoryFiles.JOURNAL_NAME), superblock.storeId(), geometry.journalBytes());
+            add(DirectoryFiles.JOURNAL_NAME, Verdict.OK, "%s batches verify, old ones among them".formatted(batches.size()));
         }
         if (!files.keySet().containsAll(recoveryFiles())) {
             add("blocks", Verdict.DAMAGED, "not looked at: the files that say where they are are not all there");
@@ -151,8 +151,8 @@ public final class DirectoryCheck
         DirectoryRecovery recovery = new DirectoryRecovery(
                 directory,
                 superblock,
-                files.get(SsdDirectory.JOURNAL_NAME),
-                SsdDirectory.CHECKPOINT_NAMES.stream().map(files::get).toList(),
+                files.get(DirectoryFiles.JOURNAL_NAME),
+                DirectoryFiles.CHECKPOINT_NAMES.stream().map(files::get).toList(),
                 index,
                 slabs,
                 slabIsLost,
@@ -171,8 +171,8 @@ public final class DirectoryCheck
 
     private static List<String> recoveryFiles()
     {
-        List<String> names = new ArrayList<>(SsdDirectory.CHECKPOINT_NAMES);
-        names.add(SsdDirectory.JOURNAL_NAME);
+        List<String> names = new ArrayList<>(DirectoryFiles.CHECKPOINT_NAMES);
+        names.add(DirectoryFiles.JOURNAL_NAME);
         return names;
     }
 
@@ -188,7 +188,7 @@ public final class DirectoryCheck
     private Optional<Superblock> checkSuperblock()
             throws IOException
     {
-        String name = SsdDirectory.SUPERBLOCK_NAME;
+        String name = DirectoryFiles.SUPERBLOCK_NAME;
         if (!disk.exists(directory.resolve(name))) {
             add(name, Verdict.DAMAGED, "missing: a start begins empty");
             return Optional.empty();
@@ -278,7 +278,7 @@ public final class DirectoryCheck
             String problem;
             try {
                 buffer.clear().limit(extentBytes);
-                files.get(SsdDirectory.slabName(slab.number)).read(position, buffer);
+                files.get(DirectoryFiles.slabName(slab.number)).read(position, buffer);
                 buffer.flip();
                 if (Extent.verify(buffer, digest, index.sequence(entry), file.etagDigest(), length, superblock.storeId())) {
                     verified++;

@@ -59,7 +59,7 @@ final class DirectoryRecovery
     private static final int PROVISIONAL = 1;
     private static final int CONFIRMED = 2;
 
-    private static final int BLOCK_BYTES = SsdDirectory.BLOCK_RECORD_BYTES;
+    private static final int BLOCK_BYTES = DirectoryContents.BLOCK_RECORD_BYTES;
     // by how much what is reckoned for a file is more than what it takes
     private static final int FILE_OVERHEAD_BYTES = 40;
 
@@ -277,7 +277,7 @@ final class DirectoryRecovery
 
     private RecoveryOutcome outcome(int slot, RecoveryFinding finding, String decision)
     {
-        return new RecoveryOutcome(finding, directory.resolve(SsdDirectory.CHECKPOINT_NAMES.get(slot)), decision);
+        return new RecoveryOutcome(finding, directory.resolve(DirectoryFiles.CHECKPOINT_NAMES.get(slot)), decision);
     }
 
     private void clear()
@@ -519,7 +519,7 @@ final class DirectoryRecovery
 
     private RecoveryOutcome journalOutcome(RecoveryFinding finding, String decision)
     {
-        return new RecoveryOutcome(finding, directory.resolve(SsdDirectory.JOURNAL_NAME), decision);
+        return new RecoveryOutcome(finding, directory.resolve(DirectoryFiles.JOURNAL_NAME), decision);
     }
 
     private void apply(JournalEntry change)

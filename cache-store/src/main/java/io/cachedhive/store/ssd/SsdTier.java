@@ -1,16 +1,11 @@
 package io.cachedhive.store.ssd;
 
-import com.google.common.io.Closer;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.ByteSize;
 import io.cachedhive.store.RecoveryOutcome;
-import io.cachedhive.store.SsdDirectoryConfig;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.StoreEnvironment;
 import io.cachedhive.store.StoreException;
-import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 
@@ -18,15 +13,10 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -38,7 +28,8 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 /**
  * The blocks on SSD, in one or more directories. A block has its place in one of them, chosen by its digest in proportion to their
- * capacities; while that one is out of service, it is not kept on SSD.
+ * capacities; while that one is out of service, it is not kept on SSD. What is done with one directory is the matter of {@link SsdDirectory} and, for
+ * what is queued to be written into it, {@link DirectoryWriter}; here they are made one, with the threads and the times at which they work.
  *
  * <p>Methods are called under the store's lock unless they say otherwise.
  */
@@ -57,11 +48,12 @@ public final class SsdTier
     private final ReentrantLock lock;
     private final Duration checkpointInterval;
     private final long totalCapacityBytes;
-    private final List<WriteQueue> queues = new ArrayList<>();
+    private final List<DirectoryWriter> writers = new ArrayList<>();
+    // not guarded
+    private final List<Thread> restorers = new ArrayList<>();
     private final ScheduledThreadPoolExecutor executor;
     private final Condition idle;
     private long maxQueuedBytes;
-    private long refusedWrites;
     private boolean started;
 
     /**
@@ -80,144 +72,6 @@ public final class SsdTier
         }
     }
 
-    private static final class WriteQueue
-    {
-        final SsdDirectory directory;
-        final Condition changed;
-        final ArrayDeque<Write> writes = new ArrayDeque<>();
-        final Set<Digest128> digests = new HashSet<>();
-        long bytes;
-        boolean closed;
-        Thread thread;
-        Thread restorer;
-
-        WriteQueue(SsdDirectory directory, Condition changed)
-        {
-            this.directory = requireNonNull(directory, "directory is null");
-            this.changed = requireNonNull(changed, "changed is null");
-        }
-    }
-
-    /**
-     * The directories as they were found, locked.
-     */
-    public static final class Candidates
-            implements Closeable
-    {
-        private final List<SsdDirectory.Candidate> directories;
-        private final Closer closer;
-
-        private Candidates(List<SsdDirectory.Candidate> directories, Closer closer)
-        {
-            this.directories = List.copyOf(directories);
-            this.closer = requireNonNull(closer, "closer is null");
-        }
-
-        /**
-         * The id in the first superblock that can be read.
-         */
-        public Optional<CacheWorkerId> workerId()
-        {
-            return directories.stream()
-                    .flatMap(candidate -> candidate.superblock().stream())
-                    .map(Superblock::workerId)
-                    .findFirst();
-        }
-
-        /**
-         * The last run of the worker, as its directories know it; 0 without any.
-         */
-        public long lastRun(CacheWorkerId workerId)
-        {
-            return directories.stream()
-                    .flatMap(candidate -> candidate.superblock().stream())
-                    .filter(superblock -> superblock.workerId().equals(workerId))
-                    .mapToLong(Superblock::run)
-                    .max()
-                    .orElse(0);
-        }
-
-        @Override
-        public void close()
-                throws IOException
-        {
-            closer.close();
-        }
-    }
-
-    /**
-     * Locks the directories and reads their superblocks.
-     */
-    public static Candidates look(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk)
-            throws StoreException
-    {
-        List<SsdDirectory.Candidate> candidates = new ArrayList<>();
-        Set<Path> seen = new HashSet<>();
-        Closer closer = Closer.create();
-        boolean success = false;
-        try {
-            for (SsdDirectoryConfig config : configs) {
-                Path path = config.directory();
-                if (!Files.exists(path)) {
-                    throw new StoreException("SSD directory %s does not exist: make it, or take it out of cache.ssd.directories".formatted(path));
-                }
-                if (!Files.isDirectory(path)) {
-                    throw new StoreException("%s in cache.ssd.directories is not a directory: name a directory".formatted(path));
-                }
-                if (!Files.isWritable(path)) {
-                    throw new StoreException("SSD directory %s is not writable: let this user write there, or take it out of cache.ssd.directories".formatted(path));
-                }
-                try {
-                    if (!seen.add(path.toRealPath())) {
-                        throw new StoreException("SSD directory %s is listed twice: take it out of cache.ssd.directories once".formatted(path));
-                    }
-                    long capacityBytes = capacityBytes(config, disk);
-                    SsdDirectory.Candidate candidate = SsdDirectory.look(path, capacityBytes, blockSizeBytes, disk);
-                    closer.register(candidate);
-                    candidates.add(candidate);
-                }
-                catch (IOException e) {
-                    throw new StoreException("SSD directory %s cannot be used (%s): mend the disk, or take it out of cache.ssd.directories".formatted(path, e.getMessage()), e);
-                }
-            }
-            success = true;
-            return new Candidates(candidates, closer);
-        }
-        finally {
-            if (!success) {
-                closeQuietly(closer);
-            }
-        }
-    }
-
-    private static long capacityBytes(SsdDirectoryConfig config, Disk disk)
-            throws IOException, StoreException
-    {
-        long total = disk.totalBytes(config.directory());
-        return switch (config.capacity()) {
-            case Capacity.Bytes(long bytes) -> {
-                if (bytes > total) {
-                    throw new StoreException("SSD directory %s is to hold %s, but its disk has %s: make its share in cache.ssd.max-sizes smaller".formatted(
-                            config.directory(),
-                            ByteSize.format(bytes),
-                            ByteSize.format(total)));
-                }
-                yield bytes;
-            }
-            case Capacity.DiskPercentage(int percentage) -> total / 100 * percentage;
-        };
-    }
-
-    private static void closeQuietly(Closeable closeable)
-    {
-        try {
-            closeable.close();
-        }
-        catch (IOException | RuntimeException e) {
-            log.warn("A part of the SSD tier did not close: %s", e.getMessage());
-        }
-    }
-
     /**
      * Restores the directories, but for the blocks of large ones, which come when the tier is started. Without the lock.
      *
@@ -225,7 +79,7 @@ public final class SsdTier
      * @param lastRun of the worker, in any of its directories or beside them
      */
     public static SsdTier open(
-            Candidates candidates,
+            SsdCandidates candidates,
             CacheWorkerId workerId,
             long lastRun,
             int blockSizeBytes,
@@ -238,12 +92,12 @@ public final class SsdTier
     {
         StagingBuffers staging = new StagingBuffers(Geometry.largestExtentUnits(blockSizeBytes) * Geometry.UNIT_BYTES);
         List<SsdDirectory> directories = new ArrayList<>();
-        for (SsdDirectory.Candidate candidate : candidates.directories) {
+        for (DirectoryCandidate candidate : candidates.directories()) {
             Digest128 newStoreId = new Digest128(environment.random().nextLong(), environment.random().nextLong());
             directories.add(SsdDirectory.open(directories.size(), candidate, workerId, lastRun, newStoreId, files, lock, environment.clock()));
         }
         // only when all are there: a file that one of them gave up may be another's as well
-        directories.forEach(directory -> directory.restore(blocksToRestore));
+        directories.forEach(directory -> directory.restorer().restore(blocksToRestore));
         return new SsdTier(directories, staging, checkpointInterval, lock, environment);
     }
 
@@ -264,7 +118,7 @@ public final class SsdTier
                 .toList();
         this.totalCapacityBytes = directories.stream().mapToLong(SsdDirectory::capacityBytes).sum();
         for (SsdDirectory directory : directories) {
-            queues.add(new WriteQueue(directory, lock.newCondition()));
+            writers.add(new DirectoryWriter(directory, staging, lock, idle));
         }
         // a checkpoint may take long; the journals go on meanwhile
         this.executor = new ScheduledThreadPoolExecutor(2 * Math.max(1, directories.size()), environment.threads());
@@ -281,18 +135,19 @@ public final class SsdTier
     {
         this.maxQueuedBytes = maxQueuedBytes;
         started = true;
-        for (WriteQueue queue : queues) {
-            executor.scheduleWithFixedDelay(() -> guarded(queue.directory::flush), FLUSH_INTERVAL_MILLIS, FLUSH_INTERVAL_MILLIS, MILLISECONDS);
+        for (DirectoryWriter writer : writers) {
+            SsdDirectory directory = writer.directory();
+            executor.scheduleWithFixedDelay(() -> guarded(directory::flush), FLUSH_INTERVAL_MILLIS, FLUSH_INTERVAL_MILLIS, MILLISECONDS);
             executor.scheduleWithFixedDelay(
-                    () -> guarded(() -> queue.directory.checkpointIfDue(checkpointInterval)),
+                    () -> guarded(() -> directory.checkpoints().writeIfDue(checkpointInterval)),
                     CHECKPOINT_CHECK_MILLIS,
                     CHECKPOINT_CHECK_MILLIS,
                     MILLISECONDS);
-            queue.thread = environment.threads().newThread(() -> writeAll(queue));
-            queue.thread.start();
-            if (!isRestored(queue.directory)) {
-                queue.restorer = environment.threads().newThread(() -> guarded(() -> restoreAll(queue.directory)));
-                queue.restorer.start();
+            writer.start(environment.threads());
+            if (!isRestored(directory)) {
+                Thread restorer = environment.threads().newThread(() -> guarded(() -> restoreAll(directory)));
+                restorers.add(restorer);
+                restorer.start();
             }
         }
     }
@@ -301,7 +156,7 @@ public final class SsdTier
     {
         lock.lock();
         try {
-            return directory.isRestored();
+            return directory.restorer().isRestored();
         }
         finally {
             lock.unlock();
@@ -310,8 +165,18 @@ public final class SsdTier
 
     private static void restoreAll(SsdDirectory directory)
     {
-        while (directory.restore(RESTORED_AT_ONCE)) {
+        while (directory.restorer().restore(RESTORED_AT_ONCE)) {
             // until the end
+        }
+    }
+
+    private static void closeQuietly(Closeable closeable)
+    {
+        try {
+            closeable.close();
+        }
+        catch (IOException | RuntimeException e) {
+            log.warn("A part of the SSD tier did not close: %s", e.getMessage());
         }
     }
 
@@ -367,123 +232,20 @@ public final class SsdTier
      */
     public boolean offer(Write write)
     {
-        if (queues.isEmpty()) {
-            return false;
-        }
-        WriteQueue queue = queueFor(write.digest);
-        if (queue.closed || !queue.directory.isInService() || queue.bytes + write.length > maxQueuedBytes || !queue.digests.add(write.digest)) {
-            refusedWrites++;
-            return false;
-        }
-        queue.writes.add(write);
-        queue.bytes += write.length;
-        queue.changed.signal();
-        return true;
+        return !writers.isEmpty() && writerFor(write.digest).offer(write, maxQueuedBytes);
     }
 
-    private WriteQueue queueFor(Digest128 digest)
+    private DirectoryWriter writerFor(Digest128 digest)
     {
         // other bits than those that choose the bucket
         long point = Math.unsignedMultiplyHigh(digest.high(), totalCapacityBytes);
-        for (WriteQueue queue : queues) {
-            point -= queue.directory.capacityBytes();
+        for (DirectoryWriter writer : writers) {
+            point -= writer.directory().capacityBytes();
             if (point < 0) {
-                return queue;
+                return writer;
             }
         }
-        return queues.getLast();
-    }
-
-    private void writeAll(WriteQueue queue)
-    {
-        ByteBuffer buffer = staging.allocateOne();
-        while (true) {
-            Write write;
-            lock.lock();
-            try {
-                while (queue.writes.isEmpty()) {
-                    idle.signalAll();
-                    if (queue.closed) {
-                        return;
-                    }
-                    queue.changed.awaitUninterruptibly();
-                }
-                write = queue.writes.peek();
-            }
-            finally {
-                lock.unlock();
-            }
-            try {
-                write(queue.directory, write, buffer);
-            }
-            catch (RuntimeException | Error e) {
-                log.error(e, "A block could not be written to %s", queue.directory.path());
-            }
-            finally {
-                lock.lock();
-                try {
-                    queue.writes.remove();
-                    queue.digests.remove(write.digest);
-                    queue.bytes -= write.length;
-                    write.release.run();
-                }
-                finally {
-                    lock.unlock();
-                }
-            }
-        }
-    }
-
-    private void write(SsdDirectory directory, Write write, ByteBuffer buffer)
-    {
-        SsdDirectory.Reservation reservation;
-        lock.lock();
-        try {
-            if (write.file.isDropped() || directory.find(write.digest).isPresent()) {
-                return;
-            }
-            Optional<SsdDirectory.Reservation> reserved = directory.isInService() ? directory.reserve(write.file, write.length) : Optional.empty();
-            if (reserved.isEmpty()) {
-                refusedWrites++;
-                return;
-            }
-            reservation = reserved.get();
-        }
-        finally {
-            lock.unlock();
-        }
-        boolean written = false;
-        try {
-            buffer.clear();
-            MemorySegment.ofBuffer(buffer).copyFrom(write.payload);
-            Extent.complete(buffer, write.digest, reservation.sequence(), write.file.etagDigest(), write.length, write.checksum, directory.storeId());
-            directory.write(reservation, buffer);
-            written = true;
-        }
-        catch (IOException e) {
-            lock.lock();
-            try {
-                directory.suspend(e);
-            }
-            finally {
-                lock.unlock();
-            }
-        }
-        finally {
-            lock.lock();
-            try {
-                if (written && !write.file.isDropped()) {
-                    directory.add(reservation, write.file, write.digest, write.length);
-                    directory.resume();
-                }
-                else {
-                    directory.cancel(reservation);
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-        }
+        return writers.getLast();
     }
 
     /**
@@ -573,7 +335,7 @@ public final class SsdTier
     {
         for (SsdDirectory directory : directories) {
             // also where the file had no blocks: the records of their eviction may not be durable yet
-            if (!directory.flushAndSeal() && !directory.invalidate()) {
+            if (!directory.flushAndSeal() && !directory.checkpoints().invalidate()) {
                 log.error("A dropped file is still in %s, which cannot be written: after a crash it may come back", directory.path());
             }
         }
@@ -628,7 +390,7 @@ public final class SsdTier
 
     public long refusedWrites()
     {
-        return refusedWrites;
+        return writers.stream().mapToLong(DirectoryWriter::refused).sum();
     }
 
     /**
@@ -639,7 +401,7 @@ public final class SsdTier
         lock.lock();
         try {
             long left = TimeUnit.MILLISECONDS.toNanos(CLOSE_MILLIS);
-            while (left > 0 && queues.stream().anyMatch(queue -> !queue.writes.isEmpty())) {
+            while (left > 0 && !writers.stream().allMatch(DirectoryWriter::isIdle)) {
                 try {
                     left = idle.awaitNanos(left);
                 }
@@ -667,7 +429,7 @@ public final class SsdTier
      */
     public void checkpoint()
     {
-        directories.forEach(directory -> directory.checkpoint(false));
+        directories.forEach(directory -> directory.checkpoints().write(false));
     }
 
     /**
@@ -690,7 +452,7 @@ public final class SsdTier
         }
         stop();
         for (SsdDirectory directory : directories) {
-            if (!directory.checkpoint(true)) {
+            if (!directory.checkpoints().write(true)) {
                 directory.flush();
                 log.warn("The index of %s is not written; the next start takes the one before and the journal", directory.path());
             }
@@ -709,7 +471,7 @@ public final class SsdTier
         boolean restored = true;
         for (SsdDirectory directory : directories) {
             try {
-                restored &= directory.awaitRestored(Duration.ofNanos(deadline - System.nanoTime()));
+                restored &= directory.restorer().awaitRestored(Duration.ofNanos(deadline - System.nanoTime()));
             }
             catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
@@ -726,14 +488,7 @@ public final class SsdTier
     {
         lock.lock();
         try {
-            for (WriteQueue queue : queues) {
-                queue.closed = true;
-                Write writing = queue.writes.peek();
-                queue.writes.clear();
-                if (writing != null) {
-                    queue.writes.add(writing);
-                }
-            }
+            writers.forEach(DirectoryWriter::abandon);
         }
         finally {
             lock.unlock();
@@ -746,10 +501,9 @@ public final class SsdTier
     {
         lock.lock();
         try {
-            for (WriteQueue queue : queues) {
-                queue.closed = true;
-                queue.changed.signalAll();
-                queue.directory.stopRestoring();
+            for (DirectoryWriter writer : writers) {
+                writer.close();
+                writer.directory().restorer().stop();
             }
         }
         finally {
@@ -759,13 +513,11 @@ public final class SsdTier
         boolean interrupted = false;
         try {
             executor.awaitTermination(CLOSE_MILLIS, MILLISECONDS);
-            for (WriteQueue queue : queues) {
-                if (queue.thread != null) {
-                    queue.thread.join(CLOSE_MILLIS);
-                }
-                if (queue.restorer != null) {
-                    queue.restorer.join(CLOSE_MILLIS);
-                }
+            for (DirectoryWriter writer : writers) {
+                writer.join(CLOSE_MILLIS);
+            }
+            for (Thread restorer : restorers) {
+                restorer.join(CLOSE_MILLIS);
             }
         }
         catch (InterruptedException e) {

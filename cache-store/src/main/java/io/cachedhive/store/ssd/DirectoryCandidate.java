@@ -1,0 +1,196 @@
+package io.cachedhive.store.ssd;
+
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.ByteSize;
+import io.cachedhive.store.RecoveryFinding;
+import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.StoreException;
+import io.cachedhive.store.disk.Disk;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A directory that is locked and looked at, but not restored: all of them are looked at before any is changed.
+ */
+final class DirectoryCandidate
+        implements Closeable
+{
+    private static final Logger log = Logger.get(DirectoryCandidate.class);
+
+    private final Path path;
+    private final long capacityBytes;
+    private final Geometry geometry;
+    private final DirectoryFiles files;
+    private final Optional<Superblock> superblock;
+    private final Optional<RecoveryFinding> doubt;
+
+    private DirectoryCandidate(
+            Path path,
+            long capacityBytes,
+            Geometry geometry,
+            DirectoryFiles files,
+            Optional<Superblock> superblock,
+            Optional<RecoveryFinding> doubt)
+    {
+        this.path = requireNonNull(path, "path is null");
+        this.capacityBytes = capacityBytes;
+        this.geometry = requireNonNull(geometry, "geometry is null");
+        this.files = requireNonNull(files, "files is null");
+        this.superblock = requireNonNull(superblock, "superblock is null");
+        this.doubt = requireNonNull(doubt, "doubt is null");
+    }
+
+    /**
+     * Locks the directory and reads its superblock. Changes nothing but for making the lock's file.
+     *
+     * @throws StoreException if somebody else has it, or the capacity cannot be had
+     */
+    static DirectoryCandidate look(Path path, long capacityBytes, int blockSizeBytes, Disk disk)
+            throws StoreException
+    {
+        Geometry geometry;
+        try {
+            geometry = Geometry.forCapacity(capacityBytes, blockSizeBytes);
+        }
+        catch (IllegalArgumentException e) {
+            throw new StoreException("the capacity of SSD directory %s cannot be used: %s".formatted(path, e.getMessage()), e);
+        }
+        boolean success = false;
+        DirectoryFiles files = null;
+        try {
+            Closeable lock = disk.tryLock(path.resolve(DirectoryFiles.LOCK_NAME)).orElseThrow(() -> new StoreException(
+                    "SSD directory %s is in use by another cache worker: stop it, or name another directory in cache.ssd.directories".formatted(path)));
+            files = new DirectoryFiles(path, disk, lock);
+            Optional<Superblock> superblock = Optional.empty();
+            Optional<RecoveryFinding> doubt = Optional.of(RecoveryFinding.NEW_DIRECTORY);
+            if (disk.exists(path.resolve(DirectoryFiles.SUPERBLOCK_NAME))) {
+                files.openSuperblock();
+                Superblock.Read read = Superblock.read(files.superblock());
+                superblock = read.superblock();
+                doubt = read.doubt();
+            }
+            long present = files.presentBytes();
+            long usable = disk.usableBytes(path);
+            if (geometry.totalBytes() - present > usable) {
+                throw new StoreException("SSD directory %s is to hold %s, but its disk has %s left for it: make its size in cache.ssd.max-sizes smaller".formatted(
+                        path,
+                        ByteSize.format(capacityBytes),
+                        ByteSize.format(usable + present)));
+            }
+            success = true;
+            return new DirectoryCandidate(path, capacityBytes, geometry, files, superblock, doubt);
+        }
+        catch (IOException e) {
+            throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or mend the disk".formatted(path, e.getMessage()), e);
+        }
+        finally {
+            if (!success && files != null) {
+                closeQuietly(files);
+            }
+        }
+    }
+
+    private static void closeQuietly(Closeable closeable)
+    {
+        try {
+            closeable.close();
+        }
+        catch (IOException e) {
+            log.warn("Cannot close: %s", e.getMessage());
+        }
+    }
+
+    Path path()
+    {
+        return path;
+    }
+
+    long capacityBytes()
+    {
+        return capacityBytes;
+    }
+
+    Geometry geometry()
+    {
+        return geometry;
+    }
+
+    DirectoryFiles files()
+    {
+        return files;
+    }
+
+    /**
+     * @return empty if there is no superblock, or none that can be read
+     */
+    Optional<Superblock> superblock()
+    {
+        return superblock;
+    }
+
+    /**
+     * What a superblock with one damaged page makes doubtful.
+     */
+    Optional<RecoveryOutcome> superblockDoubt()
+    {
+        return doubt.map(finding -> new RecoveryOutcome(
+                finding,
+                path.resolve(DirectoryFiles.SUPERBLOCK_NAME),
+                "one of its two pages does not verify; going on with the other"));
+    }
+
+    /**
+     * Why what is there cannot be gone on with.
+     *
+     * @param lastRun the last run of this worker's store, in any directory
+     */
+    Optional<RecoveryOutcome> reasonToFormat(CacheWorkerId workerId, long lastRun)
+    {
+        if (superblock.isEmpty()) {
+            RecoveryFinding finding = doubt.orElseThrow();
+            String decision = switch (finding) {
+                case NEW_DIRECTORY -> "there is no store; making one of %s".formatted(ByteSize.format(capacityBytes));
+                case SUPERBLOCK_TOO_OLD -> "its superblock is of an older format than this version reads; starting empty";
+                case SUPERBLOCK_TOO_NEW -> "its superblock is of a newer format than this version reads; starting empty";
+                default -> "its superblock does not verify; starting empty";
+            };
+            return Optional.of(new RecoveryOutcome(
+                    finding,
+                    finding == RecoveryFinding.NEW_DIRECTORY ? path : path.resolve(DirectoryFiles.SUPERBLOCK_NAME),
+                    decision));
+        }
+        Superblock found = superblock.get();
+        if (!found.workerId().equals(workerId)) {
+            return Optional.of(new RecoveryOutcome(
+                    RecoveryFinding.FOREIGN_STORE,
+                    path,
+                    "it is of cache worker %s, and this is %s; starting empty".formatted(found.workerId(), workerId)));
+        }
+        if (!found.geometry().equals(geometry)) {
+            return Optional.of(new RecoveryOutcome(
+                    RecoveryFinding.GEOMETRY_CHANGED,
+                    path,
+                    "it was made for %s, and is configured as %s; starting empty".formatted(found.geometry(), geometry)));
+        }
+        if (found.run() != lastRun) {
+            return Optional.of(new RecoveryOutcome(
+                    RecoveryFinding.CHECKPOINT_OUTDATED,
+                    path,
+                    "its last run was %s, and the worker's %s: it does not know what was dropped since; starting empty".formatted(found.run(), lastRun)));
+        }
+        return Optional.empty();
+    }
+
+    @Override
+    public void close()
+            throws IOException
+    {
+        files.close();
+    }
+}

@@ -1,0 +1,213 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.column.IntColumn;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.slab.SizeClasses;
+
+import static com.google.common.base.Verify.verify;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What an SSD directory holds, in memory: the index, the slabs' extents, and what is counted of them. It knows neither journal nor disk: whoever
+ * changes it tells them. Guarded by the store's lock.
+ *
+ * <p>Invariants: an entry of the index and its extent name each other; its file is in the table and counted there; what a checkpoint of all
+ * of it would take is known at any time.
+ */
+final class DirectoryContents
+{
+    // of a block in a checkpoint
+    static final int BLOCK_RECORD_BYTES = 8 + 8 + 8 + 4 + 1 + 4 + 4 + 4 + 1;
+    private static final int SLAB_RECORD_BYTES = 5;
+
+    private final Geometry geometry;
+    private final SizeClasses sizeClasses;
+    private final FileTable files;
+    private final SsdIndex index = new SsdIndex();
+    private final SsdSlab[] slabs;
+    private final IntColumn blocksByFile = new IntColumn();
+    private long blocks;
+    private long usedBytes;
+    private long fileRecordBytes;
+    private boolean changed;
+
+    DirectoryContents(Geometry geometry, FileTable files)
+    {
+        this.geometry = requireNonNull(geometry, "geometry is null");
+        this.files = requireNonNull(files, "files is null");
+        this.sizeClasses = geometry.sizeClasses();
+        this.slabs = new SsdSlab[geometry.slabCount()];
+        for (int i = 0; i < slabs.length; i++) {
+            slabs[i] = new SsdSlab(i);
+        }
+    }
+
+    SsdIndex index()
+    {
+        return index;
+    }
+
+    SsdSlab[] slabs()
+    {
+        return slabs;
+    }
+
+    FileTable files()
+    {
+        return files;
+    }
+
+    int find(Digest128 digest)
+    {
+        return index.find(digest.high(), digest.low());
+    }
+
+    /**
+     * Puts a block into an extent that was being written.
+     */
+    void add(SsdSlab slab, int extent, Digest128 digest, long sequence, int length, StoredFile file)
+    {
+        int entry = index.insert(digest.high(), digest.low(), sequence, slab.number, extent, length, file.ordinal());
+        slab.written(extent, entry);
+        count(file.ordinal(), length, 1);
+    }
+
+    /**
+     * An entry was put into the index and its extent by the recovery.
+     */
+    void countRestored(int entry)
+    {
+        count(index.file(entry), index.length(entry), 1);
+    }
+
+    void remove(int entry)
+    {
+        int ordinal = index.file(entry);
+        int length = index.length(entry);
+        slabs[index.slab(entry)].free(index.extent(entry));
+        index.remove(entry);
+        count(ordinal, length, -1);
+    }
+
+    private void count(int ordinal, int length, int change)
+    {
+        int before = blocksByFile.find(ordinal);
+        blocksByFile.set(ordinal, before + change);
+        if (before == 0) {
+            fileRecordBytes += fileRecordBytes(ordinal);
+        }
+        else if (before + change == 0) {
+            fileRecordBytes -= fileRecordBytes(ordinal);
+        }
+        blocks += change;
+        usedBytes += (long) change * length;
+        changed = true;
+        files.addSsdBlocks(ordinal, change);
+    }
+
+    /**
+     * What the record of a file takes in a checkpoint; not less.
+     */
+    long fileRecordBytes(int ordinal)
+    {
+        return 100 + files.textBytes(ordinal);
+    }
+
+    /**
+     * Bytes of a checkpoint of what is there now; not less.
+     */
+    long checkpointBytes()
+    {
+        return 2L * HeaderPage.BYTES + withChunkHeaders(blocks * BLOCK_RECORD_BYTES + fileRecordBytes + (long) slabs.length * SLAB_RECORD_BYTES);
+    }
+
+    /**
+     * What records take in chunks; not less.
+     */
+    static long withChunkHeaders(long recordBytes)
+    {
+        return recordBytes + recordBytes / 256;
+    }
+
+    boolean contains(StoredFile file)
+    {
+        return blocksOf(file.ordinal()) > 0;
+    }
+
+    int blocksOf(int ordinal)
+    {
+        return blocksByFile.find(ordinal);
+    }
+
+    /**
+     * Files with blocks have ordinals below this.
+     */
+    int ordinalLimit()
+    {
+        return blocksByFile.size();
+    }
+
+    /**
+     * Where an extent begins in its slab.
+     */
+    long position(int slab, int extent)
+    {
+        return (long) extent * sizeClasses.units(slabs[slab].sizeClass) * Geometry.UNIT_BYTES;
+    }
+
+    long blocks()
+    {
+        return blocks;
+    }
+
+    long usedBytes()
+    {
+        return usedBytes;
+    }
+
+    /**
+     * There is something that no checkpoint has.
+     */
+    void setChanged()
+    {
+        changed = true;
+    }
+
+    boolean isChanged()
+    {
+        return changed;
+    }
+
+    /**
+     * A checkpoint is going to have all that there is.
+     */
+    void clearChanged()
+    {
+        changed = false;
+    }
+
+    /**
+     * For tests.
+     */
+    void checkInvariants()
+    {
+        long counted = 0;
+        long bytes = 0;
+        for (int entry = 0; entry < index.limit(); entry++) {
+            if (index.isUsed(entry)) {
+                counted++;
+                bytes += index.length(entry);
+                SsdSlab slab = slabs[index.slab(entry)];
+                verify(slab.entry(index.extent(entry)) == entry, "extent %s of slab %s is not that of entry %s", index.extent(entry), slab.number, entry);
+                verify(Extent.units(index.length(entry)) <= sizeClasses.units(slab.sizeClass), "entry %s does not fit into its extent", entry);
+                verify(index.find(index.digestHigh(entry), index.digestLow(entry)) == entry, "entry %s is not found", entry);
+                verify(contains(files.byOrdinal(index.file(entry))), "the file of entry %s is not counted", entry);
+            }
+        }
+        verify(counted == index.size() && counted == blocks, "%s blocks are counted as %s, %s", counted, index.size(), blocks);
+        verify(bytes == usedBytes, "%s bytes are counted as %s", bytes, usedBytes);
+        verify(checkpointBytes() <= geometry.checkpointBytes(), "a checkpoint of %s bytes does not fit into %s", checkpointBytes(), geometry.checkpointBytes());
+    }
+}

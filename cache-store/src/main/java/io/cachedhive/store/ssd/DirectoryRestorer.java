@@ -1,0 +1,329 @@
+package io.cachedhive.store.ssd;
+
+import io.airlift.log.Logger;
+import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.column.ByteColumn;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredFile;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The second step of a {@link DirectoryRecovery}: brings the blocks of the checkpoint back, while the directory is in use.
+ *
+ * <p>Until all are back, extents that they may be in are not given out, no checkpoint is written (the one that is being restored knows more), and
+ * files that the checkpoint or the journal named are held in the table by a fill each, so that their ordinals stay theirs.
+ *
+ * <p>Fields are guarded by the store's lock.
+ */
+final class DirectoryRestorer
+{
+    private static final Logger log = Logger.get(DirectoryRestorer.class);
+
+    private static final int RESTORED_AT_ONCE = 256;
+
+    private final Path directory;
+    private final DirectoryContents contents;
+    private final ExtentAllocator allocator;
+    private final DirectoryHealth health;
+    private final ReentrantLock lock;
+    private final StoreClock clock;
+    private final long openedNanos;
+    private final Condition restored;
+
+    // until all blocks are restored
+    private Optional<DirectoryRecovery> recovery;
+    private ByteColumn heldFiles;
+    private long checkpointBytes;
+    private boolean stopped;
+    private long restoredBlocks;
+
+    /**
+     * A piece of a checkpoint, taken apart before the lock is taken.
+     */
+    private static final class RestoredBlocks
+            implements DirectoryRecovery.BlockTaker
+    {
+        private static final int MAX_COUNT = Checkpoint.MAX_CHUNK_BODY_BYTES / DirectoryContents.BLOCK_RECORD_BYTES;
+
+        final long[] digestHighs = new long[MAX_COUNT];
+        final long[] digestLows = new long[MAX_COUNT];
+        final long[] sequences = new long[MAX_COUNT];
+        final int[] slabs = new int[MAX_COUNT];
+        final byte[] sizeClasses = new byte[MAX_COUNT];
+        final int[] extents = new int[MAX_COUNT];
+        final int[] lengths = new int[MAX_COUNT];
+        final int[] files = new int[MAX_COUNT];
+        final byte[] frequencies = new byte[MAX_COUNT];
+        int count;
+
+        @Override
+        public void take(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int file, int frequency)
+        {
+            digestHighs[count] = digestHigh;
+            digestLows[count] = digestLow;
+            sequences[count] = sequence;
+            slabs[count] = slab;
+            sizeClasses[count] = (byte) sizeClass;
+            extents[count] = extent;
+            lengths[count] = length;
+            files[count] = file;
+            frequencies[count] = (byte) frequency;
+            count++;
+        }
+    }
+
+    /**
+     * @param recovery after its first step; empty if there is nothing to restore
+     * @param heldFiles files that it holds in the table, by ordinal
+     * @param checkpointBytes what all that was found takes in a checkpoint; not less
+     * @param openedNanos when the directory began to be opened
+     */
+    DirectoryRestorer(
+            Path directory,
+            Optional<DirectoryRecovery> recovery,
+            ByteColumn heldFiles,
+            long checkpointBytes,
+            DirectoryContents contents,
+            ExtentAllocator allocator,
+            DirectoryHealth health,
+            ReentrantLock lock,
+            StoreClock clock,
+            long openedNanos)
+    {
+        this.directory = requireNonNull(directory, "directory is null");
+        this.recovery = requireNonNull(recovery, "recovery is null");
+        this.heldFiles = requireNonNull(heldFiles, "heldFiles is null");
+        this.checkpointBytes = 2L * HeaderPage.BYTES + checkpointBytes;
+        this.contents = requireNonNull(contents, "contents is null");
+        this.allocator = requireNonNull(allocator, "allocator is null");
+        this.health = requireNonNull(health, "health is null");
+        this.lock = requireNonNull(lock, "lock is null");
+        this.clock = requireNonNull(clock, "clock is null");
+        this.openedNanos = openedNanos;
+        this.restored = lock.newCondition();
+    }
+
+    /**
+     * Takes over what the first step restored from the journal.
+     */
+    void start()
+    {
+        SsdIndex index = contents.index();
+        for (int entry = 0; entry < index.limit(); entry++) {
+            if (index.isUsed(entry)) {
+                contents.countRestored(entry);
+                restoredBlocks++;
+            }
+        }
+        allocator.start(recovery.isPresent());
+    }
+
+    /**
+     * Restores blocks of the checkpoint. By one thread, without the lock, which is taken for some at a time.
+     *
+     * @param maxBlocks for now; it may become some more
+     * @return false if nothing is left to be done
+     */
+    boolean restore(long maxBlocks)
+    {
+        DirectoryRecovery source;
+        lock.lock();
+        try {
+            if (recovery.isEmpty()) {
+                return false;
+            }
+            source = recovery.get();
+        }
+        finally {
+            lock.unlock();
+        }
+        RestoredBlocks piece = new RestoredBlocks();
+        try {
+            for (long blocks = 0; blocks < maxBlocks; blocks += piece.count) {
+                piece.count = 0;
+                if (!source.readBlocks(piece)) {
+                    finish();
+                    return false;
+                }
+                for (int first = 0; first < piece.count; first += RESTORED_AT_ONCE) {
+                    if (!restore(source, piece, first)) {
+                        return false;
+                    }
+                }
+            }
+            return true;
+        }
+        catch (IOException | RuntimeException e) {
+            // it was whole a moment ago
+            log.warn("The rest of the checkpoint of %s cannot be read: going on without the blocks that are not restored yet: %s", directory, e.getMessage());
+            lock.lock();
+            try {
+                health.countError();
+            }
+            finally {
+                lock.unlock();
+            }
+            finish();
+            return false;
+        }
+    }
+
+    private boolean restore(DirectoryRecovery source, RestoredBlocks piece, int first)
+    {
+        lock.lock();
+        try {
+            if (stopped) {
+                return false;
+            }
+            for (int i = first; i < Math.min(piece.count, first + RESTORED_AT_ONCE); i++) {
+                int entry = source.restoreBlock(
+                        piece.digestHighs[i],
+                        piece.digestLows[i],
+                        piece.sequences[i],
+                        piece.slabs[i],
+                        piece.sizeClasses[i],
+                        piece.extents[i],
+                        piece.lengths[i],
+                        piece.files[i],
+                        piece.frequencies[i]);
+                if (entry != SsdIndex.NONE) {
+                    contents.countRestored(entry);
+                    restoredBlocks++;
+                }
+            }
+            return true;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void finish()
+    {
+        FileTable files = contents.files();
+        int limit;
+        lock.lock();
+        try {
+            limit = files.ordinalLimit();
+        }
+        finally {
+            lock.unlock();
+        }
+        for (int first = 0; first < limit; first += RESTORED_AT_ONCE) {
+            lock.lock();
+            try {
+                for (int ordinal = first; ordinal < Math.min(limit, first + RESTORED_AT_ONCE); ordinal++) {
+                    if (heldFiles.find(ordinal) != 0) {
+                        heldFiles.set(ordinal, 0);
+                        StoredFile file = files.byOrdinal(ordinal);
+                        files.addFills(file, -1);
+                        if (!file.isDropped() && files.isIdle(file)) {
+                            // its last block left, and what came then is not told by any journal
+                            files.drop(file);
+                        }
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        for (SsdSlab slab : contents.slabs()) {
+            lock.lock();
+            try {
+                slab.settle();
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        lock.lock();
+        try {
+            recovery = Optional.empty();
+            heldFiles = new ByteColumn();
+            allocator.settle();
+            restored.signalAll();
+            log.info("%s blocks of %s are restored, %s ms after it was opened", restoredBlocks, directory, Duration.ofNanos(clock.nanoTime() - openedNanos).toMillis());
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Waits until all blocks are restored, or nobody restores them any more. Without the lock.
+     *
+     * @return whether all are
+     */
+    boolean awaitRestored(Duration timeout)
+            throws InterruptedException
+    {
+        lock.lock();
+        try {
+            long left = timeout.toNanos();
+            while (recovery.isPresent() && !stopped && left > 0) {
+                left = restored.awaitNanos(left);
+            }
+            return recovery.isEmpty();
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    boolean isRestored()
+    {
+        return recovery.isEmpty();
+    }
+
+    /**
+     * Whoever restores leaves off.
+     */
+    void stop()
+    {
+        stopped = true;
+        restored.signalAll();
+    }
+
+    /**
+     * The block is gone: what the checkpoint says of it counts no more.
+     */
+    void forget(long sequence)
+    {
+        recovery.ifPresent(source -> source.forget(sequence));
+    }
+
+    /**
+     * Whether there may be blocks of the file that are not restored yet.
+     */
+    boolean isHeld(StoredFile file)
+    {
+        return heldFiles.find(file.ordinal()) != 0;
+    }
+
+    /**
+     * Until all is restored: bytes of a checkpoint of all that was found and all that came since; not less.
+     */
+    long checkpointBytes()
+    {
+        return checkpointBytes;
+    }
+
+    void addCheckpointBytes(long bytes)
+    {
+        checkpointBytes += bytes;
+    }
+
+    long restoredBlocks()
+    {
+        return restoredBlocks;
+    }
+}
