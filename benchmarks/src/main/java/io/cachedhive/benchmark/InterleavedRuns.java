@@ -52,6 +52,9 @@ final class InterleavedRuns
         }
     }
 
+    // what is waited for is often another process, whose code has to be compiled as well
+    private static final int WAITING_WARMUP_FACTOR = 5;
+
     /**
      * What of a run is its result: nanoseconds per operation.
      */
@@ -137,7 +140,7 @@ final class InterleavedRuns
                 .mode(subject.measure() == Measure.WALL_TIME_P99 ? Mode.SampleTime : Mode.AverageTime)
                 .timeUnit(TimeUnit.NANOSECONDS)
                 .warmupIterations(2)
-                .warmupTime(TimeValue.milliseconds(timing.warmupMillis()))
+                .warmupTime(TimeValue.milliseconds(timing.warmupMillis() * (subject.measure() == Measure.CPU_TIME ? 1 : WAITING_WARMUP_FACTOR)))
                 .measurementIterations(2)
                 .measurementTime(TimeValue.milliseconds(timing.measureMillis()))
                 .addProfiler(CpuTimeProfiler.class)

@@ -42,7 +42,7 @@ final class MicroCommand
             names = "--measure",
             paramLabel = "MILLIS",
             defaultValue = "500",
-            description = "length of an iteration; there are two of warm-up and two that count (default: ${DEFAULT-VALUE})")
+            description = "length of an iteration; there are two of warm-up, longer where waiting is measured, and two that count (default: ${DEFAULT-VALUE})")
     private int measureMillis;
 
     @Option(names = {"-h", "--help"}, usageHelp = true, description = "show this help")

@@ -2,7 +2,6 @@ package io.cachedhive.client;
 
 import io.airlift.log.Logger;
 import io.cachedhive.client.connection.StateLog;
-import io.cachedhive.client.connection.TransferMemory;
 import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.connection.WorkerSession;
@@ -71,7 +70,6 @@ public final class CacheClient
                 config.timeouts(),
                 limits.ioThreads(),
                 limits.requestsPerWorker(),
-                new TransferMemory(limits.directBytes()),
                 nanoTime);
         this.local = new LocalTier(connections, config.socketPath(), memoryOpener, config.timeouts().silenceMillis());
         this.context = new ReadContext(config, connections, local, hits);
@@ -146,16 +144,14 @@ public final class CacheClient
                 .mapToLong(WorkerSession::pendingRequests)
                 .sum();
         requests += local.link().session().map(WorkerSession::pendingRequests).orElse(0);
-        return new InFlight(requests, connections.memory().reservedBytes(), connections.memory().lentBytes(), context.fillMemory().reservedBytes());
+        return new InFlight(requests, context.fillMemory().reservedBytes());
     }
 
     /**
      * @param requests that are not answered yet, those that tell counters among them
-     * @param reservedBytes memory outside the heap that requests may need for their answers
-     * @param lentBytes of that, what holds bytes
      * @param fillBytes heap that holds blocks on their way to a worker
      */
-    public record InFlight(long requests, long reservedBytes, long lentBytes, long fillBytes) {}
+    public record InFlight(long requests, long fillBytes) {}
 
     private void tellUsage()
     {

@@ -35,20 +35,19 @@ public record CacheClientConfig(Path socketPath, ClientIdentity identity, long c
      * What the client may hold at once; whatever does not fit is read from the origin.
      *
      * @param heapBytes blocks on their way from the origin to a worker
-     * @param directBytes blocks on their way from a worker to a reader
      * @param requestsPerWorker requests without an answer
      * @param requestBytes asked for in one request; a longer read makes several
      * @param ioThreads threads that talk to workers
      */
-    public record Limits(long heapBytes, long directBytes, int requestsPerWorker, int requestBytes, int ioThreads)
+    public record Limits(long heapBytes, int requestsPerWorker, int requestBytes, int ioThreads)
     {
-        public static final Limits DEFAULT = new Limits(64L << 20, 256L << 20, 4096, 8 << 20, 2);
+        public static final Limits DEFAULT = new Limits(64L << 20, 4096, 8 << 20, 2);
 
         public Limits
         {
-            if (heapBytes < 0 || directBytes < 0 || requestsPerWorker < 1 || requestBytes < 1 || ioThreads < 1) {
-                throw new IllegalArgumentException("limits are not positive: heapBytes %s, directBytes %s, requestsPerWorker %s, requestBytes %s, ioThreads %s"
-                        .formatted(heapBytes, directBytes, requestsPerWorker, requestBytes, ioThreads));
+            if (heapBytes < 0 || requestsPerWorker < 1 || requestBytes < 1 || ioThreads < 1) {
+                throw new IllegalArgumentException("limits are not positive: heapBytes %s, requestsPerWorker %s, requestBytes %s, ioThreads %s"
+                        .formatted(heapBytes, requestsPerWorker, requestBytes, ioThreads));
             }
         }
     }

@@ -3,7 +3,6 @@ package io.cachedhive.client;
 import io.airlift.log.Logger;
 import io.cachedhive.client.BlockwiseFile.ByteRange;
 import io.cachedhive.client.connection.AnswerHandler;
-import io.cachedhive.client.connection.TransferMemory;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.connection.WorkerSession;
@@ -45,8 +44,8 @@ import static java.util.Objects.requireNonNull;
  * One read of what was not in shared memory: asks the owners of the chunks, and copies what they answer. Used by one thread, once.
  *
  * <p>Ranges are cut into runs of blocks, one request each; a few runs of one owner are under way at once, so that frames are copied soon after they
- * were named. I/O threads leave answers in the mailbox, and the reading thread does everything else: an interrupt, a time-out or a failure
- * ends in {@link #close}, after which nothing of this read is in anybody's hands.
+ * were named. I/O threads put bytes where they belong as they come, and leave all other answers in the mailbox; the reading thread does
+ * everything else: an interrupt, a time-out or a failure ends in {@link #close}, after which nothing of this read is in anybody's hands.
  */
 final class RangeRead
         implements AutoCloseable
@@ -83,10 +82,10 @@ final class RangeRead
     }
 
     /**
-     * @param payload what the message's bytes lie in; null if it has none
+     * @param verified of bytes: that they are the block's
      * @param failure in place of a message; null otherwise
      */
-    private record Letter(Run run, Message message, TransferMemory.Buffer payload, Bypass failure) {}
+    private record Letter(Run run, Message message, boolean verified, Bypass failure) {}
 
     private record Lease(Run run, int block, long lease) {}
 
@@ -118,11 +117,15 @@ final class RangeRead
 
         // the reading thread only
         private long request;
-        private long reservedBytes;
         private int unread;
 
         // I/O threads only, one after another
         private final BitSet answered = new BitSet();
+        private final CRC32C checksum = new CRC32C();
+        private int arrivedBytes;
+
+        // guarded by this
+        private boolean closed;
 
         private volatile long lastSignNanos;
         private volatile boolean fetching;
@@ -157,30 +160,60 @@ final class RangeRead
             return new ByteRange(Math.max(range.start(), start), Math.min(range.end(), start + blockLength(block)));
         }
 
-        long footprint()
-        {
-            long bytes = 0;
-            for (int block = firstBlock; block < firstBlock + blockCount; block++) {
-                bytes += TransferMemory.footprint(blockLength(block));
-            }
-            return bytes;
-        }
-
         @Override
         public int maxPayloadBytes()
         {
             return owner.blockSizeBytes();
         }
 
-        @Override
-        public boolean isPayloadReserved()
+        private boolean isExpected(int block)
         {
-            // asked for frames, a worker sends bytes only of a file so new that they must not be seen by other readers yet
-            return inline;
+            return block >= firstBlock && block < firstBlock + blockCount && !answered.get(block - firstBlock);
         }
 
         @Override
-        public boolean answered(Message message, TransferMemory.Buffer payload)
+        public void arrived(BlockBytes block, int offset, ByteBuffer bytes)
+        {
+            lastSignNanos = context.nanoTime();
+            if (!isExpected(block.block())) {
+                return;
+            }
+            if (offset == 0) {
+                checksum.reset();
+                arrivedBytes = 0;
+            }
+            arrivedBytes += bytes.remaining();
+            checksum.update(bytes.duplicate());
+            ByteRange wanted = wanted(block.block());
+            long first = blockStart(block.block()) + offset;
+            long start = Math.max(wanted.start(), first);
+            int length = (int) Math.min(wanted.end() - start, first + bytes.remaining() - start);
+            if (length > 0) {
+                copy(bytes, (int) (start - first), start, length);
+            }
+        }
+
+        /**
+         * Into the reader's buffer, as long as it is the reader's. What turns out to be wrong is read again from the origin, or the read fails:
+         * nobody looks at it before it was verified.
+         */
+        private synchronized void copy(ByteBuffer bytes, int skip, long start, int length)
+        {
+            if (!closed) {
+                bytes.get(bytes.position() + skip, buffer, target(start), length);
+            }
+        }
+
+        /**
+         * The reader's buffer is left alone from now on.
+         */
+        synchronized void close()
+        {
+            closed = true;
+        }
+
+        @Override
+        public boolean answered(Message message)
         {
             lastSignNanos = context.nanoTime();
             owner.link().answered();
@@ -195,17 +228,15 @@ final class RangeRead
                 case BlockNo answer -> answer.block();
                 default -> -1;
             };
-            if (block < firstBlock || block >= firstBlock + blockCount || answered.get(block - firstBlock)) {
-                if (payload != null) {
-                    payload.release();
-                }
+            if (!isExpected(block)) {
                 String problem = message instanceof Message.Error error ? error.message() : "unexpected answer to a read: " + message.type();
-                mailbox.put(new Letter(this, null, null, new Bypass(BypassCause.PROTOCOL_ERROR, problem)));
+                mailbox.put(new Letter(this, null, false, new Bypass(BypassCause.PROTOCOL_ERROR, problem)));
                 return true;
             }
             answered.set(block - firstBlock);
-            if (!mailbox.put(new Letter(this, message, payload, null))) {
-                discard(this, message, payload);
+            boolean verified = message instanceof BlockBytes bytes && arrivedBytes == blockLength(block) && (int) checksum.getValue() == bytes.checksum();
+            if (!mailbox.put(new Letter(this, message, verified, null))) {
+                discard(this, message);
             }
             return answered.cardinality() == blockCount;
         }
@@ -213,15 +244,12 @@ final class RangeRead
         @Override
         public void failed(WorkerException reason)
         {
-            mailbox.put(new Letter(this, null, null, Bypass.of(reason)));
+            mailbox.put(new Letter(this, null, false, Bypass.of(reason)));
         }
     }
 
-    private static void discard(Run run, Message message, TransferMemory.Buffer payload)
+    private static void discard(Run run, Message message)
     {
-        if (payload != null) {
-            payload.release();
-        }
         if (message instanceof BlockLease lease) {
             run.owner.session().tell(new Message.ReleaseLease(lease.lease()));
         }
@@ -368,19 +396,7 @@ final class RangeRead
     {
         for (Owner owner : owners) {
             while (!owner.waiting().isEmpty() && underWay.stream().filter(run -> run.owner == owner).count() < RUNS_AT_ONCE) {
-                Run run = owner.waiting().peek();
-                if (run.inline) {
-                    long bytes = run.footprint();
-                    if (!context.connections().memory().tryReserve(bytes)) {
-                        if (underWay.isEmpty()) {
-                            throw new Bypass(BypassCause.OVERLOADED, "in-flight memory is full");
-                        }
-                        // what this read itself holds will do
-                        break;
-                    }
-                    run.reservedBytes = bytes;
-                }
-                owner.waiting().remove();
+                Run run = owner.waiting().remove();
                 underWay.add(run);
                 send(run);
             }
@@ -443,23 +459,16 @@ final class RangeRead
         Run run = letter.run();
         switch (letter.message()) {
             case BlockFrame answer -> copyFrame(run, answer);
-            case BlockBytes answer -> copyBytes(run, answer, letter.payload());
+            case BlockBytes answer -> takeBytes(run, answer, letter.verified());
             case BlockLease answer -> leases.add(new Lease(run, answer.block(), answer.lease()));
             case BlockNo answer -> throw new Bypass(BypassCause.of(answer.cause()), "cache worker at %s says no".formatted(run.owner.session().endpoint()));
             default -> throw new IllegalStateException("not an answer to a read: " + letter.message());
         }
         run.unread--;
         if (run.unread == 0) {
-            finish(run);
+            underWay.remove(run);
             sendWaiting();
         }
-    }
-
-    private void finish(Run run)
-    {
-        underWay.remove(run);
-        context.connections().memory().release(run.reservedBytes);
-        run.reservedBytes = 0;
     }
 
     private void copyFrame(Run run, BlockFrame answer)
@@ -489,24 +498,13 @@ final class RangeRead
         count(run, answer.source(), answer.etagDigest(), wanted);
     }
 
-    private void copyBytes(Run run, BlockBytes answer, TransferMemory.Buffer payload)
+    private void takeBytes(Run run, BlockBytes answer, boolean verified)
             throws Bypass
     {
-        try {
-            int block = answer.block();
-            ByteRange wanted = run.wanted(block);
-            ByteBuffer bytes = answer.payload();
-            CRC32C checksum = new CRC32C();
-            checksum.update(bytes.duplicate());
-            if (bytes.remaining() != run.blockLength(block) || (int) checksum.getValue() != answer.checksum()) {
-                throw new Bypass(BypassCause.CORRUPT, "a block of the cache worker at %s does not verify".formatted(run.owner.session().endpoint()));
-            }
-            bytes.get(bytes.position() + (int) (wanted.start() - run.blockStart(block)), buffer, target(wanted.start()), (int) (wanted.end() - wanted.start()));
-            count(run, answer.source(), answer.etagDigest(), wanted);
+        if (!verified) {
+            throw new Bypass(BypassCause.CORRUPT, "a block of the cache worker at %s does not verify".formatted(run.owner.session().endpoint()));
         }
-        finally {
-            payload.release();
-        }
+        count(run, answer.source(), answer.etagDigest(), run.wanted(answer.block()));
     }
 
     private int target(long start)
@@ -647,7 +645,7 @@ final class RangeRead
         }
 
         @Override
-        public boolean answered(Message message, TransferMemory.Buffer payload)
+        public boolean answered(Message message)
         {
             if (message instanceof Message.Error error) {
                 log.debug("%s is not taken by its cache worker: %s", block, error.message());
@@ -665,13 +663,14 @@ final class RangeRead
     @Override
     public void close()
     {
-        mailbox.close().forEach(letter -> discard(letter.run(), letter.message(), letter.payload()));
-        for (Run run : List.copyOf(underWay)) {
+        mailbox.close().forEach(letter -> discard(letter.run(), letter.message()));
+        for (Run run : underWay) {
+            run.close();
             if (run.request != 0) {
                 run.owner.session().cancel(run.request);
             }
-            finish(run);
         }
+        underWay.clear();
         leases.forEach(lease -> lease.run().owner.session().tell(new Message.ReleaseLease(lease.lease())));
         leases.clear();
     }

@@ -210,7 +210,7 @@ final class ReadFixture
     static void assertIdle(CacheClient client)
             throws Exception
     {
-        Await.untilAsserted(() -> assertThat(client.inFlight()).isEqualTo(new CacheClient.InFlight(0, 0, 0, 0)));
+        Await.untilAsserted(() -> assertThat(client.inFlight()).isEqualTo(new CacheClient.InFlight(0, 0)));
     }
 
     @Override

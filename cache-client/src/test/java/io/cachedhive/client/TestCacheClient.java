@@ -28,6 +28,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -422,6 +423,40 @@ class TestCacheClient
     }
 
     @Test
+    void testBytesThatComeTooLateGoNowhere()
+            throws Exception
+    {
+        CacheClient client = connectedClient(HASTY);
+        local.sharesMemory = false;
+        CountDownLatch late = new CountDownLatch(1);
+        byte[] wrong = new byte[BLOCK];
+        Arrays.fill(wrong, (byte) 0x55);
+        local.reads = (exchange, read) -> {
+            ByteBuffer frame = exchange.frame(new BlockBytes(read.firstBlock(), Source.RAM, 1, 0, ByteBuffer.wrap(wrong)));
+            byte[] bytes = new byte[frame.remaining()];
+            frame.get(bytes);
+            exchange.write(Arrays.copyOf(bytes, bytes.length / 2));
+            late.await();
+            exchange.write(Arrays.copyOfRange(bytes, bytes.length / 2, bytes.length));
+        };
+        CachedFile file = fixture.open(client);
+        byte[] target = new byte[BLOCK];
+        file.readFully(0, target, 0, BLOCK);
+        fixture.assertBypassed(client, BypassCause.TIMEOUT, BLOCK);
+        byte[] expected = Arrays.copyOf(fixture.bytes, BLOCK);
+        assertThat(target).isEqualTo(expected);
+
+        local.reads = TestingWorker.Exchange::answerAll;
+        late.countDown();
+        // its answer comes after the rest of the other one
+        fixture.assertReads(file, BLOCK, BLOCK);
+        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(BLOCK);
+        assertThat(local.acceptedConnections()).isEqualTo(1);
+        assertThat(target).isEqualTo(expected);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
     void testGarbage()
             throws Exception
     {
@@ -751,52 +786,11 @@ class TestCacheClient
     }
 
     @Test
-    void testMemoryIsBounded()
-            throws Exception
-    {
-        local.sharesMemory = false;
-        fixture.listen();
-        // two blocks at a time
-        CacheClientConfig.Limits limits = new CacheClientConfig.Limits(BLOCK, 2 * BLOCK, 100, BLOCK, 1);
-        CacheClient client = fixture.connected(fixture.client(PATIENT, limits, Optional.empty()));
-        CachedFile file = fixture.open(client);
-        // a long read needs no more than that
-        fixture.assertReads(file, 0, fixture.bytes.length);
-        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) fixture.bytes.length));
-        ReadFixture.assertIdle(client);
-
-        // while others have it, the origin must do
-        CountDownLatch arrived = new CountDownLatch(2);
-        CountDownLatch go = new CountDownLatch(1);
-        local.reads = (exchange, read) -> {
-            arrived.countDown();
-            go.await();
-            exchange.answerAll(read);
-        };
-        Thread reader = Thread.ofPlatform().start(() -> {
-            try {
-                fixture.assertReads(file, 0, 2 * BLOCK);
-            }
-            catch (IOException e) {
-                throw new AssertionError(e);
-            }
-        });
-        arrived.await();
-        assertThat(client.inFlight().reservedBytes()).isEqualTo(2 * BLOCK);
-        fixture.assertReads(file, 5 * BLOCK, 10);
-        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.OVERLOADED, 10L));
-        go.countDown();
-        reader.join();
-        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(fixture.bytes.length + 2L * BLOCK);
-        ReadFixture.assertIdle(client);
-    }
-
-    @Test
     void testFillsAreBounded()
             throws Exception
     {
         fixture.listen();
-        CacheClientConfig.Limits limits = new CacheClientConfig.Limits(BLOCK - 1, 256 << 20, 100, 8 << 20, 1);
+        CacheClientConfig.Limits limits = new CacheClientConfig.Limits(BLOCK - 1, 100, 8 << 20, 1);
         CacheClient client = fixture.connected(fixture.client(PATIENT, limits, Optional.empty()));
         local.reads = (exchange, read) -> exchange.lease(read.firstBlock());
         fixture.assertReads(fixture.open(client), 0, 10);
@@ -810,7 +804,7 @@ class TestCacheClient
             throws Exception
     {
         fixture.listen();
-        CacheClientConfig.Limits limits = new CacheClientConfig.Limits(64 << 20, 256 << 20, 100, 3 * BLOCK, 1);
+        CacheClientConfig.Limits limits = new CacheClientConfig.Limits(64 << 20, 100, 3 * BLOCK, 1);
         CacheClient client = fixture.connected(fixture.client(PATIENT, limits, Optional.empty()));
         AtomicInteger open = new AtomicInteger();
         AtomicInteger most = new AtomicInteger();

@@ -1,7 +1,6 @@
 package io.cachedhive.client;
 
 import io.cachedhive.client.connection.AnswerHandler;
-import io.cachedhive.client.connection.TransferMemory;
 import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerLink;
@@ -47,7 +46,7 @@ class TestWorkerConnections
     {
         fixture = new ReadFixture();
         worker = fixture.worker("other", Optional.empty());
-        connections = new WorkerConnections("cachedhive-test", ReadFixture.identity(Optional.empty()), PATIENT, 1, REQUESTS, new TransferMemory(0), System::nanoTime);
+        connections = new WorkerConnections("cachedhive-test", ReadFixture.identity(Optional.empty()), PATIENT, 1, REQUESTS, System::nanoTime);
         WorkerLink link = connections.peer(worker.listenTcp(), Optional.empty());
         session = link.acquire();
     }
@@ -74,7 +73,7 @@ class TestWorkerConnections
         }
 
         @Override
-        public boolean answered(Message message, TransferMemory.Buffer buffer)
+        public boolean answered(Message message)
         {
             answers.incrementAndGet();
             return true;
@@ -177,7 +176,7 @@ class TestWorkerConnections
         TestingWorker lossy = fixture.worker("lossy", Optional.empty());
         lossy.answersPings = false;
         try (WorkerConnections several =
-                new WorkerConnections("several", ReadFixture.identity(Optional.empty()), PATIENT, 2, REQUESTS, new TransferMemory(0), System::nanoTime)) {
+                new WorkerConnections("several", ReadFixture.identity(Optional.empty()), PATIENT, 2, REQUESTS, System::nanoTime)) {
             WorkerLink link = several.peer(lossy.listenTcp(), Optional.empty());
             WorkerSession first = link.acquire();
             CompletableFuture<WorkerSession> second = new CompletableFuture<>();
@@ -190,7 +189,7 @@ class TestWorkerConnections
                 }
 
                 @Override
-                public boolean answered(Message message, TransferMemory.Buffer buffer)
+                public boolean answered(Message message)
                 {
                     return true;
                 }

@@ -526,6 +526,11 @@ final class TestingWorker
             connection.send(request, message);
         }
 
+        ByteBuffer frame(Message message)
+        {
+            return message.toFrame(request);
+        }
+
         void write(byte[] bytes)
                 throws IOException
         {

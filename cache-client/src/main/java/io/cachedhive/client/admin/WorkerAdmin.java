@@ -2,7 +2,6 @@ package io.cachedhive.client.admin;
 
 import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
-import io.cachedhive.client.connection.TransferMemory;
 import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerSession;
@@ -39,14 +38,12 @@ public final class WorkerAdmin
     private WorkerAdmin(ClientIdentity identity, Timeouts timeouts)
     {
         this.timeouts = requireNonNull(timeouts, "timeouts is null");
-        // no blocks come this way: no memory for them
         this.connections = new WorkerConnections(
                 "cachedhive-admin-" + identity.catalog(),
                 identity,
                 timeouts,
                 IO_THREADS,
                 REQUESTS_PER_WORKER,
-                new TransferMemory(0),
                 System::nanoTime);
     }
 

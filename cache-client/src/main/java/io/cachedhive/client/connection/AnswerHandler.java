@@ -1,6 +1,9 @@
 package io.cachedhive.client.connection;
 
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+
+import java.nio.ByteBuffer;
 
 /**
  * Takes the answers to one request, on an I/O thread: must not block.
@@ -13,14 +16,6 @@ public interface AnswerHandler
     int maxPayloadBytes();
 
     /**
-     * Whether memory for as many bytes per block is reserved. If not, it is reserved for each block that comes.
-     */
-    default boolean isPayloadReserved()
-    {
-        return true;
-    }
-
-    /**
      * The largest answer of any other kind, in bytes.
      */
     default int maxBodyBytes()
@@ -29,10 +24,22 @@ public interface AnswerHandler
     }
 
     /**
-     * @param buffer what {@link Message.BlockBytes#payload} lies in: now the handler's, to be released; null with any other message
+     * The next bytes of a block, in order and straight from the socket, while they are in the processor's cache.
+     *
+     * @param block whose bytes they are; without a payload
+     * @param offset of the first of them in the block
+     * @param bytes to be taken before this returns
+     */
+    default void arrived(BlockBytes block, int offset, ByteBuffer bytes)
+    {
+        throw new IllegalStateException("asked for no bytes, and got some of block %s".formatted(block.block()));
+    }
+
+    /**
+     * @param message the payload of {@link BlockBytes} is not in it: it arrived before, all of it
      * @return whether this was the last answer
      */
-    boolean answered(Message message, TransferMemory.Buffer buffer);
+    boolean answered(Message message);
 
     /**
      * There will be no more answers: the connection was lost.

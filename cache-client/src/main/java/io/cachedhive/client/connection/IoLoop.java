@@ -3,6 +3,7 @@ package io.cachedhive.client.connection;
 import io.airlift.log.Logger;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.SelectableChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
@@ -19,10 +20,14 @@ final class IoLoop
 {
     private static final Logger log = Logger.get(IoLoop.class);
 
+    // small enough that bytes are still in the processor's cache when they are looked at
+    private static final int PAYLOAD_BYTES = 128 << 10;
+
     private final Selector selector;
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final Thread thread;
     private final Object lastTasks = new Object();
+    private final ByteBuffer payloads = ByteBuffer.allocateDirect(PAYLOAD_BYTES);
     private volatile boolean closed;
     private volatile boolean terminated;
 
@@ -73,6 +78,14 @@ final class IoLoop
             throws IOException
     {
         return channel.register(selector, operations, handler);
+    }
+
+    /**
+     * A place for bytes that are taken before anything else is read. On the loop's thread only.
+     */
+    ByteBuffer payloads(int limit)
+    {
+        return payloads.clear().limit(Math.min(limit, PAYLOAD_BYTES));
     }
 
     private void run()

@@ -76,7 +76,7 @@ final class Question<T extends Message>
     }
 
     @Override
-    public boolean answered(Message message, TransferMemory.Buffer buffer)
+    public boolean answered(Message message)
     {
         if (answer.isInstance(message)) {
             future.complete(answer.cast(message));

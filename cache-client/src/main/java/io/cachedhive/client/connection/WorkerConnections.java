@@ -47,7 +47,6 @@ public final class WorkerConnections
     private final ClientIdentity identity;
     private final Timeouts timeouts;
     private final int requestsPerWorker;
-    private final TransferMemory memory;
     private final LongSupplier nanoTime;
     private final SecureRandom random = new SecureRandom();
     private final List<IoLoop> loops = new ArrayList<>();
@@ -61,12 +60,11 @@ public final class WorkerConnections
     /**
      * @param name of the threads
      */
-    public WorkerConnections(String name, ClientIdentity identity, Timeouts timeouts, int ioThreads, int requestsPerWorker, TransferMemory memory, LongSupplier nanoTime)
+    public WorkerConnections(String name, ClientIdentity identity, Timeouts timeouts, int ioThreads, int requestsPerWorker, LongSupplier nanoTime)
     {
         this.identity = requireNonNull(identity, "identity is null");
         this.timeouts = requireNonNull(timeouts, "timeouts is null");
         this.requestsPerWorker = requestsPerWorker;
-        this.memory = requireNonNull(memory, "memory is null");
         this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
         for (int i = 0; i < ioThreads; i++) {
             loops.add(new IoLoop("%s-io-%s".formatted(name, i)));
@@ -115,11 +113,6 @@ public final class WorkerConnections
     public List<WorkerLink> peers()
     {
         return List.copyOf(peers.values());
-    }
-
-    public TransferMemory memory()
-    {
-        return memory;
     }
 
     public long nanoTime()
@@ -192,7 +185,7 @@ public final class WorkerConnections
         byte[] nonce = new byte[HandshakeProof.NONCE_BYTES];
         random.nextBytes(nonce);
         IoLoop loop = loops.get(Math.floorMod(nextLoop.getAndIncrement(), loops.size()));
-        return new WorkerSession(endpoint, identity, nonce, loop, memory, requestsPerWorker, events);
+        return new WorkerSession(endpoint, identity, nonce, loop, requestsPerWorker, events);
     }
 
     void start(WorkerSession session)

@@ -324,7 +324,7 @@ public final class WorkerLink
                 }
 
                 @Override
-                public boolean answered(Message message, TransferMemory.Buffer buffer)
+                public boolean answered(Message message)
                 {
                     if (message instanceof Message.Pong) {
                         probesUnanswered = 0;

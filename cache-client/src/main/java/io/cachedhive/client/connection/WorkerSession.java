@@ -38,7 +38,7 @@ import static java.util.Objects.requireNonNull;
  * One connection to a worker, from the first byte to the last. Carries any number of requests at once.
  *
  * <p>Invariants: only the loop's thread touches the channel and the fields below the line; every request that was accepted gets its last answer,
- * is cancelled, or is told that the connection was lost, and never two of these; every buffer has one owner.
+ * is cancelled, or is told that the connection was lost, and never two of these.
  */
 public final class WorkerSession
 {
@@ -56,7 +56,6 @@ public final class WorkerSession
     private final Endpoint endpoint;
     private final ClientIdentity identity;
     private final IoLoop loop;
-    private final TransferMemory memory;
     private final int maxPending;
     private final Events events;
 
@@ -78,13 +77,13 @@ public final class WorkerSession
     private ByteBuffer received;
     private long bytesToSkip;
     private Arriving arriving;
+    private ArrivingBlock arrivingBlock;
 
-    WorkerSession(Endpoint endpoint, ClientIdentity identity, byte[] nonce, IoLoop loop, TransferMemory memory, int maxPending, Events events)
+    WorkerSession(Endpoint endpoint, ClientIdentity identity, byte[] nonce, IoLoop loop, int maxPending, Events events)
     {
         this.endpoint = requireNonNull(endpoint, "endpoint is null");
         this.identity = requireNonNull(identity, "identity is null");
         this.loop = requireNonNull(loop, "loop is null");
-        this.memory = requireNonNull(memory, "memory is null");
         this.maxPending = maxPending;
         this.events = requireNonNull(events, "events is null");
         this.handshake = new Handshake(endpoint, identity, nonce);
@@ -115,11 +114,33 @@ public final class WorkerSession
 
     /**
      * A body that does not fit into the receive buffer.
-     *
-     * @param block the block's description if this is its payload; null for any other body
-     * @param buffer where the payload goes; null for any other body
      */
-    private record Arriving(FrameHeader header, ByteBuffer target, BlockBytes block, TransferMemory.Buffer buffer) {}
+    private record Arriving(FrameHeader header, ByteBuffer target) {}
+
+    /**
+     * A block whose bytes go to whoever asked for it as they come.
+     */
+    private static final class ArrivingBlock
+    {
+        final FrameHeader header;
+        final AnswerHandler handler;
+        final BlockBytes block;
+        final int length;
+        int arrived;
+
+        ArrivingBlock(FrameHeader header, AnswerHandler handler, BlockBytes block, int length)
+        {
+            this.header = header;
+            this.handler = handler;
+            this.block = block;
+            this.length = length;
+        }
+
+        int left()
+        {
+            return length - arrived;
+        }
+    }
 
     public Endpoint endpoint()
     {
@@ -442,14 +463,23 @@ public final class WorkerSession
     {
         for (int i = 0; i < READS_PER_TURN && closeReason == null; i++) {
             dropUnwanted();
-            ByteBuffer target = arriving != null ? arriving.target() : received;
+            ByteBuffer target = received;
+            if (arrivingBlock != null) {
+                target = loop.payloads(arrivingBlock.left());
+            }
+            else if (arriving != null) {
+                target = arriving.target();
+            }
             int count = channel.read(target);
             if (count < 0) {
                 throw new WorkerException(Reason.UNREACHABLE, "cache worker at %s closed the connection".formatted(endpoint));
             }
             // a read that is not filled has emptied the socket: asking again would cost a system call for nothing
             boolean more = !target.hasRemaining();
-            if (arriving == null) {
+            if (arrivingBlock != null) {
+                pass(target.flip());
+            }
+            else if (arriving == null) {
                 takeApart();
             }
             else if (!target.hasRemaining()) {
@@ -462,14 +492,13 @@ public final class WorkerSession
     }
 
     /**
-     * A payload whose reader has left is not kept in memory to its end.
+     * Bytes whose reader has left are looked at no more.
      */
     private void dropUnwanted()
     {
-        if (arriving != null && arriving.buffer() != null && !pending.containsKey(arriving.header().requestId())) {
-            bytesToSkip = arriving.target().remaining();
-            arriving.buffer().release();
-            arriving = null;
+        if (arrivingBlock != null && !pending.containsKey(arrivingBlock.header.requestId())) {
+            bytesToSkip = arrivingBlock.left();
+            arrivingBlock = null;
         }
     }
 
@@ -477,7 +506,7 @@ public final class WorkerSession
             throws IOException
     {
         received.flip();
-        while (closeReason == null && arriving == null) {
+        while (closeReason == null && arriving == null && arrivingBlock == null) {
             if (bytesToSkip > 0) {
                 bytesToSkip -= advance(received, bytesToSkip);
             }
@@ -502,7 +531,7 @@ public final class WorkerSession
                     throw new WireException("body of a %s frame is longer than the %s bytes that its request allows: %s".formatted(header.type(), limit, header.bodyLength()));
                 }
                 if (header.bodyLength() > received.capacity() - FrameHeader.BYTES) {
-                    arrive(new Arriving(header, ByteBuffer.allocate(header.bodyLength()), null, null));
+                    arrive(new Arriving(header, ByteBuffer.allocate(header.bodyLength())));
                 }
                 else if (received.remaining() < header.bodyLength()) {
                     received.position(start);
@@ -511,7 +540,7 @@ public final class WorkerSession
                 else {
                     ByteBuffer body = received.slice(received.position(), header.bodyLength());
                     received.position(received.position() + header.bodyLength());
-                    deliver(header, Message.read(header.type(), body), null);
+                    deliver(header, Message.read(header.type(), body));
                 }
             }
         }
@@ -534,26 +563,27 @@ public final class WorkerSession
         }
         BlockBytes prefix = (BlockBytes) Message.read(MessageType.BLOCK_BYTES, received.slice(received.position(), BlockBytes.PREFIX_BYTES));
         received.position(received.position() + BlockBytes.PREFIX_BYTES);
-        TransferMemory.Buffer buffer;
-        String refusal = "in-flight memory is full";
-        try {
-            buffer = handler.isPayloadReserved() ? memory.take(length) : memory.tryTake(length);
-        }
-        catch (OutOfMemoryError e) {
-            // the limit of the JVM for memory outside the heap is below this client's own
-            buffer = null;
-            refusal = e.getMessage();
-        }
-        if (buffer == null) {
-            bytesToSkip = length;
-            if (forget(header.requestId()) != null) {
-                tell(new Message.Cancel(header.requestId()));
-                handler.failed(new WorkerException(Reason.OVERLOADED, "no memory for a block: " + refusal));
-            }
-            return true;
-        }
-        arrive(new Arriving(header, buffer.bytes(), prefix, buffer));
+        arrivingBlock = new ArrivingBlock(header, handler, prefix, length);
+        int there = Math.min(received.remaining(), length);
+        ByteBuffer first = received.slice(received.position(), there);
+        received.position(received.position() + there);
+        pass(first);
         return true;
+    }
+
+    private void pass(ByteBuffer bytes)
+            throws IOException
+    {
+        ArrivingBlock block = arrivingBlock;
+        int count = bytes.remaining();
+        if (count > 0) {
+            block.handler.arrived(block.block, block.arrived, bytes);
+            block.arrived += count;
+        }
+        if (block.left() == 0) {
+            arrivingBlock = null;
+            deliver(block.header, block.block);
+        }
     }
 
     private void arrive(Arriving body)
@@ -574,15 +604,10 @@ public final class WorkerSession
         Arriving body = arriving;
         arriving = null;
         body.target().flip();
-        if (body.block() == null) {
-            deliver(body.header(), Message.read(body.header().type(), body.target()), null);
-            return;
-        }
-        BlockBytes prefix = body.block();
-        deliver(body.header(), new BlockBytes(prefix.block(), prefix.source(), prefix.etagDigest(), prefix.checksum(), body.target()), body.buffer());
+        deliver(body.header(), Message.read(body.header().type(), body.target()));
     }
 
-    private void deliver(FrameHeader header, Message message, TransferMemory.Buffer buffer)
+    private void deliver(FrameHeader header, Message message)
             throws IOException
     {
         if (welcome == null) {
@@ -597,16 +622,13 @@ public final class WorkerSession
         }
         AnswerHandler handler = pending.get(header.requestId());
         if (handler == null) {
-            if (buffer != null) {
-                buffer.release();
-            }
             if (message instanceof Message.BlockLease lease) {
                 // nobody will fill it, and others wait for it
                 tell(new Message.ReleaseLease(lease.lease()));
             }
             return;
         }
-        if (handler.answered(message, buffer)) {
+        if (handler.answered(message)) {
             forget(header.requestId());
         }
     }
@@ -639,10 +661,8 @@ public final class WorkerSession
                 log.debug(e, "closing the connection to %s", endpoint);
             }
         }
-        if (arriving != null && arriving.buffer() != null) {
-            arriving.buffer().release();
-        }
         arriving = null;
+        arrivingBlock = null;
         flush();
         // requests that are added from now on see the reason and take themselves out
         for (Long id : pending.keySet()) {

@@ -24,7 +24,8 @@ import static java.util.Objects.requireNonNull;
 
 /**
  * A peer of the block server. One thread reads its requests and answers those that need no waiting, another one writes: a peer that does not
- * read its answers keeps neither the workers that make them nor other peers waiting, and is not asked for more requests.
+ * read its answers keeps neither the workers that make them nor other peers waiting, and is not asked for more requests. A single
+ * answer that is there when its request was read is written by the reader itself: waking up another thread takes as long as a piece of the answer.
  */
 public final class Connection
 {
@@ -53,7 +54,12 @@ public final class Connection
     private final Condition answersWaiting = lock.newCondition();
     private final Condition roomForAnswers = lock.newCondition();
     private final Deque<Outgoing> answers = new ArrayDeque<>();
+    private boolean readerAnswers;
+    private boolean readerWrites;
+    private boolean writerWrites;
     private boolean ended;
+
+    private volatile Thread reader;
 
     // 0 while nothing is being written
     private volatile long lastWriteProgressNanos;
@@ -85,7 +91,8 @@ public final class Connection
         try {
             if (!ended) {
                 answers.addLast(answer);
-                if (answers.size() == 1) {
+                // the reader sees to its own answers when it has made them all
+                if (answers.size() == 1 && !(readerAnswers && Thread.currentThread() == reader)) {
                     answersWaiting.signal();
                 }
                 return;
@@ -108,6 +115,7 @@ public final class Connection
     void read()
     {
         boolean established = false;
+        reader = Thread.currentThread();
         try {
             Hello hello = shakeHands();
             session = Optional.of(server.welcomer().session(hello));
@@ -169,10 +177,64 @@ public final class Connection
         int budgeted = header.bodyLength() > BUDGETED_BODY_BYTES ? header.bodyLength() : 0;
         server.acquireBodyBytes(budgeted);
         try {
-            server.handler().handle(this, header.requestId(), Message.read(header.type(), readBody(header.bodyLength())));
+            Message message = Message.read(header.type(), readBody(header.bodyLength()));
+            setReaderAnswers(true);
+            server.handler().handle(this, header.requestId(), message);
         }
         finally {
+            setReaderAnswers(false);
             server.releaseBodyBytes(budgeted);
+        }
+        answerOrHandOver();
+    }
+
+    private void setReaderAnswers(boolean value)
+    {
+        lock.lock();
+        try {
+            readerAnswers = value;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void answerOrHandOver()
+            throws IOException
+    {
+        Outgoing answer;
+        lock.lock();
+        try {
+            if (answers.isEmpty()) {
+                return;
+            }
+            // with more to write or to read, two threads get on faster
+            if (answers.size() > 1 || writerWrites || ended || input.remaining() >= FrameHeader.BYTES) {
+                answersWaiting.signal();
+                return;
+            }
+            answer = answers.removeFirst();
+            readerWrites = true;
+        }
+        finally {
+            lock.unlock();
+        }
+        try (answer) {
+            List<ByteBuffer> buffers = new ArrayList<>(2);
+            answer.prepare(buffers);
+            write(buffers.toArray(new ByteBuffer[0]));
+        }
+        finally {
+            lock.lock();
+            try {
+                readerWrites = false;
+                if (!answers.isEmpty()) {
+                    answersWaiting.signal();
+                }
+            }
+            finally {
+                lock.unlock();
+            }
         }
     }
 
@@ -270,12 +332,14 @@ public final class Connection
     {
         lock.lock();
         try {
-            while (answers.isEmpty() && !ended) {
+            writerWrites = false;
+            while ((answers.isEmpty() || readerWrites) && !ended) {
                 answersWaiting.await();
             }
             if (ended) {
                 return false;
             }
+            writerWrites = true;
             while (batch.size() < MAX_GATHERED_ANSWERS && !answers.isEmpty()) {
                 batch.add(answers.removeFirst());
             }
