@@ -458,7 +458,7 @@ public final class BlockStore
                 if (pinned.isPresent()) {
                     return pinned;
                 }
-                frame = ram.allocate(block.length()).orElse(null);
+                frame = ram.allocate(block.length(), BlockClass.NORMAL).orElse(null);
                 if (frame != null) {
                     files.addFills(block.file(), 1);
                 }
@@ -529,7 +529,7 @@ public final class BlockStore
             if (length != expected) {
                 throw new IllegalArgumentException("block %s of file %s has %s bytes, not %s".formatted(key.index(), key.file(), expected, length));
             }
-            Optional<Frame> frame = ram.allocate(length);
+            Optional<Frame> frame = ram.allocate(length, BlockClass.NORMAL);
             if (frame.isEmpty()) {
                 refusedFills++;
                 return Optional.empty();

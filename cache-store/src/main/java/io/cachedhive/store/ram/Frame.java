@@ -1,6 +1,7 @@
 package io.cachedhive.store.ram;
 
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.file.StoredFile;
 
 import static java.util.Objects.requireNonNull;
@@ -36,11 +37,11 @@ public final class Frame
 
     private final int number;
     private final RamSlab slab;
+    // its number among those that the policies order
+    final int entry;
 
     State state = State.FREE;
     int pins;
-    byte frequency;
-    long lastUsedNanos;
     long restsSinceNanos;
 
     // set with the generation, meaningful while not FREE
@@ -49,16 +50,18 @@ public final class Frame
     StoredFile file;
     int length;
     int checksum;
+    BlockClass blockClass;
 
     // of the one list that it is in
     FrameList list;
     Frame previous;
     Frame next;
 
-    Frame(int number, RamSlab slab)
+    Frame(int number, RamSlab slab, int entry)
     {
         this.number = number;
         this.slab = requireNonNull(slab, "slab is null");
+        this.entry = entry;
     }
 
     public int number()

@@ -12,6 +12,10 @@ final class RamSlab
      * Being emptied, so that it can be cut anew: no frame of it is in a list.
      */
     boolean draining;
+    /**
+     * What it is cut into then.
+     */
+    int nextSizeClass = -1;
 
     RamSlab(int number)
     {

@@ -5,9 +5,14 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
+import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.policy.EntryLinks;
+import io.cachedhive.store.policy.EvictionPolicy;
+import io.cachedhive.store.policy.FrequencySketch;
+import io.cachedhive.store.policy.PolicyEntries;
 import io.cachedhive.store.ram.Frame.State;
 import io.cachedhive.store.slab.SizeClasses;
 
@@ -49,10 +54,16 @@ public final class RamTier
      */
     public static final long REST_NANOS = 100_000_000;
 
-    private static final int RESERVE_SHARE = 16;
+    // frames that rest in advance, besides those that the present rate of fills needs
+    private static final int RESERVE_SHARE = 64;
+    private static final int MAX_RESERVE = 64;
     private static final int DRAINING_SHARE = 32;
-    private static final long MIN_AGE_DIFFERENCE_NANOS = 1_000_000_000L;
     private static final int MAX_SLABS_COMPARED = 64;
+    // slabs move between classes of which one makes so much more of its frames than the other
+    private static final double MIN_USE_RATIO = 2;
+    // and from a class that makes so little of them to whoever needs some; in uses per frame, those of long ago halved again and again
+    private static final double HARDLY_USED = 1.0 / 64;
+    private static final long MUST_STAY = 1L << 40;
     // a class that has frames of its own takes larger ones only if they are not much larger
     private static final int NEAR_CLASSES = 2;
 
@@ -65,9 +76,15 @@ public final class RamTier
     private final List<RamClass> classes = new ArrayList<>();
     private final ArrayDeque<RamSlab> freeSlabs = new ArrayDeque<>();
     private final Map<Digest128, Frame> frames = new HashMap<>();
-    private final Ghosts ghosts = new Ghosts();
+    // of the policies, which know frames by their entries
+    private final FrequencySketch sketch = new FrequencySketch();
+    private final EntryLinks links = new EntryLinks();
+    private final List<Frame> framesByEntry = new ArrayList<>();
+    private final ArrayDeque<Integer> freeEntries = new ArrayDeque<>();
     private final List<RamSlab> draining = new ArrayList<>();
     private int frameCount;
+    // since the uses of the classes were halved
+    private long requests;
 
     private long lastGeneration;
     private long usedBytes;
@@ -86,11 +103,18 @@ public final class RamTier
         long windowStartNanos;
         int allocations;
         int lastAllocations;
+        // of whole frames; those of long ago count less
+        double uses;
 
         RamClass(int index, EvictionPolicy policy)
         {
             this.index = index;
             this.policy = policy;
+        }
+
+        double usesPerFrame()
+        {
+            return frameCount == 0 ? 0 : uses / frameCount;
         }
     }
 
@@ -102,8 +126,28 @@ public final class RamTier
         this.files = requireNonNull(files, "files is null");
         this.clock = requireNonNull(clock, "clock is null");
         this.sizeClasses = SizeClasses.create(layout.unitsPerSlab(), layout.blockSizeBytes() / MemoryLayout.UNIT_BYTES);
+        PolicyEntries entries = new PolicyEntries()
+        {
+            @Override
+            public long digestHigh(int entry)
+            {
+                return framesByEntry.get(entry).digest.high();
+            }
+
+            @Override
+            public long digestLow(int entry)
+            {
+                return framesByEntry.get(entry).digest.low();
+            }
+
+            @Override
+            public boolean isPinned(int entry)
+            {
+                return framesByEntry.get(entry).pins > 0;
+            }
+        };
         for (int i = 0; i < sizeClasses.count(); i++) {
-            classes.add(new RamClass(i, new S3Fifo(ghosts)));
+            classes.add(new RamClass(i, new EvictionPolicy(links, entries, sketch)));
         }
         for (int i = 0; i < layout.slabCount(); i++) {
             freeSlabs.add(new RamSlab(i));
@@ -113,32 +157,37 @@ public final class RamTier
     /**
      * A frame to be filled; published with {@link #publish} or given back with {@link #release}.
      *
+     * @param blockClass of the block that comes into it
      * @return empty if none can be had now
      */
-    public Optional<Frame> allocate(int length)
+    public Optional<Frame> allocate(int length, BlockClass blockClass)
     {
         int wanted = sizeClasses.classFor(Math.max(1, Math.ceilDiv(length, MemoryLayout.UNIT_BYTES)));
         long now = clock.nanoTime();
         finishDraining(now);
         RamClass ramClass = classes.get(wanted);
         count(ramClass, now);
-        Frame frame = pollReady(ramClass, now);
-        if (frame == null && !freeSlabs.isEmpty()) {
+        ageUses();
+        if (ramClass.free.isEmpty() && !freeSlabs.isEmpty()) {
             cut(freeSlabs.remove(), ramClass);
-            frame = pollReady(ramClass, now);
         }
-        keepReserve(ramClass, now);
+        Frame frame = pollReady(ramClass, now);
+        keepReserve(ramClass, blockClass, now);
+        if (freeSlabs.isEmpty()) {
+            moveSlab(ramClass, now);
+        }
         // better a frame that is too large than none
         int limit = ramClass.frameCount == 0 ? classes.size() : Math.min(classes.size(), wanted + 1 + NEAR_CLASSES);
         for (int i = wanted + 1; frame == null && i < limit; i++) {
             frame = pollReady(classes.get(i), now);
-            keepReserve(classes.get(i), now);
+            keepReserve(classes.get(i), blockClass, now);
         }
         if (frame == null) {
             return Optional.empty();
         }
         lastGeneration += 2;
         frame.state = State.FILLING;
+        frame.blockClass = blockClass;
         frame.generation = lastGeneration;
         writer.beginFrame(frame.number(), frame.generation);
         return Optional.of(frame);
@@ -193,22 +242,21 @@ public final class RamTier
     /**
      * Evicts in advance what is likely to be needed within the time of rest.
      */
-    private void keepReserve(RamClass ramClass, long now)
+    private void keepReserve(RamClass ramClass, BlockClass newcomer, long now)
     {
         // slabs that are still free count as well: when the last of them goes, some frames have rested already
         long cuttable = (long) freeSlabs.size() * sizeClasses.piecesPerSlab(ramClass.index);
-        int target = Math.max(2, ramClass.frameCount / RESERVE_SHARE) + 2 * Math.max(ramClass.allocations, ramClass.lastAllocations);
+        int rate = Math.max(ramClass.allocations, ramClass.lastAllocations);
+        int target = Math.clamp(ramClass.frameCount / RESERVE_SHARE, 2, MAX_RESERVE) + rate + rate / 4;
         target = Math.min(target, Math.max(1, ramClass.frameCount / 4));
         while (ramClass.frameCount > 0 && cuttable + ramClass.free.size() + ramClass.resting.size() < target) {
-            Frame victim = ramClass.policy.pollVictim();
-            if (victim == null) {
+            int entry = ramClass.policy.pollVictim(newcomer);
+            if (entry == EvictionPolicy.NO_ENTRY) {
                 break;
             }
+            Frame victim = framesByEntry.get(entry);
             rest(victim, now);
             ramClass.resting.addLast(victim);
-        }
-        if (freeSlabs.isEmpty()) {
-            moveSlab(ramClass, now);
         }
     }
 
@@ -227,35 +275,44 @@ public final class RamTier
         slab.sizeClass = ramClass.index;
         slab.frames = new Frame[sizeClasses.piecesPerSlab(ramClass.index)];
         for (int i = 0; i < slab.frames.length; i++) {
-            slab.frames[i] = new Frame(firstUnit + i * units, slab);
+            slab.frames[i] = new Frame(firstUnit + i * units, slab, nextEntry());
+            framesByEntry.set(slab.frames[i].entry, slab.frames[i]);
             ramClass.free.addLast(slab.frames[i]);
         }
         ramClass.slabs.add(slab);
+        // new frames could not be used yet: they pass for as good as those of any class
+        ramClass.uses += slab.frames.length * classes.stream().filter(other -> other.frameCount > 0).mapToDouble(RamClass::usesPerFrame).max().orElse(0);
         ramClass.frameCount += slab.frames.length;
+        ramClass.policy.setCapacity(ramClass.frameCount);
         frameCount += slab.frames.length;
-        ghosts.setCapacity(frameCount);
+        sketch.setEntryCount(frameCount);
+    }
+
+    private int nextEntry()
+    {
+        if (!freeEntries.isEmpty()) {
+            return freeEntries.removeLast();
+        }
+        framesByEntry.add(null);
+        return framesByEntry.size() - 1;
     }
 
     /**
-     * Takes a slab from the class whose blocks are used least, if they are used much less than those that this class has to evict.
+     * Takes a slab from the class whose frames are used least, if they are used much less than those of this class. What is used of a frame
+     * is the share of it that the block fills, so that classes are compared by the bytes that they save of reading, for the memory that they take.
      */
     private void moveSlab(RamClass taker, long now)
     {
         if (draining.size() >= Math.max(1, layout.slabCount() / DRAINING_SHARE)) {
             return;
         }
-        // without any frame, from whoever; with frames that are all in use, from who has not used its own for a while
-        Frame next = taker.policy.peek();
-        long takerAge = next == null ? 0 : now - next.lastUsedNanos;
+        // without any frame, from whoever has the least use of his
         RamClass giver = null;
-        long giverAge = taker.frameCount == 0 ? -1 : 2 * takerAge + MIN_AGE_DIFFERENCE_NANOS;
+        double lowest = taker.frameCount == 0 ? Double.POSITIVE_INFINITY : Math.max(HARDLY_USED, taker.usesPerFrame() / MIN_USE_RATIO);
         for (RamClass candidate : classes) {
-            if (candidate != taker && !candidate.slabs.isEmpty()) {
-                long age = age(candidate, now);
-                if (age > giverAge) {
-                    giver = candidate;
-                    giverAge = age;
-                }
+            if (candidate != taker && !candidate.slabs.isEmpty() && candidate.usesPerFrame() < lowest) {
+                giver = candidate;
+                lowest = candidate.usesPerFrame();
             }
         }
         if (giver == null) {
@@ -266,14 +323,17 @@ public final class RamTier
             return;
         }
         giver.slabs.remove(slab);
+        giver.uses -= slab.frames.length * giver.usesPerFrame();
         giver.frameCount -= slab.frames.length;
+        giver.policy.setCapacity(giver.frameCount);
         frameCount -= slab.frames.length;
         slab.draining = true;
+        slab.nextSizeClass = taker.index;
         draining.add(slab);
         for (Frame frame : slab.frames) {
             switch (frame.state) {
                 case LIVE -> {
-                    giver.policy.remove(frame);
+                    giver.policy.remove(frame.entry);
                     rest(frame, now);
                 }
                 case RESTING -> giver.resting.remove(frame);
@@ -284,13 +344,26 @@ public final class RamTier
         }
     }
 
-    private static long age(RamClass ramClass, long now)
+    private void countUse(Frame frame)
     {
-        Frame frame = ramClass.policy.peek();
-        // a class without blocks has nothing to lose
-        return frame == null ? Long.MAX_VALUE : now - frame.lastUsedNanos;
+        RamClass ramClass = classOf(frame);
+        // a small block in a large frame is worth little
+        ramClass.uses += (double) frame.length / ((long) sizeClasses.units(ramClass.index) * MemoryLayout.UNIT_BYTES);
+        ageUses();
     }
 
+    private void ageUses()
+    {
+        requests++;
+        if (requests > frameCount) {
+            requests = 0;
+            classes.forEach(ramClass -> ramClass.uses /= 2);
+        }
+    }
+
+    /**
+     * @return null if there is none that may be emptied
+     */
     private static RamSlab coldest(RamClass ramClass)
     {
         RamSlab coldest = null;
@@ -300,20 +373,29 @@ public final class RamTier
             RamSlab slab = ramClass.slabs.get(i);
             long heat = 0;
             for (Frame frame : slab.frames) {
-                if (frame.pins > 0 || frame.state == State.FILLING) {
-                    // it would hold up the whole slab
-                    heat += 1000;
-                }
-                else if (frame.state == State.LIVE) {
-                    heat += 1 + 4 * frame.frequency;
-                }
+                heat += heat(ramClass, frame);
             }
             if (heat < lowest) {
                 coldest = slab;
                 lowest = heat;
             }
         }
-        return coldest;
+        return lowest < MUST_STAY ? coldest : null;
+    }
+
+    private static long heat(RamClass ramClass, Frame frame)
+    {
+        if ((frame.state == State.LIVE || frame.state == State.FILLING) && frame.blockClass == BlockClass.PINNED) {
+            return MUST_STAY;
+        }
+        if (frame.pins > 0 || frame.state == State.FILLING) {
+            // it would hold up the whole slab
+            return 1000;
+        }
+        if (frame.state == State.LIVE) {
+            return ramClass.policy.isShielded(frame.entry) || frame.blockClass == BlockClass.HIGH ? 4 : 1;
+        }
+        return 0;
     }
 
     private void finishDraining(long now)
@@ -333,11 +415,13 @@ public final class RamTier
             if (frame.state == State.RESTING) {
                 forget(frame);
             }
+            framesByEntry.set(frame.entry, null);
+            freeEntries.add(frame.entry);
         }
         slab.draining = false;
         slab.sizeClass = -1;
         slab.frames = new Frame[0];
-        freeSlabs.add(slab);
+        cut(slab, classes.get(slab.nextSizeClass));
         return true;
     }
 
@@ -348,12 +432,10 @@ public final class RamTier
     {
         verify(frame.state == State.FILLING, "frame %s is not being filled", frame.number());
         verify(frames.putIfAbsent(digest, frame) == null, "block %s is in RAM already", digest);
-        long now = clock.nanoTime();
         frame.digest = digest;
         frame.file = storedFile;
         frame.length = length;
         frame.checksum = checksum;
-        frame.lastUsedNanos = now;
         frame.pins = 1;
         files.addRamBlocks(storedFile, 1);
         usedBytes += length;
@@ -361,9 +443,10 @@ public final class RamTier
         writer.publishFrame(frame.number(), frame.generation, digest.high(), digest.low(), storedFile.etagDigest(), length, checksum);
         if (frame.slab().draining) {
             frame.state = State.RESTING;
-            frame.restsSinceNanos = now;
+            frame.restsSinceNanos = clock.nanoTime();
         }
         else {
+            classOf(frame).policy.add(frame.entry, frame.blockClass);
             enliven(frame);
         }
     }
@@ -371,7 +454,6 @@ public final class RamTier
     private void enliven(Frame frame)
     {
         frame.state = State.LIVE;
-        classOf(frame).policy.add(frame);
         writer.putEntry(frame.digest.high(), frame.digest.low(), frame.number(), frame.generation);
     }
 
@@ -446,12 +528,15 @@ public final class RamTier
     public void use(Frame frame)
     {
         verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
-        frame.lastUsedNanos = clock.nanoTime();
+        if (!frame.slab().draining) {
+            countUse(frame);
+        }
         if (frame.state == State.LIVE) {
-            classOf(frame).policy.use(frame);
+            classOf(frame).policy.use(frame.entry);
         }
         else if (!frame.slab().draining) {
             classOf(frame).resting.remove(frame);
+            classOf(frame).policy.restore(frame.entry, frame.blockClass);
             enliven(frame);
         }
     }
@@ -494,7 +579,7 @@ public final class RamTier
     {
         if (frame.state == State.LIVE) {
             writer.removeEntry(frame.digest.high(), frame.digest.low(), frame.number());
-            classOf(frame).policy.remove(frame);
+            classOf(frame).policy.remove(frame.entry);
         }
         else if (!frame.slab().draining) {
             classOf(frame).resting.remove(frame);
@@ -582,18 +667,23 @@ public final class RamTier
         long bytes = 0;
         for (RamClass ramClass : classes) {
             int frameTotal = 0;
+            int live = 0;
             for (RamSlab slab : ramClass.slabs) {
                 verify(!slab.draining && slab.sizeClass == ramClass.index, "slab %s is in the wrong class", slab.number);
                 frameTotal += slab.frames.length;
                 for (Frame frame : slab.frames) {
                     boolean inList = frame.list != null;
-                    boolean belongsInList = frame.state == State.FREE || frame.state == State.LIVE || frame.state == State.RESTING;
+                    boolean belongsInList = frame.state == State.FREE || frame.state == State.RESTING;
                     verify(inList == belongsInList, "frame %s is %s and in a list: %s", frame.number(), frame.state, inList);
+                    boolean inPolicy = ramClass.policy.contains(frame.entry);
+                    verify(inPolicy == (frame.state == State.LIVE), "frame %s is %s and in the policy: %s", frame.number(), frame.state, inPolicy);
+                    live += inPolicy ? 1 : 0;
                     verify(frame.state != State.FREE || (frame.pins == 0 && frame.list == ramClass.free), "free frame %s", frame.number());
                     verify(frame.state != State.RESTING || frame.list == ramClass.resting, "resting frame %s", frame.number());
                     listed++;
                 }
             }
+            verify(live == ramClass.policy.size(), "class %s has %s live frames, and %s in its policy", ramClass.index, live, ramClass.policy.size());
             verify(frameTotal == ramClass.frameCount, "class %s has %s frames, not %s", ramClass.index, frameTotal, ramClass.frameCount);
         }
         verify(listed == frameCount, "there are %s frames, not %s", listed, frameCount);

@@ -1,0 +1,235 @@
+package io.cachedhive.store.policy;
+
+import io.cachedhive.store.policy.EntryLinks.EntryList;
+
+import static io.cachedhive.store.policy.EntryLinks.NONE;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * W-TinyLFU (Einziger, Friedman and Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 2017) with a window of a given share.
+ * A block comes into the window, a small LRU. The one that leaves the window competes with the next victim of the main part: whichever
+ * was asked for more often stays. The main part is a segmented LRU: blocks are on probation until they are used, then protected, until
+ * four fifths of the part are. A scan of blocks that are read once passes through the window, and of a loop that does not fit a part
+ * stays and is hit. With a window of everything it is an LRU.
+ *
+ * <p>Victims are asked for ahead of the blocks that take their places, so the number of blocks here says nothing about how full the cache
+ * is. What does is {@code level}, the most that there were: a block above that came to a place that nobody had to leave, and then the
+ * window overflows into the main part without a competition.
+ */
+final class TinyLfuQueues
+{
+    private static final double PROTECTED_SHARE = 0.8;
+    // in one request, so that none takes longer than another
+    private static final int MAX_MOVES = 64;
+    // places that nobody took so long after their block was the victim are others' now
+    private static final int MAX_AHEAD_SHARE = 16;
+    private static final int MIN_AHEAD = 64;
+
+    private final PolicyEntries entries;
+    private final FrequencySketch sketch;
+    private final EntryLinks links;
+    private final EntryList window;
+    private final EntryList probation;
+    private final EntryList shielded;
+    // lost against another, and leave next
+    private final EntryList condemned;
+    private double windowShare;
+    private int level;
+    // of the window when it became smaller; goes to the main part a few at a time
+    private int windowSurplus;
+
+    /**
+     * @param firstTag of four for the lists
+     */
+    TinyLfuQueues(EntryLinks links, int firstTag, PolicyEntries entries, FrequencySketch sketch, double windowShare)
+    {
+        this.links = requireNonNull(links, "links is null");
+        this.window = links.new EntryList(firstTag);
+        this.probation = links.new EntryList(firstTag + 1);
+        this.shielded = links.new EntryList(firstTag + 2);
+        this.condemned = links.new EntryList(firstTag + 3);
+        this.entries = requireNonNull(entries, "entries is null");
+        this.sketch = requireNonNull(sketch, "sketch is null");
+        this.windowShare = windowShare;
+    }
+
+    int size()
+    {
+        return window.size() + probation.size() + shielded.size() + condemned.size();
+    }
+
+    /**
+     * How many blocks there is room for, as far as is known.
+     */
+    int level()
+    {
+        return level;
+    }
+
+    void setWindowShare(double share)
+    {
+        windowShare = share;
+        windowSurplus = Math.max(0, window.size() - maxWindow());
+    }
+
+    private int maxWindow()
+    {
+        return Math.max(1, (int) (windowShare * level));
+    }
+
+    private int maxShielded()
+    {
+        return (int) (PROTECTED_SHARE * (level - maxWindow()));
+    }
+
+    void add(int entry)
+    {
+        window.addLast(entry);
+        if (size() > level) {
+            level = size();
+            while (window.size() - windowSurplus > maxWindow()) {
+                probation.addLast(window.pollFirst());
+            }
+        }
+        adapt();
+    }
+
+    /**
+     * A victim was asked for while its bytes were still there.
+     */
+    void restore(int entry)
+    {
+        // in an LRU nothing is protected
+        (maxShielded() == 0 ? window : shielded).addLast(entry);
+        level = Math.max(level, size());
+        adapt();
+    }
+
+    void use(int entry)
+    {
+        int tag = links.tag(entry);
+        if (tag == probation.tag()) {
+            probation.remove(entry);
+            shielded.addLast(entry);
+        }
+        else if (tag == condemned.tag()) {
+            condemned.remove(entry);
+            shielded.addLast(entry);
+        }
+        else {
+            list(tag).moveToLast(entry);
+        }
+        adapt();
+    }
+
+    private EntryList list(int tag)
+    {
+        return switch (tag - window.tag()) {
+            case 0 -> window;
+            case 1 -> probation;
+            case 2 -> shielded;
+            case 3 -> condemned;
+            default -> throw new IllegalArgumentException("tag %s is not of these lists".formatted(tag));
+        };
+    }
+
+    /**
+     * A block left for another reason than that it was the victim.
+     */
+    void remove(int entry)
+    {
+        list(links.tag(entry)).remove(entry);
+        level = Math.max(0, level - 1);
+    }
+
+    /**
+     * @return NONE if all are pinned, or there are none
+     */
+    int pollVictim()
+    {
+        // the block that takes the victim's place comes into the window, and another has to leave it
+        for (int overflow = window.size() - windowSurplus + 1 - maxWindow(); overflow > 0; overflow--) {
+            int candidate = firstUnpinned(window);
+            if (candidate == NONE) {
+                break;
+            }
+            compete(candidate);
+        }
+        int victim = pollUnpinned(condemned);
+        if (victim == NONE) {
+            victim = pollUnpinned(probation);
+        }
+        if (victim == NONE) {
+            victim = pollUnpinned(window);
+        }
+        if (victim == NONE) {
+            victim = pollUnpinned(shielded);
+        }
+        level = Math.min(level, size() + Math.max(MIN_AHEAD, level / MAX_AHEAD_SHARE));
+        return victim;
+    }
+
+    private void compete(int candidate)
+    {
+        window.remove(candidate);
+        EntryList main = probation;
+        int victim = firstUnpinned(main);
+        if (victim == NONE) {
+            main = shielded;
+            victim = firstUnpinned(main);
+        }
+        if (victim != NONE && frequency(candidate) > frequency(victim)) {
+            main.remove(victim);
+            condemned.addLast(victim);
+            probation.addLast(candidate);
+        }
+        else {
+            condemned.addLast(candidate);
+        }
+    }
+
+    private int frequency(int entry)
+    {
+        return sketch.frequency(entries.digestHigh(entry), entries.digestLow(entry));
+    }
+
+    private int pollUnpinned(EntryList list)
+    {
+        int entry = firstUnpinned(list);
+        if (entry != NONE) {
+            list.remove(entry);
+        }
+        return entry;
+    }
+
+    /**
+     * Pinned ones, which are being used, go to the end of the list.
+     */
+    private int firstUnpinned(EntryList list)
+    {
+        for (int i = list.size(); i > 0; i--) {
+            int entry = list.first();
+            if (!entries.isPinned(entry)) {
+                return entry;
+            }
+            list.moveToLast(entry);
+        }
+        return NONE;
+    }
+
+    boolean isShielded(int entry)
+    {
+        return links.tag(entry) == shielded.tag();
+    }
+
+    private void adapt()
+    {
+        for (int moves = MAX_MOVES; moves > 0 && windowSurplus > 0 && !window.isEmpty(); moves--) {
+            probation.addLast(window.pollFirst());
+            windowSurplus--;
+        }
+        for (int moves = MAX_MOVES; moves > 0 && shielded.size() > maxShielded(); moves--) {
+            probation.addLast(shielded.pollFirst());
+        }
+    }
+}

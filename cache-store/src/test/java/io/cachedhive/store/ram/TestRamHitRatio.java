@@ -1,0 +1,243 @@
+package io.cachedhive.store.ram;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.memory.MemoryLayout;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.StoreException;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.policy.BlockTraces;
+import io.cachedhive.store.policy.TraceSimulator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Random;
+import java.util.function.Function;
+
+import static io.cachedhive.store.policy.TraceSimulator.digest;
+import static io.cachedhive.store.policy.TraceSimulator.percent;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Plays traces of block requests through the RAM tier, whose frames rest before they are used again, through Caffeine's W-TinyLFU and through an LRU of as many
+ * blocks, and changes the sizes of the blocks on it. Prints what it finds.
+ */
+class TestRamHitRatio
+{
+    private static final long[] SEEDS = {7, 99};
+    private static final int REQUESTS = 150_000;
+    private static final int BLOCK = 64 << 10;
+    private static final int SLAB_FRAMES = 4 * BLOCK / MemoryLayout.UNIT_BYTES;
+    private static final long REQUEST_NANOS = 20_000;
+    private static final long MISS_NANOS = 10_000_000;
+
+    @TempDir
+    private Path directory;
+
+    private static final class RequestClock
+            implements StoreClock
+    {
+        private long nanos;
+
+        @Override
+        public long currentTimeMillis()
+        {
+            return nanos / 1_000_000;
+        }
+
+        @Override
+        public long nanoTime()
+        {
+            return nanos;
+        }
+    }
+
+    enum Trace
+    {
+        ZIPF_08(1024, random -> BlockTraces.zipf(random, 20_000, 0.8, REQUESTS)),
+        ZIPF_12(1024, random -> BlockTraces.zipf(random, 20_000, 1.2, REQUESTS)),
+        HOT_SET_OF_HALF_AND_SCANS(1024, random -> BlockTraces.hotSetAndScans(random, 512, 2048, REQUESTS)),
+        SCANS_OF_MANY_TABLES(1024, random -> BlockTraces.loopsOfManyTables(random, 12, 2048, REQUESTS)),
+        STAR_SCHEMA(1024, random -> BlockTraces.starSchema(random, REQUESTS)),
+        STAR_SCHEMA_LARGE_CACHE(4096, random -> BlockTraces.starSchema(random, REQUESTS)),
+        NEWEST_DAYS(1024, random -> BlockTraces.newestDays(random, 256, 60, REQUESTS)),
+        TPCDS(1024, _ -> BlockTraces.tpcds(32 << 10));
+
+        private final int capacity;
+        private final Function<Random, long[]> generator;
+
+        Trace(int capacity, Function<Random, long[]> generator)
+        {
+            this.capacity = capacity;
+            this.generator = generator;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Trace.class)
+    void notBelowCaffeineAndAboveLru(Trace trace)
+            throws Exception
+    {
+        double overCaffeine = 0;
+        for (long seed : SEEDS) {
+            long[] blocks = trace.generator.apply(new Random(seed));
+            double tier = tier(blocks, trace.capacity);
+            double caffeine = TraceSimulator.caffeine(blocks, trace.capacity);
+            double lru = TraceSimulator.lru(blocks, trace.capacity);
+            System.out.printf("%-26s seed %5d, %4d blocks: RAM tier %6.2f %%, Caffeine %6.2f %%, LRU %6.2f %%%n", trace, seed, trace.capacity, tier, caffeine, lru);
+            overCaffeine += tier - caffeine;
+            // some frames rest, and hold what has been given up: nothing beats an LRU where only what is new counts
+            assertThat(tier).isGreaterThan(TraceSimulator.lru(blocks, trace.capacity - trace.capacity / 32));
+        }
+        assertThat(overCaffeine / SEEDS.length).isGreaterThan(-1);
+    }
+
+    @Test
+    void sameRequestsAtTheSameTimesHaveTheSameHits()
+            throws Exception
+    {
+        long[] blocks = Trace.STAR_SCHEMA.generator.apply(new Random(SEEDS[0]));
+        assertThat(tier(blocks, 512)).isEqualTo(tier(blocks, 512));
+    }
+
+    private double tier(long[] blocks, int capacity)
+            throws StoreException
+    {
+        try (Tier tier = new Tier(capacity / SLAB_FRAMES)) {
+            int hits = 0;
+            for (long block : blocks) {
+                if (tier.request(digest(block), MemoryLayout.UNIT_BYTES)) {
+                    hits++;
+                }
+            }
+            tier.ram.checkInvariants();
+            return percent(hits, blocks.length);
+        }
+    }
+
+    /**
+     * The sizes of the blocks that queries read, before and after they change: for each size its share of the requests, and how many such blocks there
+     * are.
+     */
+    enum Change
+    {
+        LARGE_TO_SMALL(new int[] {65536, 4000}, new double[][] {{1, 0}, {0, 1}}, new int[] {2000, 20_000}),
+        SMALL_TO_LARGE(new int[] {65536, 4000}, new double[][] {{0, 1}, {1, 0}}, new int[] {2000, 20_000}),
+        MOSTLY_LARGE_TO_MOSTLY_SMALL(new int[] {65536, 4000}, new double[][] {{0.9, 0.1}, {0.1, 0.9}}, new int[] {2000, 10_000}),
+        MOSTLY_SMALL_TO_MOSTLY_LARGE(new int[] {65536, 4000}, new double[][] {{0.1, 0.9}, {0.9, 0.1}}, new int[] {2000, 10_000}),
+        THREE_SIZES(new int[] {65536, 20_000, 4000}, new double[][] {{0.6, 0.3, 0.1}, {0.1, 0.1, 0.8}}, new int[] {2000, 2000, 10_000}),
+        NEAR_SIZES(new int[] {20_000, 33_000}, new double[][] {{1, 0}, {0, 1}}, new int[] {5000, 5000});
+
+        private final int[] sizes;
+        private final double[][] shares;
+        private final int[] blocks;
+
+        Change(int[] sizes, double[][] shares, int[] blocks)
+        {
+            this.sizes = sizes;
+            this.shares = shares;
+            this.blocks = blocks;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Change.class)
+    void memoryFollowsTheSizesOfBlocks(Change change)
+            throws Exception
+    {
+        double changed = afterChange(change, true);
+        double fresh = afterChange(change, false);
+        System.out.printf("%-30s bytes hit: %6.2f %% after the change, %6.2f %% in a new RAM tier%n", change, changed, fresh);
+        assertThat(changed).isGreaterThan(fresh - 2);
+    }
+
+    private double afterChange(Change change, boolean withPast)
+            throws StoreException
+    {
+        int requests = 100_000;
+        long hitBytes = 0;
+        long bytes = 0;
+        try (Tier tier = new Tier(64)) {
+            for (int phase = withPast ? 0 : 1; phase < 2; phase++) {
+                Random random = new Random(SEEDS[0] + phase);
+                long[][] traces = new long[change.sizes.length][];
+                for (int i = 0; i < traces.length; i++) {
+                    traces[i] = BlockTraces.zipf(random, change.blocks[i], 0.9, requests);
+                }
+                for (int i = 0; i < requests; i++) {
+                    double choice = random.nextDouble();
+                    int kind = 0;
+                    while (kind < traces.length - 1 && choice >= change.shares[phase][kind]) {
+                        choice -= change.shares[phase][kind];
+                        kind++;
+                    }
+                    int size = change.sizes[kind];
+                    boolean hit = tier.request(digest((long) size << 32 | traces[kind][i]), size);
+                    if (phase == 1 && i >= requests / 2) {
+                        bytes += size;
+                        hitBytes += hit ? size : 0;
+                    }
+                }
+                tier.ram.checkInvariants();
+            }
+        }
+        return percent(hitBytes, bytes);
+    }
+
+    private final class Tier
+            implements AutoCloseable
+    {
+        private final RequestClock clock = new RequestClock();
+        private final MemoryFile memory;
+        private final RamTier ram;
+        private final StoredFile file;
+
+        Tier(int slabs)
+                throws StoreException
+        {
+            long bytes = (long) slabs * SLAB_FRAMES * MemoryLayout.UNIT_BYTES;
+            MemoryLayout layout = MemoryLayout.forFileSize(bytes + (2 << 20), BLOCK);
+            while (layout.slabCount() < slabs) {
+                bytes += MemoryLayout.UNIT_BYTES;
+                layout = MemoryLayout.forFileSize(bytes + (2 << 20), BLOCK);
+            }
+            assertThat(layout.slabCount()).isEqualTo(slabs);
+            memory = MemoryFile.create(directory, layout, new Digest128(1, 1), new CacheWorkerId("trace"), Optional.empty());
+            FileTable files = new FileTable();
+            ram = new RamTier(memory, files, clock);
+            FileVersion version = new FileVersion(new OriginId(new Digest128(1, 2)), "s3://bucket/file", 1L << 40, 1);
+            file = files.add(version.id(), new FileMetadata(version, Optional.empty(), false, "schema.table"));
+        }
+
+        boolean request(Digest128 digest, int length)
+        {
+            clock.nanos += REQUEST_NANOS;
+            Optional<Frame> found = ram.find(digest);
+            if (found.isPresent()) {
+                ram.use(found.get());
+                return true;
+            }
+            clock.nanos += MISS_NANOS;
+            ram.allocate(length, BlockClass.NORMAL).ifPresent(frame -> {
+                ram.publish(frame, file, digest, length, 0);
+                ram.unpin(frame);
+            });
+            return false;
+        }
+
+        @Override
+        public void close()
+        {
+            memory.close();
+        }
+    }
+}
