@@ -16,9 +16,14 @@ import static com.google.common.base.Verify.verify;
  */
 final class SharedTexts
 {
+    private static final int RECENT = 8;
+
     private final RecordHeap records = new RecordHeap();
     private final HashChains byText = new HashChains(number -> hash(text(number)));
     private final IntColumn uses = new IntColumn();
+    // texts that were used a moment ago, by bits of their hash: files come in the order of their directories
+    private final String[] recentTexts = new String[RECENT];
+    private final int[] recentNumbers = new int[RECENT];
     // free numbers, each with the next one, in place of its uses
     private int firstFree = HashChains.NONE;
     private int limit;
@@ -27,6 +32,20 @@ final class SharedTexts
      * The text's number, with one use more.
      */
     int use(String text)
+    {
+        int recent = text.hashCode() & (RECENT - 1);
+        if (text.equals(recentTexts[recent])) {
+            int number = recentNumbers[recent];
+            uses.set(number, uses.get(number) + 1);
+            return number;
+        }
+        int number = useAnew(text);
+        recentTexts[recent] = text;
+        recentNumbers[recent] = number;
+        return number;
+    }
+
+    private int useAnew(String text)
     {
         ByteBuffer wanted = ByteBuffer.wrap(PackedText.pack(text));
         int number = byText.first(hash(wanted));
@@ -61,6 +80,11 @@ final class SharedTexts
         if (left == 0) {
             byText.unlink(number);
             records.remove(number);
+            for (int i = 0; i < RECENT; i++) {
+                if (recentNumbers[i] == number) {
+                    recentTexts[i] = null;
+                }
+            }
             uses.set(number, firstFree);
             firstFree = number;
         }

@@ -156,7 +156,8 @@ public final class DirectoryCheck
                 index,
                 slabs,
                 slabIsLost,
-                table);
+                table,
+                Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();
         for (RecoveryOutcome outcome : result.outcomes()) {

@@ -24,11 +24,16 @@ import io.cachedhive.store.ssd.JournalEntry.FileDropped;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
 
 import static java.util.Comparator.comparing;
 import static java.util.Comparator.reverseOrder;
@@ -68,6 +73,7 @@ final class DirectoryRecovery
 
     // in place of an ordinal of the table: no file of the checkpoint has that ordinal
     private static final int UNSEEN = -2;
+    private static final int MAX_CHUNKS_AHEAD = 8;
 
     private final Path directory;
     private final Superblock superblock;
@@ -80,6 +86,7 @@ final class DirectoryRecovery
 
     private final List<RecoveryOutcome> outcomes = new ArrayList<>();
     private final FileTable files;
+    private final Executor executor;
     // by ordinal: the files of the table that this directory has, each held there by a fill
     private ByteColumn states = new ByteColumn();
     // files that another directory binds to another ETag
@@ -115,6 +122,11 @@ final class DirectoryRecovery
 
     private record Candidate(int slot, Checkpoint.Header header) {}
 
+    private record CheckpointFile(int ordinal, FileVersionId id, FileMetadata metadata) {}
+
+    /**
+     * @param executor takes files over while further ones are read; runs what it is given one after the other
+     */
     DirectoryRecovery(
             Path directory,
             Superblock superblock,
@@ -123,7 +135,8 @@ final class DirectoryRecovery
             SsdIndex index,
             SsdSlab[] slabs,
             boolean[] slabIsNew,
-            FileTable files)
+            FileTable files,
+            Executor executor)
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.superblock = requireNonNull(superblock, "superblock is null");
@@ -134,6 +147,7 @@ final class DirectoryRecovery
         this.slabIsNew = requireNonNull(slabIsNew, "slabIsNew is null");
         this.sizeClasses = superblock.geometry().sizeClasses();
         this.files = requireNonNull(files, "files is null");
+        this.executor = requireNonNull(executor, "executor is null");
     }
 
     /**
@@ -164,6 +178,7 @@ final class DirectoryRecovery
                 continue;
             }
             Checkpoint.Header header = candidate.header;
+            index.reserve(Math.min(header.blocks(), header.contentBytes() / BLOCK_BYTES));
             Journal.Tail tail = Journal.tail(batches, header.startLsn(), journalFile, journalBytes);
             if (!replay(tail)) {
                 continue;
@@ -301,17 +316,39 @@ final class DirectoryRecovery
     private boolean load(Candidate candidate)
             throws IOException
     {
+        Deque<CompletableFuture<Void>> taking = new ArrayDeque<>();
         try {
-            Checkpoint.read(checkpointFiles.get(candidate.slot), candidate.header, this::loadChunk);
+            Checkpoint.read(checkpointFiles.get(candidate.slot), candidate.header, (type, body) -> loadChunk(type, body, taking));
+            while (!taking.isEmpty()) {
+                await(taking.poll());
+            }
             return true;
         }
         catch (WireException e) {
             outcomes.add(outcome(candidate.slot, RecoveryFinding.CHECKPOINT_CORRUPT, "%s; doing without it".formatted(e.getMessage())));
             return false;
         }
+        finally {
+            // nobody uses the table any more when this returns
+            taking.forEach(task -> task.exceptionally(_ -> null).join());
+        }
     }
 
-    private void loadChunk(int type, WireReader body)
+    private static void await(CompletableFuture<Void> task)
+            throws WireException
+    {
+        try {
+            task.join();
+        }
+        catch (CompletionException e) {
+            if (e.getCause() instanceof IllegalArgumentException) {
+                throw new WireException("a checkpoint is not valid: " + e.getCause().getMessage());
+            }
+            throw e;
+        }
+    }
+
+    private void loadChunk(int type, WireReader body, Deque<CompletableFuture<Void>> taking)
             throws WireException
     {
         try {
@@ -331,23 +368,13 @@ final class DirectoryRecovery
                     }
                 }
                 case FILES_CHUNK -> {
+                    List<CheckpointFile> some = new ArrayList<>();
                     while (body.remaining() > 0) {
-                        int ordinal = body.getInt();
-                        FileVersionId id = JournalEntry.readId(body);
-                        FileMetadata metadata = JournalEntry.readFile(body);
-                        if (ordinal < 0 || ordinal > MAX_ORDINAL) {
-                            throw new WireException("a file of a checkpoint cannot have the ordinal " + ordinal);
-                        }
-                        if (ordinals.find(ordinal) != UNSEEN) {
-                            throw new WireException("two files of a checkpoint have the ordinal " + ordinal);
-                        }
-                        // dropped and bound anew while the checkpoint was written
-                        held(id).ifPresent(this::release);
-                        ordinals.set(ordinal, SsdIndex.NONE);
-                        hold(id, metadata).ifPresent(file -> {
-                            ordinals.set(ordinal, file.ordinal());
-                            checkpointOrdinals.set(file.ordinal(), ordinal);
-                        });
+                        some.add(new CheckpointFile(body.getInt(), JournalEntry.readId(body), JournalEntry.readFile(body)));
+                    }
+                    taking.add(CompletableFuture.runAsync(() -> some.forEach(this::take), executor));
+                    if (taking.size() > MAX_CHUNKS_AHEAD) {
+                        await(taking.poll());
                     }
                 }
                 default -> throw new WireException("unknown chunk of a checkpoint: " + type);
@@ -356,6 +383,24 @@ final class DirectoryRecovery
         catch (IllegalArgumentException e) {
             throw new WireException("a checkpoint is not valid: " + e.getMessage());
         }
+    }
+
+    private void take(CheckpointFile file)
+    {
+        int ordinal = file.ordinal;
+        if (ordinal < 0 || ordinal > MAX_ORDINAL) {
+            throw new IllegalArgumentException("a file cannot have the ordinal " + ordinal);
+        }
+        if (ordinals.find(ordinal) != UNSEEN) {
+            throw new IllegalArgumentException("two files have the ordinal " + ordinal);
+        }
+        // dropped and bound anew while the checkpoint was written
+        held(file.id).ifPresent(this::release);
+        ordinals.set(ordinal, SsdIndex.NONE);
+        hold(file.id, file.metadata).ifPresent(stored -> {
+            ordinals.set(ordinal, stored.ordinal());
+            checkpointOrdinals.set(stored.ordinal(), ordinal);
+        });
     }
 
     /**

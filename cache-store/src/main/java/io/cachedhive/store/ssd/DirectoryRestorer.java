@@ -44,6 +44,8 @@ final class DirectoryRestorer
     private long checkpointBytes;
     private boolean stopped;
     private long restoredBlocks;
+    // of no meaning
+    private int touched;
 
     /**
      * A piece of a checkpoint, taken apart before the lock is taken.
@@ -183,7 +185,11 @@ final class DirectoryRestorer
             if (stopped) {
                 return false;
             }
-            for (int i = first; i < Math.min(piece.count, first + RESTORED_AT_ONCE); i++) {
+            int end = Math.min(piece.count, first + RESTORED_AT_ONCE);
+            for (int i = first; i < end; i++) {
+                touched += contents.index().touch(piece.digestLows[i]);
+            }
+            for (int i = first; i < end; i++) {
                 int entry = source.restoreBlock(
                         piece.digestHighs[i],
                         piece.digestLows[i],

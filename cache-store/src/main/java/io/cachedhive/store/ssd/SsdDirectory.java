@@ -24,6 +24,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.ReentrantLock;
 
 import static java.util.Objects.requireNonNull;
@@ -93,11 +96,12 @@ final class SsdDirectory
             Digest128 newStoreId,
             FileTable files,
             ReentrantLock lock,
-            StoreClock clock)
+            StoreClock clock,
+            ThreadFactory threads)
             throws StoreException
     {
         try {
-            return new SsdDirectory(number, candidate, workerId, lastRun, newStoreId, files, lock, clock);
+            return new SsdDirectory(number, candidate, workerId, lastRun, newStoreId, files, lock, clock, threads);
         }
         catch (IOException e) {
             throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or mend the disk".formatted(candidate.path(), e.getMessage()), e);
@@ -112,7 +116,8 @@ final class SsdDirectory
             Digest128 newStoreId,
             FileTable files,
             ReentrantLock lock,
-            StoreClock clock)
+            StoreClock clock,
+            ThreadFactory threads)
             throws IOException
     {
         this.number = number;
@@ -150,8 +155,10 @@ final class SsdDirectory
             Superblock found = candidate.superblock().orElseThrow();
             candidate.superblockDoubt().ifPresent(outcomes::add);
             boolean[] slabIsNew = opened.open(geometry, outcomes::add);
-            recovery = Optional.of(new DirectoryRecovery(path, found, opened.journal(), opened.checkpoints(), index, contents.slabs(), slabIsNew, files));
-            result = recover(recovery.get());
+            try (ExecutorService executor = Executors.newSingleThreadExecutor(threads)) {
+                recovery = Optional.of(new DirectoryRecovery(path, found, opened.journal(), opened.checkpoints(), index, contents.slabs(), slabIsNew, files, executor));
+                result = recover(recovery.get());
+            }
             result.outcomes().stream().distinct().forEach(outcomes::add);
             Superblock next = found.withRun(lastRun + 1);
             if (result.givenUp()) {

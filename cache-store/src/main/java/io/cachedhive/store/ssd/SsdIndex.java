@@ -19,6 +19,8 @@ final class SsdIndex
     private static final int PIECE = 1 << PIECE_BITS;
     private static final int PIECE_MASK = PIECE - 1;
     private static final int MAX_FREQUENCY = 3;
+    // what a damaged number may make it take: 256 MiB
+    private static final int MAX_RESERVED = 1 << 26;
 
     private long[][] digestHighs = new long[0][];
     private long[][] digestLows = new long[0][];
@@ -67,6 +69,32 @@ final class SsdIndex
             entry = next(entry);
         }
         return entry;
+    }
+
+    /**
+     * Makes an empty index as wide as so many entries need: no insertion of theirs has to divide a bucket then.
+     */
+    void reserve(long entries)
+    {
+        verify(size == 0, "the index is in use");
+        int count = (int) Math.clamp(entries, PIECE, MAX_RESERVED);
+        buckets = new int[(count + PIECE_MASK) >> PIECE_BITS][];
+        for (int i = 0; i < buckets.length; i++) {
+            buckets[i] = emptyBuckets();
+        }
+        bucketCount = count;
+    }
+
+    /**
+     * Brings what {@link #find} will look at into the processor's cache. For several digests one after the other this takes little more than for
+     * one, since none has to wait for another.
+     *
+     * @return of no use, so that it is not optimised away
+     */
+    int touch(long digestLow)
+    {
+        int head = bucketHead(bucket(digestLow));
+        return head == NONE ? 0 : (int) digestLow(head) + next(head);
     }
 
     /**

@@ -94,7 +94,7 @@ public final class SsdTier
         List<SsdDirectory> directories = new ArrayList<>();
         for (DirectoryCandidate candidate : candidates.directories()) {
             Digest128 newStoreId = new Digest128(environment.random().nextLong(), environment.random().nextLong());
-            directories.add(SsdDirectory.open(directories.size(), candidate, workerId, lastRun, newStoreId, files, lock, environment.clock()));
+            directories.add(SsdDirectory.open(directories.size(), candidate, workerId, lastRun, newStoreId, files, lock, environment.clock(), environment.threads()));
         }
         // only when all are there: a file that one of them gave up may be another's as well
         directories.forEach(directory -> directory.restorer().restore(blocksToRestore));

@@ -136,7 +136,8 @@ public final class DirectoryFuzzTarget
                 index,
                 slabs,
                 new boolean[slabs.length],
-                files);
+                files,
+                Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();
         check(!result.outcomes().isEmpty(), "there is no outcome");

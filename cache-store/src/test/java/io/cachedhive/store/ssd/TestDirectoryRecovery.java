@@ -127,7 +127,8 @@ class TestDirectoryRecovery
                 index,
                 slabs,
                 new boolean[slabs.length],
-                table);
+                table,
+                Runnable::run);
         List<RecoveryOutcome> outcomes = recovery.recover().outcomes();
         recovery.restoreAll();
         return outcomes;
