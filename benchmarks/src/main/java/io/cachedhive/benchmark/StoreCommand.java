@@ -4,6 +4,7 @@ import io.cachedhive.benchmark.figure.Figure;
 import io.cachedhive.benchmark.figure.FigureFile;
 import io.cachedhive.benchmark.figure.Machine;
 import io.cachedhive.benchmark.store.StoreBenchmark;
+import io.cachedhive.benchmark.store.StoreBenchmark.Phase;
 import io.cachedhive.benchmark.store.StoreBenchmark.Scale;
 import io.cachedhive.store.StoreConfig;
 import picocli.CommandLine.Command;
@@ -13,10 +14,9 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 
 import static java.util.Objects.requireNonNull;
 
@@ -48,18 +48,32 @@ final class StoreCommand
     @Option(names = "--heap", paramLabel = "SIZE", defaultValue = "1g", description = "heap of the store's process, as of -Xmx (default: ${DEFAULT-VALUE})")
     private String heap;
 
-    @Option(names = "--runs", paramLabel = "COUNT", defaultValue = "3", description = "starts of each kind, at least 2 (default: ${DEFAULT-VALUE})")
+    @Option(names = "--runs", paramLabel = "COUNT", defaultValue = "3", description = "starts of each kind, and checkpoints, at least 2 (default: ${DEFAULT-VALUE})")
     private int runs;
-
-    @Option(
-            names = "--checkpoint-seconds",
-            paramLabel = "COUNT",
-            defaultValue = "10",
-            description = "interval of checkpoints while reads are measured (default: ${DEFAULT-VALUE})")
-    private int checkpointSeconds;
 
     @Option(names = "--directory", paramLabel = "DIR", defaultValue = "/var/tmp", description = "on a real disk; all that is made there is removed (default: ${DEFAULT-VALUE})")
     private Path parent;
+
+    @Option(
+            names = "--store",
+            paramLabel = "DIR",
+            description = "keep the filled store there, and use what an earlier command with the same numbers left there; without it one is made in --directory and removed")
+    private Path kept;
+
+    @Option(
+            names = "--phases",
+            paramLabel = "PHASE,...",
+            split = ",",
+            defaultValue = "FILL,STARTS,READS",
+            description = "what to do: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE})")
+    private Set<Phase> phases;
+
+    @Option(
+            names = "--fill-seconds",
+            paramLabel = "COUNT",
+            defaultValue = "3600",
+            description = "fill for at most so long; with --store the next command goes on (default: ${DEFAULT-VALUE})")
+    private long fillSeconds;
 
     @Option(names = {"-h", "--help"}, usageHelp = true, description = "show this help")
     private boolean help;
@@ -80,34 +94,26 @@ final class StoreCommand
             throws IOException, InterruptedException
     {
         double loadBefore = Machine.loadAverage();
-        Scale scale = new Scale(blocks, blocksPerFile, heap, runs, checkpointSeconds);
-        Path directory = Files.createTempDirectory(parent, "cachedhive-benchmark");
+        Scale scale = new Scale(blocks, blocksPerFile, heap, runs, fillSeconds);
+        Path directory = kept == null ? Files.createTempDirectory(parent, "cachedhive-benchmark") : Files.createDirectories(kept).toRealPath();
         Path memory = Files.createTempDirectory(StoreConfig.DEFAULT_RAM_DIRECTORY, "cachedhive-benchmark");
         List<Figure> figures;
         try {
-            Files.createSymbolicLink(directory.resolve(StoreBenchmark.RAM_DIRECTORY), memory);
-            figures = new StoreBenchmark(directory, scale, error::println).measure();
+            Path link = directory.resolve(StoreBenchmark.RAM_DIRECTORY);
+            Files.deleteIfExists(link);
+            Files.createSymbolicLink(link, memory);
+            figures = new StoreBenchmark(directory, scale, error::println).measure(phases);
         }
         finally {
-            delete(directory);
-            delete(memory);
+            if (kept == null) {
+                StoreBenchmark.delete(directory);
+            }
+            StoreBenchmark.delete(memory);
         }
         figures.forEach(figure -> MicroCommand.print(out, figure));
         if (file != null) {
             new FigureFile(figures, Machine.describe(loadBefore), commandLine).write(file);
         }
         return BenchmarkMain.OK;
-    }
-
-    private static void delete(Path directory)
-            throws IOException
-    {
-        List<Path> files;
-        try (Stream<Path> found = Files.walk(directory)) {
-            files = found.sorted(Comparator.reverseOrder()).toList();
-        }
-        for (Path path : files) {
-            Files.delete(path);
-        }
     }
 }

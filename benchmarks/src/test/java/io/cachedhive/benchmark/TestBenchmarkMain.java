@@ -57,7 +57,7 @@ class TestBenchmarkMain
     {
         Path file = directory.resolve("figures.json");
 
-        int code = run("store", "--blocks", "3000", "--runs", "2", "--checkpoint-seconds", "1", "--heap", "256m", "--directory", directory.toString(), "--out", file.toString());
+        int code = run("store", "--blocks", "3000", "--runs", "2", "--heap", "256m", "--directory", directory.toString(), "--out", file.toString());
 
         assertThat(code).describedAs(error.toString(UTF_8)).isZero();
         JsonNode content = new ObjectMapper().readTree(Files.readString(file));

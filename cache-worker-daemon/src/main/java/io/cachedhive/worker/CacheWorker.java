@@ -16,6 +16,7 @@ import io.airlift.log.Logger;
 import io.airlift.node.NodeModule;
 import io.airlift.openmetrics.JmxOpenMetricsModule;
 import io.airlift.tracing.TracingModule;
+import io.cachedhive.store.StoreEnvironment;
 import org.weakref.jmx.guice.MBeanModule;
 
 import java.io.FileDescriptor;
@@ -26,6 +27,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 
 import static com.google.common.base.Throwables.getCausalChain;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -47,10 +49,21 @@ public final class CacheWorker
 
     public static void main(String[] args)
     {
+        run(StoreEnvironment.system(), _ -> {});
+    }
+
+    /**
+     * Starts the worker that {@code -Dconfig} describes, which then runs until the process ends. What it cannot start with is told, and ends the process.
+     *
+     * @param environment what its store is given; a process that measures it may give another than {@link #main}
+     * @param serving told as soon as blocks are served, which is before HTTP is
+     */
+    public static void run(StoreEnvironment environment, Consumer<CacheWorkerService> serving)
+    {
         AtomicReference<CacheWorkerService> opened = new AtomicReference<>();
         try {
-            Injector injector = bootstrap(new CacheWorkerModule(opened::set)).initialize();
-            injector.getInstance(CacheWorkerService.class).start();
+            Injector injector = bootstrap(new CacheWorkerModule(environment, opened::set, serving)).initialize();
+            injector.getInstance(CacheWorkerService.class);
             log.info("======== CACHE WORKER STARTED ========");
         }
         catch (Throwable e) {

@@ -8,6 +8,7 @@ import io.airlift.http.server.HttpServerInfo;
 import io.airlift.node.NodeConfig;
 import io.airlift.node.NodeInfo;
 import io.cachedhive.store.StoreConfig;
+import io.cachedhive.store.StoreEnvironment;
 import io.cachedhive.worker.fetch.FetchConfig;
 import io.cachedhive.worker.http.AccessFilter;
 import io.cachedhive.worker.http.HttpAccess;
@@ -30,14 +31,20 @@ import static org.weakref.jmx.guice.ExportBinder.newExporter;
 public class CacheWorkerModule
         extends AbstractConfigurationAwareModule
 {
+    private final StoreEnvironment environment;
     private final Consumer<CacheWorkerService> opened;
+    private final Consumer<CacheWorkerService> serving;
 
     /**
+     * @param environment of the store
      * @param opened is told of the service as soon as it has sockets and memory, so that they are given back if the rest cannot be made
+     * @param serving is told of it as soon as it serves
      */
-    public CacheWorkerModule(Consumer<CacheWorkerService> opened)
+    public CacheWorkerModule(StoreEnvironment environment, Consumer<CacheWorkerService> opened, Consumer<CacheWorkerService> serving)
     {
+        this.environment = requireNonNull(environment, "environment is null");
         this.opened = requireNonNull(opened, "opened is null");
+        this.serving = requireNonNull(serving, "serving is null");
     }
 
     @Override
@@ -99,8 +106,11 @@ public class CacheWorkerModule
     @Singleton
     CacheWorkerService service(WorkerSettings settings, HttpServerInfo http)
     {
-        CacheWorkerService service = CacheWorkerService.open(settings);
+        CacheWorkerService service = CacheWorkerService.open(settings, environment);
         opened.accept(service);
+        // the HTTP server takes a second to start, and nobody who reads needs it
+        service.start();
+        serving.accept(service);
         return service;
     }
 

@@ -81,7 +81,7 @@ public final class CacheWorkerService
     private final RequestDispatcher dispatcher;
     private final BlockServer server;
 
-    private CacheWorkerService(WorkerSettings settings)
+    private CacheWorkerService(WorkerSettings settings, StoreEnvironment environment)
             throws StoreException
     {
         // each is closed before those that were registered before it
@@ -91,7 +91,7 @@ public final class CacheWorkerService
             WorkerCounters counters = new WorkerCounters();
             RequestLimits limits = new RequestLimits(settings.maxRequestsPerBucket(), System::nanoTime, counters);
             origins = register(Origins.load(settings.originsDirectory(), limits::observer));
-            store = register(BlockStore.open(settings.store(), StoreEnvironment.system()));
+            store = register(BlockStore.open(settings.store(), environment));
 
             rings = new RingBook(state, store::publishRings);
             usage = new UsageCounters(state, Clock.systemUTC());
@@ -148,9 +148,17 @@ public final class CacheWorkerService
      */
     public static CacheWorkerService open(WorkerSettings settings)
     {
+        return open(settings, StoreEnvironment.system());
+    }
+
+    /**
+     * @param environment of the store
+     */
+    public static CacheWorkerService open(WorkerSettings settings, StoreEnvironment environment)
+    {
         WorkerSettings.requireSecretForStrangers(settings.bindAddress(), settings.sharedSecret());
         try {
-            return new CacheWorkerService(settings);
+            return new CacheWorkerService(settings, environment);
         }
         catch (StoreException e) {
             throw new StartupException(e.getMessage(), e);

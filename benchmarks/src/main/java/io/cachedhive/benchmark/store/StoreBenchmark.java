@@ -6,8 +6,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -16,7 +18,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * A store of many blocks: what its metadata take, and how soon it serves after a clean stop and after a kill.
  *
- * <p>Everything is done by the store itself, in processes of its own; only what lies in slabs is synthetic. Before each start the
+ * <p>Everything is done by cache workers, in processes of their own; only what lies in slabs is synthetic. Before each start the
  * files of the index are dropped from the page cache.
  */
 public final class StoreBenchmark
@@ -24,24 +26,43 @@ public final class StoreBenchmark
     /// Below the directory of the benchmark: leads to shared memory.
     public static final String RAM_DIRECTORY = "ram";
 
+    static final long RAM_BYTES = 1 << 30;
+
     private static final double MAX_BYTES_PER_BLOCK = 96;
     private static final double MAX_BYTES_PER_FILE = 160;
     private static final double MAX_RESIDENT_GIB = 1.5;
     private static final double MAX_FIRST_HIT_SECONDS = 3;
     private static final double MAX_RESTORE_SECONDS = 10;
     private static final double MAX_READ_MILLIS = 10;
-    private static final int FILL_CHECKPOINT_SECONDS = 60;
+    // in it: what was filled
+    private static final String FILLED_NAME = "filled";
 
     private final Path directory;
     private final Scale scale;
     private final Consumer<String> progress;
 
+    public enum Phase
+    {
+        /**
+         * Fills the store, or goes on with it.
+         */
+        FILL,
+        /**
+         * Starts after clean stops and kills, and memory.
+         */
+        STARTS,
+        /**
+         * Reads while checkpoints are written.
+         */
+        READS,
+    }
+
     /**
      * @param heap of the store's process
-     * @param runs starts after a clean stop, and as many after a kill
-     * @param checkpointSeconds interval of checkpoints while reads are measured
+     * @param runs starts after a clean stop, and as many after a kill; checkpoints while reads are measured
+     * @param fillSeconds how long to fill at most
      */
-    public record Scale(long blocks, int blocksPerFile, String heap, int runs, int checkpointSeconds)
+    public record Scale(long blocks, int blocksPerFile, String heap, int runs, long fillSeconds)
     {
         public Scale
         {
@@ -50,10 +71,15 @@ public final class StoreBenchmark
                 throw new IllegalArgumentException("blocks, blocks in a file or runs (at least 2) are too few: %s, %s, %s".formatted(blocks, blocksPerFile, runs));
             }
         }
+
+        String shape()
+        {
+            return "%s blocks, %s in a file".formatted(blocks, blocksPerFile);
+        }
     }
 
     /**
-     * @param directory on a real disk, empty but for {@link #RAM_DIRECTORY}
+     * @param directory on a real disk: empty, or as an earlier benchmark of the same scale left it; with {@link #RAM_DIRECTORY} in it
      */
     public StoreBenchmark(Path directory, Scale scale, Consumer<String> progress)
     {
@@ -62,9 +88,64 @@ public final class StoreBenchmark
         this.progress = requireNonNull(progress, "progress is null");
     }
 
+    /// With a seventh to spare: what the geometry takes, and what runs add.
+    static long capacityBytes(long blockCount)
+    {
+        return Math.max(1L << 30, blockCount * (SyntheticBlocks.BLOCK_BYTES + 4096) / 100 * 115);
+    }
+
     private record Start(double firstHitSeconds, double restoredSeconds, long restoredBlocks) {}
 
-    public List<Figure> measure()
+    /**
+     * @throws IOException also if the store is not full when other phases than {@link Phase#FILL} are to begin
+     */
+    public List<Figure> measure(Set<Phase> phases)
+            throws IOException, InterruptedException
+    {
+        if (phases.contains(Phase.FILL)) {
+            fill();
+        }
+        List<Figure> figures = new ArrayList<>();
+        if (phases.contains(Phase.STARTS) || phases.contains(Phase.READS)) {
+            if (!isFilled()) {
+                throw new IOException("%s is not filled with %s: fill it first, or go on with that".formatted(directory, scale.shape()));
+            }
+        }
+        if (phases.contains(Phase.STARTS)) {
+            figures.addAll(measureStarts());
+        }
+        if (phases.contains(Phase.READS)) {
+            figures.add(measureReads());
+        }
+        return figures;
+    }
+
+    private boolean isFilled()
+            throws IOException
+    {
+        Path filled = directory.resolve(FILLED_NAME);
+        return Files.exists(filled) && Files.readString(filled).equals(scale.shape());
+    }
+
+    private void fill()
+            throws IOException, InterruptedException
+    {
+        if (isFilled()) {
+            return;
+        }
+        try (WorkerProcess worker = start(directory)) {
+            worker.ask("restored", "RESTORED");
+            long present = worker.ask("fill %s %s".formatted(scale.blocks, scale.fillSeconds), "FILLED")[0];
+            progress.accept("filled %s blocks in %.0f s".formatted(present, worker.seconds()));
+            worker.ask("close", "CLOSED");
+            worker.awaitEnd();
+            if (present >= scale.blocks) {
+                Files.writeString(directory.resolve(FILLED_NAME), scale.shape());
+            }
+        }
+    }
+
+    private List<Figure> measureStarts()
             throws IOException, InterruptedException
     {
         double[] cleanHit = new double[scale.runs];
@@ -74,37 +155,24 @@ public final class StoreBenchmark
         double[] lost = new double[scale.runs];
         double[] heap = new double[scale.runs];
         double[] resident = new double[scale.runs];
-        double[] read = new double[scale.runs];
-        int nextFile = 0;
-        long emptyHeap;
-        long present;
-        try (WorkerProcess worker = start(nextFile, FILL_CHECKPOINT_SECONDS)) {
-            emptyHeap = worker.ask("memory", "MEMORY")[0];
-            present = worker.ask("fill " + scale.blocks, "FILLED")[0];
-            progress.accept("filled %s blocks in %.0f s".formatted(present, worker.seconds()));
-            worker.ask("close", "CLOSED");
-            worker.awaitEnd();
-        }
-        // beyond all that was used to make up for refused ones
-        nextFile = Math.toIntExact(scale.blocks / scale.blocksPerFile) * 4;
+        long emptyHeap = emptyHeap();
         for (int run = 0; run < scale.runs; run++) {
-            try (WorkerProcess worker = start(nextFile, scale.checkpointSeconds)) {
+            long present;
+            try (WorkerProcess worker = start(directory)) {
                 Start start = awaitStart(worker, run);
                 progress.accept("after a clean stop: %s".formatted(start));
                 cleanHit[run] = start.firstHitSeconds;
                 cleanAll[run] = start.restoredSeconds;
+                // so that there is something in the journal
+                present = worker.ask("fill %s %s".formatted(start.restoredBlocks + Math.max(scale.blocksPerFile, scale.blocks / 1000), 600), "FILLED")[0];
                 long[] memory = worker.ask("memory", "MEMORY");
-                heap[run] = (double) (memory[0] - emptyHeap) / start.restoredBlocks;
+                heap[run] = (double) (memory[0] - emptyHeap) / present;
                 resident[run] = memory[1] / (double) (1L << 30);
-                long[] reads = worker.ask("reads " + run, "READS");
-                progress.accept("%s reads during a checkpoint".formatted(reads[0]));
-                read[run] = reads[1] / 1e6;
-                present = worker.ask("fill " + Math.max(scale.blocksPerFile, scale.blocks / 1000), "FILLED")[0];
+                progress.accept("%.1f bytes of heap per block, %.3f GiB of memory".formatted(heap[run], resident[run]));
                 // by then all of them are in the journal
                 Thread.sleep(1000);
             }
-            nextFile += Math.toIntExact(scale.blocks / scale.blocksPerFile);
-            try (WorkerProcess worker = start(nextFile, scale.checkpointSeconds)) {
+            try (WorkerProcess worker = start(directory)) {
                 Start start = awaitStart(worker, run);
                 progress.accept("after a kill: %s".formatted(start));
                 killedHit[run] = start.firstHitSeconds;
@@ -114,31 +182,86 @@ public final class StoreBenchmark
                 worker.awaitEnd();
             }
         }
-        String shape = "_%s_blocks_in_file".formatted(scale.blocksPerFile);
-        double budget = MAX_BYTES_PER_BLOCK + MAX_BYTES_PER_FILE / scale.blocksPerFile;
-        boolean judged = scale.blocksPerFile == 16;
         List<Figure> figures = new ArrayList<>();
-        figures.add(Figure.of("metadata_per_block" + shape, "bytes", OptionalDouble.of(budget), heap));
-        figures.add(Figure.of("resident_without_ram_tier" + shape, "GiB", budget(judged, MAX_RESIDENT_GIB), resident));
-        figures.add(Figure.of("first_hit_after_stop" + shape, "s", budget(judged, MAX_FIRST_HIT_SECONDS), cleanHit));
-        figures.add(Figure.of("all_restored_after_stop" + shape, "s", budget(judged, MAX_RESTORE_SECONDS), cleanAll));
-        figures.add(Figure.of("first_hit_after_kill" + shape, "s", budget(judged, MAX_FIRST_HIT_SECONDS), killedHit));
-        figures.add(Figure.of("all_restored_after_kill" + shape, "s", budget(judged, MAX_RESTORE_SECONDS), killedAll));
-        figures.add(Figure.of("lost_by_kill" + shape, "%", budget(judged, 1), lost));
-        figures.add(Figure.of("read_p999_during_checkpoint" + shape, "ms", budget(judged, MAX_READ_MILLIS), read));
+        double perBlock = MAX_BYTES_PER_BLOCK + MAX_BYTES_PER_FILE / scale.blocksPerFile;
+        figures.add(Figure.of(name("metadata_per_block"), "bytes", OptionalDouble.of(perBlock), heap));
+        figures.add(Figure.of(name("resident_without_ram_tier"), "GiB", budget(MAX_RESIDENT_GIB), resident));
+        figures.add(Figure.of(name("first_hit_after_stop"), "s", budget(MAX_FIRST_HIT_SECONDS), cleanHit));
+        figures.add(Figure.of(name("all_restored_after_stop"), "s", budget(MAX_RESTORE_SECONDS), cleanAll));
+        figures.add(Figure.of(name("first_hit_after_kill"), "s", budget(MAX_FIRST_HIT_SECONDS), killedHit));
+        figures.add(Figure.of(name("all_restored_after_kill"), "s", budget(MAX_RESTORE_SECONDS), killedAll));
+        figures.add(Figure.of(name("lost_by_kill"), "%", budget(1), lost));
         return figures;
     }
 
-    private static OptionalDouble budget(boolean judged, double budget)
-    {
-        return judged ? OptionalDouble.of(budget) : OptionalDouble.empty();
-    }
-
-    private WorkerProcess start(int nextFile, int checkpointSeconds)
+    private Figure measureReads()
             throws IOException, InterruptedException
     {
-        dropFromPageCache();
-        return new WorkerProcess(directory, scale.heap, scale.blocks, scale.blocksPerFile, nextFile, checkpointSeconds);
+        double[] millis = new double[scale.runs];
+        try (WorkerProcess worker = start(directory)) {
+            worker.ask("restored", "RESTORED");
+            for (int run = 0; run < scale.runs; run++) {
+                long[] reads = worker.ask("reads " + run, "READS");
+                millis[run] = reads[1] / 1e6;
+                progress.accept("%s reads during a checkpoint, 99.9th percentile %.2f ms".formatted(reads[0], millis[run]));
+            }
+            worker.ask("close", "CLOSED");
+            worker.awaitEnd();
+        }
+        return Figure.of(name("read_p999_during_checkpoint"), "ms", budget(MAX_READ_MILLIS), millis);
+    }
+
+    private String name(String figure)
+    {
+        return "%s_%s_blocks_in_file".formatted(figure, scale.blocksPerFile);
+    }
+
+    /**
+     * Times and memory have budgets for 16 blocks in a file only.
+     */
+    private OptionalDouble budget(double budget)
+    {
+        return scale.blocksPerFile == 16 ? OptionalDouble.of(budget) : OptionalDouble.empty();
+    }
+
+    /**
+     * Of a cache worker that has no block yet, and is as large.
+     */
+    private long emptyHeap()
+            throws IOException, InterruptedException
+    {
+        Path empty = Files.createDirectory(directory.resolve("empty"));
+        try {
+            Files.createSymbolicLink(empty.resolve(RAM_DIRECTORY), directory.resolve(RAM_DIRECTORY).toRealPath());
+            try (WorkerProcess worker = start(empty)) {
+                return worker.ask("memory", "MEMORY")[0];
+            }
+        }
+        finally {
+            delete(empty);
+        }
+    }
+
+    /**
+     * Deletes a directory with all that is in it.
+     */
+    public static void delete(Path directory)
+            throws IOException
+    {
+        List<Path> files;
+        try (Stream<Path> found = Files.walk(directory)) {
+            files = found.sorted(Comparator.reverseOrder()).toList();
+        }
+        for (Path path : files) {
+            Files.delete(path);
+        }
+    }
+
+    private WorkerProcess start(Path directory)
+            throws IOException, InterruptedException
+    {
+        dropFromPageCache(directory);
+        return new WorkerProcess(directory, scale);
     }
 
     private static Start awaitStart(WorkerProcess worker, int seed)
@@ -153,7 +276,7 @@ public final class StoreBenchmark
     /**
      * Superblock, journal and checkpoints; dd(1) calls posix_fadvise(2).
      */
-    private void dropFromPageCache()
+    private static void dropFromPageCache(Path directory)
             throws IOException, InterruptedException
     {
         Path ssd = directory.resolve("ssd");

@@ -3,43 +3,48 @@ package io.cachedhive.benchmark.store;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
-import io.cachedhive.store.SsdDirectoryConfig;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.StoreEnvironment;
+import io.cachedhive.worker.CacheWorker;
+import io.cachedhive.worker.CacheWorkerService;
 
 import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
 /**
- * A store in a process of its own, told by lines on its standard input what to do; answers with lines of a word and numbers.
+ * The process that is measured: a cache worker as it ships, with all that serves requests, of which only the disk under the slabs is another. Told by
+ * lines on its standard input what to do; answers with lines of a word and numbers.
  *
  * <pre>
- *   hit SEED       HIT                          a random block of the last run was read and verified
- *   restored       RESTORED blocks              all blocks are restored
- *   fill COUNT     FILLED blocks                so many are on SSD, and in the journal
- *   memory         MEMORY heap resident         bytes in use after a collection, bytes of the process without shared memory
- *   reads SEED     READS count nanos            reads from SSD during a checkpoint, and the 99.9th percentile of them
- *   close          CLOSED                       clean stop
+ *   hit SEED             HIT                     it serves, and a random block of the last run was read and verified
+ *   restored             RESTORED blocks         all blocks are restored
+ *   fill TOTAL SECONDS   FILLED blocks           so many are on SSD, unless the time ended before
+ *   memory               MEMORY heap resident    bytes in use after a collection; bytes of the process without shared memory, before it
+ *   reads SEED           READS count nanos       reads from SSD during a checkpoint, and the 99.9th percentile of them
+ *   close                CLOSED                  clean stop
  * </pre>
  */
 final class StoreWorker
 {
-    private static final long RAM_BYTES = 256 << 20;
     // the queue of the writer takes a quarter of the RAM tier
     private static final int MAX_WAITING = 256;
     private static final int PROBES = 64;
@@ -48,59 +53,64 @@ final class StoreWorker
     private final SyntheticBlocks blocks;
     private final long blockCount;
     private final SyntheticSlabDisk disk;
+    private final ForwardClock clock;
+    private final CacheWorkerService service;
     private final BlockStore store;
+    private final CountDownLatch started;
     private int nextFile;
 
-    private StoreWorker(Path directory, long blockCount, int blocksPerFile, int nextFile, Duration checkpointInterval)
-            throws Exception
+    private StoreWorker(SyntheticSlabDisk disk, ForwardClock clock, CacheWorkerService service, CountDownLatch started, long blockCount, int blocksPerFile)
     {
+        this.disk = requireNonNull(disk, "disk is null");
+        this.clock = requireNonNull(clock, "clock is null");
+        this.service = requireNonNull(service, "service is null");
+        this.store = service.store();
+        this.started = requireNonNull(started, "started is null");
         this.blocks = new SyntheticBlocks(blocksPerFile);
         this.blockCount = blockCount;
-        this.nextFile = nextFile;
-        this.disk = new SyntheticSlabDisk(directory.resolve("trailers"));
-        StoreConfig config = StoreConfig.ramOnly(directory.resolve("state"))
-                .withBlockSize(SyntheticBlocks.BLOCK_BYTES)
-                .withRam(directory.resolve(StoreBenchmark.RAM_DIRECTORY), RAM_BYTES)
-                .withCheckpointInterval(checkpointInterval)
-                .withSsdDirectories(List.of(new SsdDirectoryConfig(directory.resolve("ssd"), new Capacity.Bytes(capacityBytes(blockCount)))));
-        this.store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk));
-    }
-
-    /// With a tenth to spare, and what the geometry takes.
-    private static long capacityBytes(long blockCount)
-    {
-        return Math.max(1L << 30, blockCount * (SyntheticBlocks.BLOCK_BYTES + 4096) / 100 * 115);
     }
 
     /**
-     * @param args directory, blocks, blocks in a file, number of the first file to fill, seconds between checkpoints
+     * @param args directory, blocks, blocks in a file
      */
     public static void main(String[] args)
-            throws Exception
     {
-        Path directory = Path.of(args[0]);
-        for (String name : List.of("ssd", "trailers")) {
-            Files.createDirectories(directory.resolve(name));
+        // the worker's log takes the stream over
+        PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), true, UTF_8);
+        SyntheticSlabDisk disk = new SyntheticSlabDisk(Path.of(args[0]).resolve("trailers"));
+        ForwardClock clock = new ForwardClock();
+        CountDownLatch started = new CountDownLatch(1);
+        CacheWorker.run(
+                StoreEnvironment.system().withDisk(disk).withClock(clock),
+                service -> {
+                    StoreWorker worker = new StoreWorker(disk, clock, service, started, Long.parseLong(args[1]), Integer.parseInt(args[2]));
+                    new Thread(() -> worker.obey(answers), "commands").start();
+                });
+        started.countDown();
+    }
+
+    private void obey(PrintStream answers)
+    {
+        try {
+            BufferedReader input = new BufferedReader(new InputStreamReader(System.in, UTF_8));
+            for (String line = input.readLine(); line != null; line = input.readLine()) {
+                String[] words = line.split(" ");
+                answers.println(switch (words[0]) {
+                    case "hit" -> firstHit(Long.parseLong(words[1]));
+                    case "restored" -> restored();
+                    case "fill" -> fill(Long.parseLong(words[1]), Duration.ofSeconds(Long.parseLong(words[2])));
+                    case "memory" -> memory();
+                    case "reads" -> reads(Long.parseLong(words[1]));
+                    case "close" -> close();
+                    default -> throw new IllegalArgumentException("unknown command: " + line);
+                });
+            }
         }
-        StoreWorker worker = new StoreWorker(
-                directory,
-                Long.parseLong(args[1]),
-                Integer.parseInt(args[2]),
-                Integer.parseInt(args[3]),
-                Duration.ofSeconds(Integer.parseInt(args[4])));
-        BufferedReader input = new BufferedReader(new InputStreamReader(System.in, UTF_8));
-        for (String line = input.readLine(); line != null; line = input.readLine()) {
-            String[] words = line.split(" ");
-            System.out.println(switch (words[0]) {
-                case "hit" -> worker.firstHit(Long.parseLong(words[1]));
-                case "restored" -> worker.restored();
-                case "fill" -> worker.fill(Long.parseLong(words[1]));
-                case "memory" -> worker.memory();
-                case "reads" -> worker.reads(Long.parseLong(words[1]));
-                case "close" -> worker.close();
-                default -> throw new IllegalArgumentException("unknown command: " + line);
-            });
+        catch (IOException | InterruptedException | RuntimeException e) {
+            answers.println("FAILED " + e);
         }
+        // threads of the worker would keep the process
+        System.exit(0);
     }
 
     private String firstHit(long seed)
@@ -153,21 +163,31 @@ final class StoreWorker
         return "RESTORED " + store.gauges().restoredBlocks();
     }
 
-    private String fill(long count)
+    private String fill(long total, Duration patience)
     {
-        long wanted = store.gauges().ssdBlocks() + count;
-        long deadline = deadline();
+        fillUpTo(total, patience);
+        return "FILLED " + store.gauges().ssdBlocks();
+    }
+
+    private void fillUpTo(long total, Duration patience)
+    {
+        long deadline = System.nanoTime() + patience.toNanos();
         long offered = store.gauges().ssdBlocks();
         // a block that was refused, because the journal waits for a checkpoint, is made up for by one of a further file
-        while (store.gauges().ssdBlocks() < wanted && System.nanoTime() < deadline) {
+        while (store.gauges().ssdBlocks() < total && System.nanoTime() < deadline) {
             FileVersion file = blocks.file(nextFile);
             String etag = blocks.etag(nextFile);
             nextFile++;
+            FileVersionId id = file.id();
+            if (store.isOnSsd(id.block(0)) && store.isOnSsd(id.block(blocks.blocksPerFile() - 1))) {
+                // by an earlier process
+                continue;
+            }
             if (!store.bind(file, Optional.of(etag), false, SyntheticBlocks.TABLE)) {
                 continue;
             }
             for (int i = 0; i < blocks.blocksPerFile(); i++) {
-                if (store.isOnSsd(file.id().block(i))) {
+                if (store.isOnSsd(id.block(i))) {
                     continue;
                 }
                 long waitUntil = System.nanoTime() + 100_000_000;
@@ -178,42 +198,41 @@ final class StoreWorker
                         offered = store.gauges().ssdBlocks();
                     }
                 }
-                if (fill(file.id().block(i), ETags.digest(etag))) {
-                    offered++;
-                }
+                fill(id.block(i), ETags.digest(etag));
+                offered++;
             }
         }
-        return "FILLED " + store.gauges().ssdBlocks();
     }
 
-    private boolean fill(BlockKey key, long etagDigest)
+    private void fill(BlockKey key, long etagDigest)
     {
         Optional<Fill> begun = store.beginFill(key, SyntheticBlocks.BLOCK_BYTES, etagDigest);
-        if (begun.isEmpty()) {
+        while (begun.isEmpty()) {
             // frames rest
             LockSupport.parkNanos(200_000);
-            return false;
+            begun = store.beginFill(key, SyntheticBlocks.BLOCK_BYTES, etagDigest);
         }
         try (Fill fill = begun.get()) {
             SyntheticBlocks.write(key.high(), key.low(), fill.buffer());
             fill.commit().ifPresent(PinnedBlock::close);
-            return true;
         }
     }
 
-    private static String memory()
-            throws IOException
+    private String memory()
+            throws IOException, InterruptedException
     {
-        long heap = Long.MAX_VALUE;
-        for (int i = 0; i < 3; i++) {
-            System.gc();
-            heap = Math.min(heap, Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory());
-        }
+        // all that a cache worker has
+        started.await();
         long resident = 0;
         for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
             if (line.startsWith("RssAnon:") || line.startsWith("RssFile:")) {
                 resident += Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
             }
+        }
+        long heap = Long.MAX_VALUE;
+        for (int i = 0; i < 3; i++) {
+            System.gc();
+            heap = Math.min(heap, Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory());
         }
         return "MEMORY %s %s".formatted(heap, resident);
     }
@@ -221,16 +240,18 @@ final class StoreWorker
     private String reads(long seed)
     {
         Random random = new Random(seed);
-        int before = disk.checkpointing();
         long[] nanos = new long[1 << 20];
         int count = 0;
         int fillEvery = 64;
         long deadline = deadline();
+        fillUpTo(store.gauges().ssdBlocks() + 1, PATIENCE);
+        int before = disk.checkpointing();
+        clock.putForward(StoreConfig.DEFAULT_CHECKPOINT_INTERVAL);
         // until one that began here was written to its end
         for (int i = 0; System.nanoTime() < deadline; i++) {
-            if (i % fillEvery == 0) {
+            if (i % fillEvery == fillEvery - 1) {
                 // something to write a checkpoint for
-                fill(1);
+                fillUpTo(store.gauges().ssdBlocks() + 1, PATIENCE);
             }
             BlockKey key = randomBlock(random);
             int state = disk.checkpointing();
@@ -252,7 +273,7 @@ final class StoreWorker
 
     private String close()
     {
-        store.close();
+        service.close();
         return "CLOSED";
     }
 }

@@ -1,17 +1,23 @@
 package io.cachedhive.benchmark.store;
 
+import io.cachedhive.quickstart.home.Distribution;
+
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.ProcessBuilder.Redirect;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * A {@link StoreWorker} as its parent sees it. Closing kills it.
+ * A {@link StoreWorker} in a process of its own: its commands and answers are lines.
  */
 final class WorkerProcess
         implements AutoCloseable
@@ -23,33 +29,82 @@ final class WorkerProcess
     private final PrintStream commands;
 
     /**
+     * @param directory of the store, with {@link StoreBenchmark#RAM_DIRECTORY} in it
      * @param heap of the process, as of {@code -Xmx}; everything else is as in a cache worker's {@code jvm.config}
      */
-    WorkerProcess(Path directory, String heap, long blocks, int blocksPerFile, int firstFile, int checkpointSeconds)
+    WorkerProcess(Path directory, StoreBenchmark.Scale scale)
             throws IOException
     {
         this.log = directory.resolve("worker.log");
-        ProcessBuilder builder = new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-server",
-                "-Xmx" + heap,
-                "-XX:MaxDirectMemorySize=512M",
-                "-XX:+UseG1GC",
-                "-XX:+ExitOnOutOfMemoryError",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
-                "-cp", System.getProperty("java.class.path"),
+        Path config = directory.resolve("config.properties");
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        try (Stream<String> packaged = Files.lines(Distribution.find().root().resolve("etc/cache-worker/jvm.config"))) {
+            packaged.filter(line -> line.startsWith("-") && !line.startsWith("-Xmx")).forEach(command::add);
+        }
+        command.addAll(List.of(
+                "-Xmx" + scale.heap(),
+                "-Dconfig=" + config,
+                "-Dnode.environment=benchmark",
+                "-Dnode.id=benchmark",
+                "-Dnode.data-dir=" + directory,
+                "-Dlog.path=" + directory.resolve("server.log"),
+                "-Dlog.enable-console=false",
+                "-cp", classPath(),
                 StoreWorker.class.getName(),
                 directory.toString(),
-                Long.toString(blocks),
-                Integer.toString(blocksPerFile),
-                Integer.toString(firstFile),
-                Integer.toString(checkpointSeconds))
-                .redirectError(Redirect.appendTo(new File(log.toString())));
+                Long.toString(scale.blocks()),
+                Integer.toString(scale.blocksPerFile())));
+        for (String name : List.of("ssd", "trailers", "origins")) {
+            Files.createDirectories(directory.resolve(name));
+        }
+        Files.writeString(config, """
+                cache.worker.port=%s
+                cache.worker.socket-path=%s
+                http-server.http.port=%s
+                cache.ram.directory=%s
+                cache.ram.max-size=%sB
+                cache.ssd.directories=%s
+                cache.ssd.max-sizes=%sB
+                cache.block-size=%sB
+                cache.state-directory=%s
+                cache.origins-directory=%s
+                """.formatted(
+                freePort(),
+                directory.resolve("worker.sock"),
+                freePort(),
+                directory.resolve(StoreBenchmark.RAM_DIRECTORY),
+                StoreBenchmark.RAM_BYTES,
+                directory.resolve("ssd"),
+                StoreBenchmark.capacityBytes(scale.blocks()),
+                SyntheticBlocks.BLOCK_BYTES,
+                directory.resolve("state"),
+                directory.resolve("origins")));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(Redirect.appendTo(log.toFile()));
         this.startNanos = System.nanoTime();
         this.process = builder.start();
         this.answers = process.inputReader(UTF_8);
         this.commands = new PrintStream(process.getOutputStream(), true, UTF_8);
+    }
+
+    /**
+     * The libraries of the packaged cache worker, and this module for what stands for its disk; in a test, where nothing is packaged, all that there is.
+     */
+    private static String classPath()
+    {
+        if (System.getProperty(Distribution.ROOT_PROPERTY) == null) {
+            return System.getProperty("java.class.path");
+        }
+        Path root = Distribution.find().root();
+        return Distribution.find().cacheWorker().resolve("lib") + "/*" + File.pathSeparator + root.resolve("benchmarks/target/classes");
+    }
+
+    private static int freePort()
+            throws IOException
+    {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
     }
 
     /**
@@ -61,7 +116,7 @@ final class WorkerProcess
         commands.println(command);
         String line = answers.readLine();
         if (line == null || !line.startsWith(answer)) {
-            throw new IOException("the store's process answered %s to %s: %s".formatted(line, command, Files.readString(log)));
+            throw new IOException("the cache worker answered %s to %s: %s".formatted(line, command, Files.readString(log)));
         }
         String[] words = line.split(" ");
         long[] numbers = new long[words.length - 1];
@@ -89,6 +144,9 @@ final class WorkerProcess
         process.waitFor();
     }
 
+    /**
+     * As by kill -9, if it still runs.
+     */
     @Override
     public void close()
             throws InterruptedException
