@@ -123,8 +123,14 @@ final class InterleavedRuns
         for (int run = 0; run < timing.runs(); run++) {
             for (int index = 0; index < subjects.size(); index++) {
                 Subject subject = subjects.get(index);
-                progress.accept("%s %s, run %s of %s".formatted(subject.method(), subject.parameters(), run + 1, timing.runs()));
                 results.get(index)[run] = run(subject);
+                progress.accept("%s %s, run %s of %s: %.0f %s".formatted(
+                        subject.method(),
+                        subject.parameters(),
+                        run + 1,
+                        timing.runs(),
+                        results.get(index)[run],
+                        subject.measure().unit()));
             }
         }
         return results;

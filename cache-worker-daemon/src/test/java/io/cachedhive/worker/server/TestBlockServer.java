@@ -407,6 +407,8 @@ class TestBlockServer
     {
         start();
         WireClient peer = connect(unix(), Optional.empty());
+        // the peer is welcomed before it counts
+        Await.until("the connection is established", () -> server.connectionCount() == 1);
         server.close();
         Await.until("the connection ends", () -> closedConnections.get() == 1);
         assertThatThrownBy(() -> connect(unix(), Optional.empty())).isInstanceOf(IOException.class);
