@@ -28,7 +28,7 @@ import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.Executors.newSingleThreadScheduledExecutor;
 
 /**
- * Listens on the Unix socket and on TCP, and speaks the same protocol on both. A connection has two virtual threads.
+ * Listens on the Unix socket and on TCP, and speaks the same protocol on both. A connection has two threads.
  *
  * <p>What a stranger can take: one of a few places for connections that have not proven themselves (the oldest gives way), for a few seconds,
  * with frames of a few KiB.
@@ -48,6 +48,9 @@ public final class BlockServer
     {
         public static final Limits DEFAULT = new Limits(Duration.ofSeconds(5), 64, Duration.ofSeconds(30), 64 << 20);
     }
+
+    private static final int MAX_PLATFORM_READERS = 256;
+    private static final long READER_STACK_BYTES = 512 << 10;
 
     private final ListenSockets sockets;
     private final Optional<String> secret;
@@ -133,7 +136,19 @@ public final class BlockServer
         }
         Connection connection = new Connection(channel, transport, peer, this);
         addUnproven(connection);
-        Thread.ofVirtual().name("block-server-read-", 0).start(connection::read);
+        reader().start(connection::read);
+    }
+
+    /**
+     * A virtual thread that waits for a socket is woken up through two others, which takes as long as a sixth of a block; beyond as many
+     * connections as hosts are likely to have of a cluster, its small stack counts for more.
+     */
+    private Thread.Builder reader()
+    {
+        if (connections.size() < MAX_PLATFORM_READERS) {
+            return Thread.ofPlatform().daemon().name("block-server-read").stackSize(READER_STACK_BYTES);
+        }
+        return Thread.ofVirtual().name("block-server-read");
     }
 
     private void addUnproven(Connection connection)
