@@ -1,5 +1,6 @@
 package io.cachedhive.store;
 
+import com.google.common.collect.Maps;
 import com.google.common.io.Closer;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.BlockKey;
@@ -26,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -596,7 +598,7 @@ public final class BlockStore
                     ssd.corruptBlocks(),
                     refusedFills,
                     ssd.refusedWrites(),
-                    ssd.errors());
+                    Maps.toMap(EnumSet.allOf(SsdErrorCause.class), ssd::errors));
         }
         finally {
             lock.unlock();

@@ -1,5 +1,7 @@
 package io.cachedhive.store;
 
+import java.util.Map;
+
 /**
  * A store's state and what it counted since it was opened.
  *
@@ -14,7 +16,7 @@ package io.cachedhive.store;
  * @param corruptBlocks blocks on SSD that did not verify; they were dropped
  * @param refusedFills fills and loads for which no frame could be had
  * @param refusedSsdWrites blocks that were not written to SSD because the queue was full or the directory out of service
- * @param ssdErrors failed calls to the disks
+ * @param ssdErrors calls to the disks that failed or took too long, by cause
  */
 public record StoreGauges(
         long ramCapacityBytes,
@@ -30,4 +32,10 @@ public record StoreGauges(
         long corruptBlocks,
         long refusedFills,
         long refusedSsdWrites,
-        long ssdErrors) {}
+        Map<SsdErrorCause, Long> ssdErrors)
+{
+    public StoreGauges
+    {
+        ssdErrors = Map.copyOf(ssdErrors);
+    }
+}

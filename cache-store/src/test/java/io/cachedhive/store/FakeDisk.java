@@ -34,6 +34,7 @@ final class FakeDisk
     private final Map<Path, FakeFile> files = new TreeMap<>();
     private final Set<Path> locks = new HashSet<>();
     private final Set<Path> failing = new HashSet<>();
+    private final Set<Path> unreadable = new HashSet<>();
     private long sizeBytes = 1L << 40;
     private long writesLeft = Long.MAX_VALUE;
     private boolean direct = true;
@@ -88,6 +89,19 @@ final class FakeDisk
         }
         else {
             failing.remove(file);
+        }
+    }
+
+    /**
+     * Every read of the file fails, with EIO, until it is mended.
+     */
+    synchronized void setUnreadable(Path file, boolean fails)
+    {
+        if (fails) {
+            unreadable.add(file);
+        }
+        else {
+            unreadable.remove(file);
         }
     }
 
@@ -372,6 +386,9 @@ final class FakeDisk
         {
             synchronized (FakeDisk.this) {
                 checkOn();
+                if (unreadable.contains(file.path)) {
+                    throw new DiskException(Cause.IO_ERROR, "read of %s failed: input/output error".formatted(file.path));
+                }
                 checkAligned(position, target.remaining());
                 int total = (int) Math.max(0, Math.min(target.remaining(), file.size - position));
                 int left = total;

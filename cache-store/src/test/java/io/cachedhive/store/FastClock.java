@@ -17,4 +17,10 @@ final class FastClock
     {
         return System.nanoTime() * 100;
     }
+
+    @Override
+    public long stopwatchNanos()
+    {
+        return System.nanoTime();
+    }
 }

@@ -336,7 +336,7 @@ class TestRestoring
             gated.fail();
             assertThat(store.awaitRestored(LONG)).isTrue();
             assertThat(store.gauges().restoredBlocks()).isZero();
-            assertThat(store.gauges().ssdErrors()).isEqualTo(1);
+            assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.IO_ERROR, 1L);
             store.checkInvariants();
             fillAll(store, file);
             assertThat(countThere(store, file)).isEqualTo(60);

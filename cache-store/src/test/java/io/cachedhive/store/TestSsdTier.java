@@ -852,7 +852,7 @@ class TestSsdTier
             assertThat(store.problem()).isPresent().get().asString()
                     .startsWith("SSD directory %s takes no blocks since a failure (write of ".formatted(ssd))
                     .endsWith("mend the disk");
-            assertThat(store.gauges().ssdErrors()).isEqualTo(1);
+            assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.IO_ERROR, 1L);
             // the RAM tier goes on, and what is on SSD can be read
             assertThat(isThere(store, file, 1)).isTrue();
             assertThat(store.isOnSsd(file.id().block(0))).isTrue();
@@ -863,6 +863,108 @@ class TestSsdTier
             clock.advance(Duration.ofSeconds(11));
             assertThat(fill(store, file, 3)).isTrue();
             assertThat(store.problem()).isEmpty();
+        }
+    }
+
+    @Test
+    void oneBadPlaceCostsItsBlockOnly()
+            throws Exception
+    {
+        FileVersion file = TestingBlocks.file(1, 40L * BLOCK);
+        fillAndRestart(file, store -> {
+            Path slab = slabs().getFirst();
+            disk.setUnreadable(slab, true);
+            int lost = 0;
+            // others are read in between, so that failures are not in a row
+            for (int i = 0; i < 40 && lost < 2; i++) {
+                lost += isThere(store, file, i) ? 0 : 1;
+            }
+            assertThat(lost).isPositive();
+            assertThat(store.problem()).isEmpty();
+            assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.IO_ERROR, (long) lost);
+            assertThat(store.gauges().ssdBlocks()).isEqualTo(40 - lost);
+        });
+    }
+
+    @Test
+    void failingDiskKeepsItsBlocksUntilItIsMended()
+            throws Exception
+    {
+        FileVersion file = TestingBlocks.file(1, 40L * BLOCK);
+        fillAndRestart(file, store -> {
+            slabs().forEach(slab -> disk.setUnreadable(slab, true));
+            assertThat(countThere(store, file)).isZero();
+            assertThat(store.problem()).isPresent().get().asString()
+                    .startsWith("SSD directory %s is not used since a failure (read of ".formatted(ssd))
+                    .endsWith("mend the disk");
+            // three reads in a row; nobody tried more
+            assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.IO_ERROR, 3L);
+            assertThat(store.gauges().ssdBlocks()).isEqualTo(37);
+            assertThat(store.isOnSsd(file.id().block(39))).isFalse();
+            assertThat(fill(store, file, 39)).describedAs("kept in RAM only").isFalse();
+            assertThat(isThere(store, file, 39)).isTrue();
+
+            slabs().forEach(slab -> disk.setUnreadable(slab, false));
+            // it is tried again in the background, 10 s of a clock that runs a hundred times as fast
+            for (long deadline = System.nanoTime() + 10_000_000_000L; store.problem().isPresent() && System.nanoTime() < deadline; ) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            assertThat(store.problem()).isEmpty();
+            assertThat(store.gauges().ssdBlocks()).isEqualTo(37);
+            assertThat(countThere(store, file)).isEqualTo(37);
+            store.checkInvariants();
+        });
+    }
+
+    private interface StoreTest
+    {
+        void run(BlockStore store)
+                throws Exception;
+    }
+
+    private void fillAndRestart(FileVersion file, StoreTest test)
+            throws Exception
+    {
+        try (BlockStore store = open()) {
+            for (int i = 0; i < file.blockCount(BLOCK); i++) {
+                assertThat(fill(store, file, i)).isTrue();
+            }
+        }
+        try (BlockStore store = open()) {
+            test.run(store);
+        }
+    }
+
+    private List<Path> slabs()
+    {
+        return disk.files().stream().filter(path -> path.getFileName().toString().startsWith("slab-")).toList();
+    }
+
+    @Test
+    void failureOfTheJournalIsCountedOnce()
+            throws Exception
+    {
+        FileVersion file = TestingBlocks.file(1, 10L * BLOCK);
+        try (BlockStore store = open()) {
+            fill(store, file, 0);
+            disk.setFailing(ssd.resolve("journal"), true);
+            assertThat(fill(store, file, 1)).isTrue();
+            for (int i = 0; i < 10; i++) {
+                store.ssd().flush();
+            }
+            assertThat(store.problem()).isPresent().get().asString().contains("(write of %s failed: ".formatted(ssd.resolve("journal")));
+            assertThat(store.gauges().ssdErrors().get(SsdErrorCause.IO_ERROR)).isBetween(1L, 3L);
+            assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.OTHER, 0L);
+            disk.setFailing(ssd.resolve("journal"), false);
+            // without another block: the checkpoint that begins the journal anew is tried again and again
+            for (long deadline = System.nanoTime() + 10_000_000_000L; store.problem().isPresent() && System.nanoTime() < deadline; ) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            assertThat(store.problem()).isEmpty();
+            assertThat(fill(store, file, 2)).isTrue();
+        }
+        try (BlockStore store = open()) {
+            assertThat(countThere(store, file)).isEqualTo(3);
         }
     }
 }

@@ -37,6 +37,16 @@ public final class CounterNames
     public static final String RAM_EVICTIONS = "ram_evictions";
     public static final String SSD_EVICTIONS = "ssd_evictions";
     public static final String CORRUPT_BLOCKS = "corrupt_blocks";
+    // calls to the disks of the SSD tier that did not do what they should, by cause
+    public static final String SSD_ERRORS_NO_SPACE = "ssd_errors_no_space";
+    public static final String SSD_ERRORS_READ_ONLY = "ssd_errors_read_only";
+    public static final String SSD_ERRORS_IO_ERROR = "ssd_errors_io_error";
+    public static final String SSD_ERRORS_SLOW = "ssd_errors_slow";
+    public static final String SSD_ERRORS_OTHER = "ssd_errors_other";
+    /**
+     * Blocks that were not kept on SSD, since its directory was out of service or had too much to write.
+     */
+    public static final String REFUSED_SSD_WRITES = "refused_ssd_writes";
     public static final String ORIGIN_GETS = "origin_gets";
     public static final String ORIGIN_HEADS = "origin_heads";
     public static final String ORIGIN_BYTES = "origin_bytes";

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.locks.ReentrantLock;
 
+import static io.cachedhive.store.ssd.DirectoryHealth.Part.INDEX;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -133,7 +134,7 @@ final class DirectoryCheckpoints
                 return;
             }
             boolean journalIsLong = journal.bytesSince(newestStartLsn) > geometry.journalBytes() / 4;
-            due = !journal.hasRoom() || (contents.isChanged() && (journalIsLong || now - lastNanos >= interval.toNanos()));
+            due = !journal.hasRoom() || health.hasProblem(INDEX) || (contents.isChanged() && (journalIsLong || now - lastNanos >= interval.toNanos()));
         }
         finally {
             lock.unlock();
@@ -185,7 +186,7 @@ final class DirectoryCheckpoints
             try {
                 newestStartLsn = startLsn;
                 if (!journal.isBroken()) {
-                    health.resume();
+                    health.resume(INDEX);
                 }
             }
             finally {
@@ -198,7 +199,7 @@ final class DirectoryCheckpoints
             failedNanos = clock.nanoTime();
             lock.lock();
             try {
-                health.suspend(e);
+                health.failed(INDEX, e);
             }
             finally {
                 lock.unlock();

@@ -1,87 +1,271 @@
 package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
+import io.cachedhive.store.SsdErrorCause;
 import io.cachedhive.store.StoreClock;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
 import java.util.Optional;
 
 import static java.util.Objects.requireNonNull;
 
 /**
- * What is wrong with the disk of a directory, if anything: after a failure no blocks are written for a while, then one is tried. Guarded by the
- * store's lock.
+ * What may be done with a directory at present, judged by what its disk did.
+ *
+ * <p>A disk whose reads fail, last or hang is left out altogether: its blocks are neither read nor written, and stay in the index for the time
+ * when it is mended. One that only refuses to be written to goes on serving what it has. Either is tried again after {@link #SUSPENSION_NANOS}: reads
+ * with a {@linkplain #wantsReadProbe probe}, so that no reader waits for a disk that hangs, writes with the next block or checkpoint.
+ *
+ * <p>One read that fails is a bad place of the disk, which costs its block. Several in a row are a bad disk.
+ *
+ * <p>Guarded by the store's lock.
  */
 final class DirectoryHealth
 {
     private static final Logger log = Logger.get(DirectoryHealth.class);
 
     static final long SUSPENSION_NANOS = Duration.ofSeconds(10).toNanos();
+    /**
+     * After so long, a reader has gone to the origin.
+     */
+    static final long SLOW_NANOS = Duration.ofSeconds(1).toNanos();
+    static final long HUNG_NANOS = Duration.ofSeconds(5).toNanos();
+    static final int TOLERATED_IN_A_ROW = 2;
 
-    private final Path directory;
-    private final StoreClock clock;
-    private Optional<String> problem = Optional.empty();
-    private long suspendedUntilNanos;
-    private long errors;
-
-    DirectoryHealth(Path directory, StoreClock clock)
+    /**
+     * The parts of a directory that fail by themselves.
+     */
+    enum Part
     {
-        this.directory = requireNonNull(directory, "directory is null");
-        this.clock = requireNonNull(clock, "clock is null");
+        SLAB_READS("is not used", TOLERATED_IN_A_ROW),
+        SLAB_WRITES("takes no blocks", 0),
+        /**
+         * Journal, checkpoints and superblock.
+         */
+        INDEX("takes no blocks", 0);
+
+        private final String consequence;
+        private final int toleratedFailures;
+
+        Part(String consequence, int toleratedFailures)
+        {
+            this.consequence = consequence;
+            this.toleratedFailures = toleratedFailures;
+        }
     }
 
     /**
-     * No blocks are written for a while.
+     * Something that the disk was asked to do and that has not ended.
      */
-    void suspend(IOException failure)
+    static final class Operation
     {
-        errors++;
-        suspendedUntilNanos = clock.nanoTime() + SUSPENSION_NANOS;
-        if (problem.isEmpty()) {
-            log.warn("SSD directory %s takes no blocks for now: %s", directory, failure.getMessage());
+        private final Part part;
+        private final long startNanos;
+        private boolean hung;
+
+        private Operation(Part part, long startNanos)
+        {
+            this.part = part;
+            this.startNanos = startNanos;
         }
-        problem = Optional.of("SSD directory %s takes no blocks since a failure (%s); it is tried again every %s s: mend the disk".formatted(
-                directory,
-                failure.getMessage(),
+    }
+
+    private static final class State
+    {
+        final LinkedHashSet<Operation> running = new LinkedHashSet<>();
+        int failuresInARow;
+        int slowInARow;
+        long suspendedUntilNanos;
+        Optional<String> problem = Optional.empty();
+    }
+
+    private final Path path;
+    private final StoreClock clock;
+    private final State[] states = new State[Part.values().length];
+    private final long[] errors = new long[SsdErrorCause.values().length];
+
+    DirectoryHealth(Path path, StoreClock clock)
+    {
+        this.path = requireNonNull(path, "path is null");
+        this.clock = requireNonNull(clock, "clock is null");
+        Arrays.setAll(states, _ -> new State());
+    }
+
+    Operation begin(Part part)
+    {
+        Operation operation = new Operation(part, clock.stopwatchNanos());
+        states[part.ordinal()].running.add(operation);
+        return operation;
+    }
+
+    /**
+     * It was done, however long it took.
+     */
+    void succeeded(Operation operation)
+    {
+        State state = states[operation.part.ordinal()];
+        state.running.remove(operation);
+        state.failuresInARow = 0;
+        long nanos = clock.stopwatchNanos() - operation.startNanos;
+        if (operation.hung) {
+            // counted already; what is tried next tells more
+            return;
+        }
+        if (nanos < SLOW_NANOS) {
+            state.slowInARow = 0;
+            resume(operation.part);
+            return;
+        }
+        errors[SsdErrorCause.SLOW.ordinal()]++;
+        state.slowInARow++;
+        if (state.slowInARow > TOLERATED_IN_A_ROW || state.problem.isPresent()) {
+            suspend(operation.part, "%s took %s ms".formatted(nameOf(operation.part), Duration.ofNanos(nanos).toMillis()));
+        }
+    }
+
+    void failed(Part part, IOException failure)
+    {
+        errors[SsdErrorCause.of(failure).ordinal()]++;
+        State state = states[part.ordinal()];
+        state.failuresInARow++;
+        if (state.failuresInARow > part.toleratedFailures || state.problem.isPresent()) {
+            suspend(part, failure.getMessage());
+        }
+    }
+
+    /**
+     * It ended, which by itself proves nothing.
+     */
+    void ended(Operation operation)
+    {
+        states[operation.part.ordinal()].running.remove(operation);
+    }
+
+    /**
+     * A failure that says nothing of what may be done now.
+     */
+    void countError(Exception failure)
+    {
+        SsdErrorCause cause = failure instanceof IOException disk ? SsdErrorCause.of(disk) : SsdErrorCause.OTHER;
+        errors[cause.ordinal()]++;
+    }
+
+    private void suspend(Part part, String reason)
+    {
+        State state = states[part.ordinal()];
+        state.suspendedUntilNanos = clock.nanoTime() + SUSPENSION_NANOS;
+        if (state.problem.isEmpty()) {
+            log.warn("SSD directory %s %s for now: %s", path, part.consequence, reason);
+        }
+        state.problem = Optional.of("SSD directory %s %s since a failure (%s); it is tried again every %s s: mend the disk".formatted(
+                path,
+                part.consequence,
+                reason,
                 Duration.ofNanos(SUSPENSION_NANOS).toSeconds()));
     }
 
     /**
-     * A write succeeded.
+     * What failed before works.
      */
-    void resume()
+    void resume(Part part)
     {
-        if (problem.isPresent()) {
-            log.info("SSD directory %s takes blocks again", directory);
-            problem = Optional.empty();
+        State state = states[part.ordinal()];
+        state.failuresInARow = 0;
+        if (state.problem.isPresent()) {
+            state.problem = Optional.empty();
+            state.slowInARow = 0;
+            log.info("SSD directory %s: %s work again", path, nameOf(part));
         }
     }
 
-    /**
-     * A failure that says nothing of writes.
-     */
-    void countError()
+    private static String nameOf(Part part)
     {
-        errors++;
+        return switch (part) {
+            case SLAB_READS -> "reads";
+            case SLAB_WRITES -> "writes";
+            case INDEX -> "journal and checkpoints";
+        };
     }
 
     /**
-     * Whether blocks are written here at present.
+     * Whether blocks may be read: not before a probe succeeded.
      */
-    boolean isInService()
+    boolean isReadable()
     {
-        return clock.nanoTime() - suspendedUntilNanos >= 0 || problem.isEmpty();
+        return !hasProblem(Part.SLAB_READS);
     }
 
+    /**
+     * Whether blocks may be written.
+     */
+    boolean isWritable()
+    {
+        return isReadable() && mayBeTried(Part.SLAB_WRITES) && mayBeTried(Part.INDEX);
+    }
+
+    /**
+     * Whether it is time to read something and see whether that works.
+     */
+    boolean wantsReadProbe()
+    {
+        return !isReadable() && mayBeTried(Part.SLAB_READS);
+    }
+
+    private boolean mayBeTried(Part part)
+    {
+        if (!hasProblem(part)) {
+            return true;
+        }
+        State state = states[part.ordinal()];
+        // what hangs would hang again
+        return clock.nanoTime() - state.suspendedUntilNanos >= 0 && state.running.stream().noneMatch(operation -> operation.hung);
+    }
+
+    private void findHung(Part part)
+    {
+        State state = states[part.ordinal()];
+        if (state.running.isEmpty()) {
+            return;
+        }
+        long now = clock.stopwatchNanos();
+        // the oldest first
+        for (Operation operation : state.running) {
+            if (now - operation.startNanos < HUNG_NANOS) {
+                return;
+            }
+            if (!operation.hung) {
+                operation.hung = true;
+                errors[SsdErrorCause.SLOW.ordinal()]++;
+                suspend(part, "%s hang for more than %s s".formatted(nameOf(part), Duration.ofNanos(HUNG_NANOS).toSeconds()));
+            }
+        }
+    }
+
+    boolean hasProblem(Part part)
+    {
+        findHung(part);
+        return states[part.ordinal()].problem.isPresent();
+    }
+
+    /**
+     * One sentence with its remedy; empty when all is well.
+     */
     Optional<String> problem()
     {
-        return problem;
+        for (Part part : Part.values()) {
+            if (hasProblem(part)) {
+                return states[part.ordinal()].problem;
+            }
+        }
+        return Optional.empty();
     }
 
-    long errors()
+    long errors(SsdErrorCause cause)
     {
-        return errors;
+        return errors[cause.ordinal()];
     }
 }

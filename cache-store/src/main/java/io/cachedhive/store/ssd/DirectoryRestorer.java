@@ -168,7 +168,7 @@ final class DirectoryRestorer
             log.warn("The rest of the checkpoint of %s cannot be read: going on without the blocks that are not restored yet: %s", directory, e.getMessage());
             lock.lock();
             try {
-                health.countError();
+                health.countError(e);
             }
             finally {
                 lock.unlock();

@@ -195,20 +195,13 @@ final class DirectoryWriter
             written = true;
         }
         catch (IOException e) {
-            lock.lock();
-            try {
-                directory.suspend(e);
-            }
-            finally {
-                lock.unlock();
-            }
+            log.debug("Block %s is not kept in %s: %s", write.digest(), directory.path(), e.getMessage());
         }
         finally {
             lock.lock();
             try {
                 if (written && !write.file().isDropped()) {
                     directory.add(reservation, write.file(), write.digest(), write.length());
-                    directory.resume();
                 }
                 else {
                     directory.cancel(reservation);

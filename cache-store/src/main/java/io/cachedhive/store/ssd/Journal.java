@@ -186,6 +186,18 @@ final class Journal
         }
     }
 
+    /**
+     * The journal takes nothing, for a failure that was told before.
+     */
+    static final class BrokenException
+            extends IOException
+    {
+        BrokenException()
+        {
+            super("the journal cannot be written since an earlier failure");
+        }
+    }
+
     private void setBroken()
     {
         storeLock.lock();
@@ -205,7 +217,7 @@ final class Journal
         storeLock.lock();
         try {
             if (broken) {
-                throw new IOException("the journal cannot be written since an earlier failure");
+                throw new BrokenException();
             }
             List<byte[]> taken = pending;
             pending = new ArrayList<>();

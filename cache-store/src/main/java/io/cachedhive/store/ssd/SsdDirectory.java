@@ -6,11 +6,13 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.SsdErrorCause;
 import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.StoreException;
 import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.ssd.DirectoryHealth.Part;
 import io.cachedhive.store.ssd.JournalEntry.BlockAdded;
 import io.cachedhive.store.ssd.JournalEntry.BlockRemoved;
 import io.cachedhive.store.ssd.JournalEntry.FileAdded;
@@ -29,6 +31,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.ReentrantLock;
 
+import static io.cachedhive.store.ssd.DirectoryHealth.Part.INDEX;
+import static io.cachedhive.store.ssd.DirectoryHealth.Part.SLAB_READS;
+import static io.cachedhive.store.ssd.DirectoryHealth.Part.SLAB_WRITES;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -282,7 +287,7 @@ final class SsdDirectory
     Optional<SsdBlock> find(Digest128 digest)
     {
         int entry = contents.find(digest);
-        if (entry == SsdIndex.NONE || files.isDropped(index.file(entry))) {
+        if (entry == SsdIndex.NONE || !health.isReadable() || files.isDropped(index.file(entry))) {
             return Optional.empty();
         }
         StoredFile file = files.byOrdinal(index.file(entry));
@@ -302,7 +307,7 @@ final class SsdDirectory
      */
     boolean isInService()
     {
-        return health.isInService();
+        return health.isWritable();
     }
 
     Optional<String> problem()
@@ -363,8 +368,59 @@ final class SsdDirectory
     {
         int slab = reservation.slab.number;
         // the slab keeps its class for as long as something in it is being written
-        opened.slab(slab).write(contents.position(slab, reservation.extent), buffer);
+        watched(SLAB_WRITES, () -> opened.slab(slab).write(contents.position(slab, reservation.extent), buffer));
         checkpoints.setUnsynced(slab);
+    }
+
+    private interface DiskCall
+    {
+        void run()
+                throws IOException;
+    }
+
+    /**
+     * Has the disk do something and keeps in mind how that went. Without the lock.
+     */
+    private void watched(Part part, DiskCall call)
+            throws IOException
+    {
+        DirectoryHealth.Operation operation = begin(part);
+        Optional<IOException> failure = Optional.empty();
+        boolean success = false;
+        try {
+            call.run();
+            success = true;
+        }
+        catch (IOException e) {
+            failure = Optional.of(e);
+            throw e;
+        }
+        finally {
+            lock.lock();
+            try {
+                if (success) {
+                    health.succeeded(operation);
+                }
+                else {
+                    health.ended(operation);
+                    failure.ifPresent(e -> health.failed(part, e));
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    private DirectoryHealth.Operation begin(Part part)
+    {
+        lock.lock();
+        try {
+            return health.begin(part);
+        }
+        finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -421,7 +477,7 @@ final class SsdDirectory
             lock.unlock();
         }
         buffer.clear().limit(Extent.units(block.length()) * Geometry.UNIT_BYTES);
-        opened.slab(block.slab()).read(position, buffer);
+        watched(SLAB_READS, () -> opened.slab(block.slab()).read(position, buffer));
         buffer.flip();
         return Extent.verify(buffer, block.digest(), block.sequence(), block.file().etagDigest(), block.length(), storeId);
     }
@@ -452,7 +508,6 @@ final class SsdDirectory
      */
     void dropUnreadable(SsdBlock block, IOException failure)
     {
-        health.countError();
         if (isStillThere(block)) {
             log.warn("Block %s of %s in %s cannot be read, dropped: %s", block.digest(), block.file().version().location(), path, failure.getMessage());
             remove(contents.find(block.digest()));
@@ -460,20 +515,25 @@ final class SsdDirectory
     }
 
     /**
-     * No blocks are written for a while.
+     * Reads something if it is time to see whether a disk that did not read works again. Without the lock.
      */
-    void suspend(IOException failure)
+    void probe()
     {
-        health.suspend(failure);
-    }
-
-    /**
-     * A write succeeded.
-     */
-    void resume()
-    {
-        if (!journal.isBroken()) {
-            health.resume();
+        boolean wanted;
+        lock.lock();
+        try {
+            wanted = health.wantsReadProbe();
+        }
+        finally {
+            lock.unlock();
+        }
+        if (wanted) {
+            try {
+                watched(SLAB_READS, () -> opened.slab(0).read(0, StagingBuffers.allocate(Geometry.UNIT_BYTES)));
+            }
+            catch (IOException e) {
+                log.debug("SSD directory %s does not work yet: %s", path, e.getMessage());
+            }
         }
     }
 
@@ -548,6 +608,8 @@ final class SsdDirectory
 
     private boolean flush(boolean seal)
     {
+        DirectoryHealth.Operation operation = begin(INDEX);
+        Optional<IOException> failure = Optional.empty();
         try {
             if (seal) {
                 journal.flushAndSeal();
@@ -557,15 +619,24 @@ final class SsdDirectory
             }
             return true;
         }
+        catch (Journal.BrokenException e) {
+            // what broke it was counted
+            return false;
+        }
         catch (IOException e) {
+            failure = Optional.of(e);
+            return false;
+        }
+        finally {
             lock.lock();
             try {
-                health.suspend(e);
+                // that it works is no proof: after a failure the journal goes on when a checkpoint was written
+                health.ended(operation);
+                failure.ifPresent(e -> health.failed(INDEX, e));
             }
             finally {
                 lock.unlock();
             }
-            return false;
         }
     }
 
@@ -602,9 +673,9 @@ final class SsdDirectory
         return corruptBlocks;
     }
 
-    long errors()
+    long errors(SsdErrorCause cause)
     {
-        return health.errors();
+        return health.errors(cause);
     }
 
     /**

@@ -4,6 +4,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.SsdErrorCause;
 import io.cachedhive.store.StoreEnvironment;
 import io.cachedhive.store.StoreException;
 import io.cachedhive.store.file.FileTable;
@@ -139,7 +140,10 @@ public final class SsdTier
             SsdDirectory directory = writer.directory();
             executor.scheduleWithFixedDelay(() -> guarded(directory::flush), FLUSH_INTERVAL_MILLIS, FLUSH_INTERVAL_MILLIS, MILLISECONDS);
             executor.scheduleWithFixedDelay(
-                    () -> guarded(() -> directory.checkpoints().writeIfDue(checkpointInterval)),
+                    () -> guarded(() -> {
+                        directory.probe();
+                        directory.checkpoints().writeIfDue(checkpointInterval);
+                    }),
                     CHECKPOINT_CHECK_MILLIS,
                     CHECKPOINT_CHECK_MILLIS,
                     MILLISECONDS);
@@ -383,9 +387,9 @@ public final class SsdTier
         return sum(SsdDirectory::corruptBlocks);
     }
 
-    public long errors()
+    public long errors(SsdErrorCause cause)
     {
-        return sum(SsdDirectory::errors);
+        return sum(directory -> directory.errors(cause));
     }
 
     public long refusedWrites()

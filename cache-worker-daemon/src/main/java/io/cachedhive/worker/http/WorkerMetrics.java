@@ -95,6 +95,42 @@ public final class WorkerMetrics
     }
 
     @Managed
+    public long getSsdErrorsNoSpace()
+    {
+        return gauge(CounterNames.SSD_ERRORS_NO_SPACE);
+    }
+
+    @Managed
+    public long getSsdErrorsReadOnly()
+    {
+        return gauge(CounterNames.SSD_ERRORS_READ_ONLY);
+    }
+
+    @Managed
+    public long getSsdErrorsIoError()
+    {
+        return gauge(CounterNames.SSD_ERRORS_IO_ERROR);
+    }
+
+    @Managed
+    public long getSsdErrorsSlow()
+    {
+        return gauge(CounterNames.SSD_ERRORS_SLOW);
+    }
+
+    @Managed
+    public long getSsdErrorsOther()
+    {
+        return gauge(CounterNames.SSD_ERRORS_OTHER);
+    }
+
+    @Managed
+    public long getRefusedSsdWrites()
+    {
+        return gauge(CounterNames.REFUSED_SSD_WRITES);
+    }
+
+    @Managed
     public long getOriginGets()
     {
         return gauge(CounterNames.ORIGIN_GETS);

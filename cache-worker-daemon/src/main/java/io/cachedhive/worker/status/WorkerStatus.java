@@ -8,6 +8,7 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.Message.Pong;
 import io.cachedhive.protocol.wire.Message.Stats;
 import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.SsdErrorCause;
 import io.cachedhive.store.StoreGauges;
 import io.cachedhive.worker.fetch.BlockFetcher.BucketState;
 import io.cachedhive.worker.fetch.OverloadCause;
@@ -168,6 +169,12 @@ public final class WorkerStatus
                 .put(CounterNames.SSD_EVICTIONS, gauges.ssdEvictions())
                 .put(CounterNames.RESTORED_BLOCKS, gauges.restoredBlocks())
                 .put(CounterNames.CORRUPT_BLOCKS, gauges.corruptBlocks())
+                .put(CounterNames.SSD_ERRORS_NO_SPACE, gauges.ssdErrors().get(SsdErrorCause.NO_SPACE))
+                .put(CounterNames.SSD_ERRORS_READ_ONLY, gauges.ssdErrors().get(SsdErrorCause.READ_ONLY))
+                .put(CounterNames.SSD_ERRORS_IO_ERROR, gauges.ssdErrors().get(SsdErrorCause.IO_ERROR))
+                .put(CounterNames.SSD_ERRORS_SLOW, gauges.ssdErrors().get(SsdErrorCause.SLOW))
+                .put(CounterNames.SSD_ERRORS_OTHER, gauges.ssdErrors().get(SsdErrorCause.OTHER))
+                .put(CounterNames.REFUSED_SSD_WRITES, gauges.refusedSsdWrites())
                 .put(CounterNames.ORIGIN_GETS, counters.originGets())
                 .put(CounterNames.ORIGIN_HEADS, counters.originHeads())
                 .put(CounterNames.ORIGIN_BYTES, counters.originBytes())
