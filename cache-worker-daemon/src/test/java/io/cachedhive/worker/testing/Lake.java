@@ -1,5 +1,7 @@
 package io.cachedhive.worker.testing;
 
+import io.cachedhive.client.FileState;
+import io.cachedhive.client.OriginInput;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.quickstart.s3.S3Request;
@@ -74,6 +76,30 @@ public final class Lake
     public S3Server s3()
     {
         return s3;
+    }
+
+    /**
+     * The object past the cache.
+     */
+    public OriginInput input(StoredFile file)
+    {
+        String key = file.file().location().substring(("s3://" + BUCKET + "/").length());
+        return new OriginInput()
+        {
+            @Override
+            public void readFully(long position, byte[] buffer, int offset, int length)
+            {
+                String range = "bytes=%s-%s".formatted(position, position + length - 1);
+                byte[] bytes = client.getObjectAsBytes(request -> request.bucket(BUCKET).key(key).range(range)).asByteArray();
+                System.arraycopy(bytes, 0, buffer, offset, length);
+            }
+
+            @Override
+            public FileState current()
+            {
+                return new FileState(file.file().length(), file.file().lastModifiedMillis());
+            }
+        };
     }
 
     public List<S3Request> getsSince(long mark)

@@ -1,0 +1,588 @@
+package io.cachedhive.worker;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.cachedhive.client.CacheClient;
+import io.cachedhive.client.CacheClientConfig;
+import io.cachedhive.client.CacheClientConfig.Limits;
+import io.cachedhive.client.ReadScope;
+import io.cachedhive.client.connection.ClientIdentity;
+import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.client.counters.ReadObserver;
+import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.store.disk.Posix;
+import io.cachedhive.worker.testing.Await;
+import io.cachedhive.worker.testing.FaultInjection;
+import io.cachedhive.worker.testing.Lake;
+import io.cachedhive.worker.testing.Lake.StoredFile;
+import io.cachedhive.worker.testing.Shell;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.WRITE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+/**
+ * A cache worker, in a process of its own, whose SSD directory fills up, turns read-only, fails, is slow, or cannot do without the page cache: readers go on and
+ * get the right bytes, the status says what is wrong, and the directory is used again once it is mended.
+ *
+ * <p>The file systems are real ones. What they do not do by themselves, strace(1) does to the worker's system calls.
+ */
+@Timeout(300)
+class TestDiskTrouble
+{
+    private static final int BLOCK = 256 << 10;
+    private static final int FILE_BYTES = 4 << 20;
+    private static final int BLOCKS_PER_FILE = FILE_BYTES / BLOCK;
+    // of all files together twice what RAM holds
+    private static final int FILES = 8;
+    private static final int ON_SSD = FILES * BLOCKS_PER_FILE * 3 / 4;
+    private static final String RAM = "16MB";
+    private static final String SSD = "64MB";
+    // of a JVM on a machine that is busy with other tests
+    private static final Duration START_DEADLINE = Duration.ofMinutes(2);
+    // a failed directory is tried again every 10 s
+    private static final Duration MENDED_DEADLINE = Duration.ofSeconds(40);
+
+    @TempDir
+    private Path directory;
+
+    private final List<Process> processes = new ArrayList<>();
+    private final List<StoredFile> files = new ArrayList<>();
+    private final ObjectMapper json = new ObjectMapper();
+    private Path ramDirectory;
+    private Path ssd;
+    private Path config;
+    private int httpPort;
+    private Lake lake;
+    private Process worker;
+    private Optional<CacheClient> client = Optional.empty();
+    private Optional<Path> mounted = Optional.empty();
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        ramDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-test-");
+        ssd = Files.createDirectories(directory.toRealPath().resolve("ssd"));
+        lake = Lake.start(directory.resolve("s3"));
+        for (int i = 0; i < FILES; i++) {
+            files.add(lake.putSettled("table/" + i, FILE_BYTES, i));
+        }
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException, InterruptedException
+    {
+        client.ifPresent(CacheClient::close);
+        for (Process process : processes) {
+            process.destroyForcibly().waitFor();
+        }
+        mounted.ifPresent(path -> Shell.run("umount", path.toString()));
+        lake.close();
+        try (Stream<Path> left = Files.list(ramDirectory)) {
+            for (Path file : left.toList()) {
+                Files.delete(file);
+            }
+        }
+        Files.delete(ramDirectory);
+    }
+
+    @Test
+    @Tag("conformance")
+    void fullFileSystem()
+            throws Exception
+    {
+        mountExt4();
+        start();
+        fillSsd();
+
+        // everything was allocated at the start: a file system without a free byte is nothing to a worker that has its own
+        Path filler = ssd.resolve("filler");
+        fillUp(filler);
+        long before = gauge(CounterNames.SSD_EVICTIONS);
+        for (int i = FILES; i < 3 * FILES; i++) {
+            files.add(lake.putSettled("table/" + i, FILE_BYTES, i));
+        }
+        Await.until("blocks are replaced", Duration.ofSeconds(60), () -> {
+            readAll();
+            return gauge(CounterNames.SSD_EVICTIONS) > before + BLOCKS_PER_FILE;
+        });
+        assertThat(errors()).isEmpty();
+        assertThat(problem()).isEmpty();
+
+        // somebody makes the files sparse, as backups and copies do, and the room is taken
+        for (Path file : storeFiles("")) {
+            if (file.endsWith("superblock")) {
+                // without it nothing is worth anything after a restart
+                continue;
+            }
+            int descriptor = Posix.open(file, Posix.O_RDWR, 0);
+            try {
+                Posix.punchHole(file, descriptor, 0, Posix.size(file, descriptor));
+            }
+            finally {
+                Posix.close(file, descriptor);
+            }
+        }
+        fillUp(filler);
+        Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+            readAll();
+            return problem().isPresent();
+        });
+        assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "no space left on device", "mend the disk");
+        assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_NO_SPACE);
+        readAll();
+
+        Files.delete(filler);
+        awaitMended();
+        fillSsd();
+        assertRestartIsWarm();
+    }
+
+    @Test
+    @Tag("conformance")
+    void readOnlyFileSystem()
+            throws Exception
+    {
+        String device = mountExt4();
+        Path trigger = Path.of("/sys/fs/ext4").resolve(Path.of(device).getFileName()).resolve("trigger_fs_error");
+        assumeTrue(Files.exists(trigger), "the kernel cannot be told that an ext4 file system has an error");
+        start();
+        fillSsd();
+
+        // what the kernel does to a file system in which it finds something wrong
+        Files.writeString(trigger, "test");
+        Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+            files.add(lake.putSettled("late/" + files.size(), FILE_BYTES, files.size()));
+            readAll();
+            return problem().isPresent();
+        });
+        assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "read-only file system", "mend the disk");
+        assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_READ_ONLY);
+        assertThat(readAll().bytes(ReadSource.SSD_HIT)).as("what it has can be read").isPositive();
+
+        // such a file system has to be checked and mounted again, for which nobody may use it
+        stop();
+        unmount();
+        Shell.run("sh", "-c", "e2fsck -fy %s; test $? -le 1".formatted(image()));
+        mount();
+        start();
+        assertThat(gauge(CounterNames.RESTORED_BLOCKS)).isGreaterThanOrEqualTo(ON_SSD);
+        assertThat(problem()).isEmpty();
+        long before = gauge(CounterNames.SSD_BLOCKS);
+        Await.until("new blocks are kept", Duration.ofSeconds(60), () -> {
+            readAll();
+            return gauge(CounterNames.SSD_BLOCKS) > before;
+        });
+        assertThat(errors()).isEmpty();
+    }
+
+    @Test
+    @Tag("conformance")
+    void writesFail()
+            throws Exception
+    {
+        assumeInjection();
+        start();
+        fillSsd();
+        try (FaultInjection _ = inject(storeFiles(""), "pwrite64,fdatasync", "error=EROFS")) {
+            assertTakesNoBlocks("read-only file system", CounterNames.SSD_ERRORS_READ_ONLY);
+        }
+        awaitMended();
+
+        try (FaultInjection _ = inject(storeFiles(""), "pwrite64,fdatasync", "error=EIO")) {
+            assertTakesNoBlocks("input/output error", CounterNames.SSD_ERRORS_READ_ONLY, CounterNames.SSD_ERRORS_IO_ERROR);
+        }
+        awaitMended();
+        assertRestartIsWarm();
+    }
+
+    private void assertTakesNoBlocks(String reason, String... errors)
+    {
+        Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+            files.add(lake.putSettled("late/" + files.size(), FILE_BYTES, files.size()));
+            readAll();
+            return problem().isPresent();
+        });
+        assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", reason, "mend the disk");
+        assertThat(errors()).containsOnlyKeys(errors);
+        assertThat(readAll().bytes(ReadSource.SSD_HIT)).as("what it has can be read").isPositive();
+    }
+
+    @Test
+    @Tag("conformance")
+    void readsFail()
+            throws Exception
+    {
+        assumeInjection();
+        start();
+        fillSsd();
+        long blocks = gauge(CounterNames.SSD_BLOCKS);
+        try (FaultInjection _ = inject(storeFiles("slab-"), "pread64", "error=EIO")) {
+            Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+                readAll();
+                return problem().isPresent();
+            });
+            assertThat(problem().orElseThrow()).contains(ssd.toString(), "is not used", "input/output error", "mend the disk");
+            assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_IO_ERROR);
+            ReadObserver observer = readAll();
+            assertThat(observer.bytes(ReadSource.SSD_HIT)).isZero();
+            assertThat(observer.bytes(ReadSource.REMOTE_READ)).as("through the cache, without the disk").isPositive();
+        }
+        awaitMended();
+        // one for each of the reads at the same time, of which there are 16
+        assertThat(gauge(CounterNames.SSD_BLOCKS)).as("a disk that fails does not lose its blocks").isGreaterThan(blocks - 20);
+        assertThat(readAll().bytes(ReadSource.SSD_HIT)).isPositive();
+    }
+
+    @Test
+    @Tag("conformance")
+    void readsAreSlow()
+            throws Exception
+    {
+        assumeInjection();
+        start();
+        fillSsd();
+        long blocks = gauge(CounterNames.SSD_BLOCKS);
+        try (FaultInjection _ = inject(storeFiles("slab-"), "pread64", "delay_enter=1500000")) {
+            Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+                readAll();
+                return problem().isPresent();
+            });
+            assertThat(problem().orElseThrow()).contains(ssd.toString(), "is not used", "reads took 1", "mend the disk");
+            assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_SLOW);
+            // nobody waits for it any more
+            Await.until("reads go on without the directory", Duration.ofSeconds(20), () -> {
+                ReadObserver observer = readAll();
+                return observer.bytes(ReadSource.BYPASS) == 0 && observer.bytes(ReadSource.SSD_HIT) == 0;
+            });
+        }
+        awaitMended();
+        assertThat(gauge(CounterNames.SSD_BLOCKS)).isGreaterThanOrEqualTo(blocks);
+        assertThat(gauge(CounterNames.CORRUPT_BLOCKS)).isZero();
+        assertThat(readAll().bytes(ReadSource.SSD_HIT)).isPositive();
+    }
+
+    @Test
+    @Tag("conformance")
+    void writesHang()
+            throws Exception
+    {
+        assumeInjection();
+        start();
+        fillSsd();
+        try (FaultInjection _ = inject(storeFiles("slab-"), "pwrite64", "delay_enter=7000000")) {
+            Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+                files.add(lake.putSettled("late/" + files.size(), FILE_BYTES, files.size()));
+                assertThat(readAll().bytes(ReadSource.BYPASS)).isZero();
+                return problem().isPresent();
+            });
+            assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "writes hang for more than 5 s", "mend the disk");
+            assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_SLOW);
+            assertThat(readAll().bytes(ReadSource.SSD_HIT)).as("what it has can be read").isPositive();
+        }
+        awaitMended();
+    }
+
+    @Test
+    void fileSystemWithoutDirectAccess()
+            throws Exception
+    {
+        assumeInjection();
+        // the first slab is opened first, and once more without O_DIRECT if that was refused
+        start("strace", "-f", "--seccomp-bpf", "-o", directory.resolve("open.trace").toString(), "-e", "trace=openat",
+                "-P", ssd.resolve("slab-00000").toString(), "-e", "inject=openat:error=EINVAL:when=1");
+        fillSsd();
+        assertThat(Files.readString(directory.resolve("open.trace"))).contains("O_DIRECT").contains("(INJECTED)");
+        assertThat(output()).contains("does not know O_DIRECT: going through the page cache");
+        assertThat(readAll().bytes(ReadSource.SSD_HIT)).isPositive();
+        assertThat(errors()).isEmpty();
+        assertRestartIsWarm();
+    }
+
+    /**
+     * @return the device
+     */
+    private String mountExt4()
+            throws IOException
+    {
+        assumeTrue(Shell.run("id", "-u").equals("0"), "only root can mount file systems");
+        Shell.run("truncate", "-s", "96M", image().toString());
+        Shell.run("mkfs.ext4", "-q", "-F", "-m", "0", image().toString());
+        return mount();
+    }
+
+    private Path image()
+    {
+        return directory.resolve("image");
+    }
+
+    private String mount()
+    {
+        assumeTrue(Shell.works("mount", "-o", "loop,errors=remount-ro", image().toString(), ssd.toString()), "this machine cannot mount an ext4 image");
+        mounted = Optional.of(ssd);
+        return Shell.run("findmnt", "-no", "SOURCE", ssd.toString());
+    }
+
+    private void unmount()
+    {
+        Shell.run("umount", ssd.toString());
+        mounted = Optional.empty();
+    }
+
+    private static void assumeInjection()
+    {
+        assumeTrue(FaultInjection.isPossible(), "there is no strace(1) that may trace other processes");
+    }
+
+    private FaultInjection inject(List<Path> concerned, String calls, String fault)
+    {
+        return FaultInjection.begin(worker, concerned, calls, fault, directory.resolve("injected"));
+    }
+
+    private List<Path> storeFiles(String prefix)
+            throws IOException
+    {
+        try (Stream<Path> all = Files.list(ssd)) {
+            return all.filter(Files::isRegularFile)
+                    .filter(file -> !file.endsWith("lock") && !file.endsWith("filler"))
+                    .filter(file -> file.getFileName().toString().startsWith(prefix))
+                    .toList();
+        }
+    }
+
+    private static void fillUp(Path filler)
+            throws IOException
+    {
+        byte[] zeros = new byte[1 << 20];
+        long end = Files.exists(filler) ? Files.size(filler) : 0;
+        for (int size = zeros.length; size >= 512; size /= 2) {
+            try (FileChannel channel = FileChannel.open(filler, CREATE, WRITE)) {
+                while (true) {
+                    end += channel.write(ByteBuffer.wrap(zeros, 0, size), end);
+                }
+            }
+            catch (IOException e) {
+                // full, for pieces of this size
+            }
+        }
+    }
+
+    private void start(String... wrapper)
+            throws IOException
+    {
+        Path origins = Files.createDirectories(directory.resolve("origins"));
+        write(origins.resolve("default.properties"), lake.s3().clientProperties());
+        httpPort = freePort();
+        Map<String, String> properties = new HashMap<>(Map.of(
+                "node.environment", "test",
+                "http-server.http.port", Integer.toString(httpPort),
+                "http-server.log.enabled", "false",
+                "cache.worker.port", Integer.toString(freePort()),
+                "cache.worker.socket-path", socket().toString(),
+                "cache.ram.directory", ramDirectory.toString(),
+                "cache.ram.max-size", RAM,
+                "cache.state-directory", directory.resolve("state").toString(),
+                "cache.origins-directory", origins.toString()));
+        properties.putAll(Map.of(
+                "cache.block-size", BLOCK + "B",
+                "cache.ssd.directories", ssd.toString(),
+                "cache.ssd.max-sizes", SSD));
+        config = directory.resolve("worker.properties");
+        write(config, properties);
+        List<String> command = new ArrayList<>(List.of(wrapper));
+        command.addAll(List.of(
+                ProcessHandle.current().info().command().orElseThrow(),
+                "-Xmx128m",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow",
+                "-Dconfig=" + config,
+                "-cp", System.getProperty("java.class.path"),
+                CacheWorker.class.getName()));
+        worker = new ProcessBuilder(command)
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(directory.resolve("worker.log").toFile())
+                .start();
+        processes.add(worker);
+        Await.until("the worker serves", START_DEADLINE, () -> {
+            if (!worker.isAlive()) {
+                throw new AssertionError("the worker ended: " + output());
+            }
+            return output().contains("CACHE WORKER STARTED");
+        });
+        CacheClient started = CacheClient.start(new CacheClientConfig(
+                socket(),
+                new ClientIdentity("cluster", "lake", "node", List.of(new NamedOrigin("default", lake.originId())), Optional.empty()),
+                8 << 20,
+                Limits.DEFAULT,
+                Timeouts.DEFAULT));
+        client = Optional.of(started);
+        Await.until("the client is connected", () -> started.local().connected());
+    }
+
+    private Path socket()
+    {
+        return directory.resolve("w.sock");
+    }
+
+    private void stop()
+            throws InterruptedException
+    {
+        client.ifPresent(CacheClient::close);
+        client = Optional.empty();
+        // the worker itself, not what it was started by
+        worker.descendants().findFirst().orElse(worker.toHandle()).destroy();
+        assertThat(worker.waitFor(60, TimeUnit.SECONDS)).as("the worker stops").isTrue();
+    }
+
+    private static void write(Path file, Map<String, String> properties)
+            throws IOException
+    {
+        StringBuilder text = new StringBuilder();
+        properties.forEach((key, value) -> text.append(key).append('=').append(value).append('\n'));
+        Files.writeString(file, text);
+    }
+
+    private static int freePort()
+            throws IOException
+    {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private String output()
+    {
+        try {
+            return Files.readString(directory.resolve("worker.log"));
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Reads every byte of every file, as a query would: past the cache where that does not serve.
+     */
+    private ReadObserver readAll()
+    {
+        ReadObserver observer = new ReadObserver();
+        for (StoredFile stored : files) {
+            byte[] bytes = new byte[FILE_BYTES];
+            try {
+                client.orElseThrow()
+                        .open(0, stored.file(), new ReadScope("schema.table", Optional.empty(), true, observer), lake.input(stored))
+                        .readFully(0, bytes, 0, bytes.length);
+            }
+            catch (IOException e) {
+                throw new AssertionError("a read failed, which a query would have", e);
+            }
+            assertThat(bytes).isEqualTo(stored.bytes());
+        }
+        return observer;
+    }
+
+    /**
+     * Until most blocks are on SSD: some that came faster than they could be written stay in RAM.
+     */
+    private void fillSsd()
+    {
+        Await.until("the files are on SSD", Duration.ofSeconds(60), () -> {
+            readAll();
+            return gauge(CounterNames.SSD_BLOCKS) >= ON_SSD;
+        });
+    }
+
+    private void awaitMended()
+    {
+        long start = System.nanoTime();
+        Await.until("the directory is used again", MENDED_DEADLINE, () -> {
+            files.add(lake.putSettled("mended/" + files.size(), FILE_BYTES, files.size()));
+            readAll();
+            return problem().isEmpty();
+        });
+        System.out.printf("used again after %s ms%n", Duration.ofNanos(System.nanoTime() - start).toMillis());
+    }
+
+    private void assertRestartIsWarm()
+            throws Exception
+    {
+        long blocks = gauge(CounterNames.SSD_BLOCKS);
+        stop();
+        start();
+        assertThat(gauge(CounterNames.RESTORED_BLOCKS)).isGreaterThanOrEqualTo(blocks - 1);
+        assertThat(readAll().bytes(ReadSource.SSD_HIT)).isPositive();
+        assertThat(gauge(CounterNames.CORRUPT_BLOCKS)).isZero();
+    }
+
+    private JsonNode status()
+    {
+        try (HttpClient http = HttpClient.newHttpClient()) {
+            HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:%s/v1/status".formatted(httpPort))).build();
+            return json.readTree(http.send(request, HttpResponse.BodyHandlers.ofString(UTF_8)).body());
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private long gauge(String name)
+    {
+        return status().get("gauges").get(name).asLong();
+    }
+
+    private Optional<String> problem()
+    {
+        return Optional.ofNullable(status().get("problem")).map(JsonNode::asText);
+    }
+
+    /**
+     * Those that are not zero.
+     */
+    private Map<String, Long> errors()
+    {
+        Map<String, Long> errors = new HashMap<>();
+        status().get("gauges").properties().forEach(gauge -> {
+            if (gauge.getKey().startsWith("ssd_errors_") && gauge.getValue().asLong() > 0) {
+                errors.put(gauge.getKey(), gauge.getValue().asLong());
+            }
+        });
+        return errors;
+    }
+}
