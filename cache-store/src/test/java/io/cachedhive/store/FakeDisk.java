@@ -37,6 +37,7 @@ final class FakeDisk
     private final Set<Path> unreadable = new HashSet<>();
     private long sizeBytes = 1L << 40;
     private long writesLeft = Long.MAX_VALUE;
+    private Optional<String> lastCall = Optional.empty();
     private boolean direct = true;
     private long writes;
 
@@ -126,6 +127,7 @@ final class FakeDisk
     synchronized void turnOn(Random random)
     {
         writesLeft = Long.MAX_VALUE;
+        lastCall = Optional.empty();
         locks.clear();
         for (FakeFile file : files.values()) {
             file.losePower(random);
@@ -182,7 +184,15 @@ final class FakeDisk
         return List.copyOf(files.keySet());
     }
 
-    private void write(Path file)
+    /**
+     * What was done last, and with which file.
+     */
+    synchronized Optional<String> lastCall()
+    {
+        return lastCall;
+    }
+
+    private void write(String call, Path file)
             throws DiskException
     {
         if (writesLeft <= 0) {
@@ -192,6 +202,7 @@ final class FakeDisk
             throw new DiskException(Cause.IO_ERROR, "write of %s failed: input/output error".formatted(file));
         }
         writesLeft--;
+        lastCall = Optional.of(call + " " + file.getFileName());
         writes++;
     }
 
@@ -232,7 +243,7 @@ final class FakeDisk
             if (!create) {
                 throw new DiskException(Cause.NOT_FOUND, "open of %s failed: no such file or directory".formatted(file));
             }
-            write(file);
+            write("create", file);
             found = new FakeFile(file);
             files.put(file, found);
         }
@@ -244,7 +255,7 @@ final class FakeDisk
     public synchronized void delete(Path file)
             throws DiskException
     {
-        write(file);
+        write("delete", file);
         files.remove(file);
     }
 
@@ -252,14 +263,14 @@ final class FakeDisk
     public synchronized void syncDirectory(Path directory)
             throws DiskException
     {
-        write(directory);
+        write("sync", directory);
     }
 
     @Override
     public synchronized void replace(Path file, byte[] content)
             throws DiskException
     {
-        write(file);
+        write("replace", file);
         setBytes(file, content);
     }
 
@@ -411,7 +422,7 @@ final class FakeDisk
             synchronized (FakeDisk.this) {
                 checkAligned(position, source.remaining());
                 checkWritable();
-                FakeDisk.this.write(file.path);
+                FakeDisk.this.write("write", file.path);
                 file.put(position, source);
             }
         }
@@ -421,7 +432,7 @@ final class FakeDisk
                 throws DiskException
         {
             synchronized (FakeDisk.this) {
-                FakeDisk.this.write(file.path);
+                FakeDisk.this.write("sync", file.path);
                 file.unsynced.clear();
             }
         }
@@ -432,7 +443,7 @@ final class FakeDisk
         {
             synchronized (FakeDisk.this) {
                 checkWritable();
-                FakeDisk.this.write(file.path);
+                FakeDisk.this.write("allocate", file.path);
                 file.pages.keySet().removeIf(page -> page * PAGE >= bytes);
                 file.unsynced.keySet().removeIf(page -> page * PAGE >= bytes);
                 file.size = bytes;

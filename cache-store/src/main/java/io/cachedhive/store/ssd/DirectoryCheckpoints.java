@@ -88,6 +88,10 @@ final class DirectoryCheckpoints
         this.lock = requireNonNull(lock, "lock is null");
         this.clock = requireNonNull(clock, "clock is null");
         this.unsyncedSlabs = new AtomicIntegerArray(geometry.slabCount());
+        // a run that was killed did not sync what it wrote
+        for (int slab = 0; slab < geometry.slabCount(); slab++) {
+            setUnsynced(slab);
+        }
         this.lastNanos = clock.nanoTime();
         this.failedNanos = clock.nanoTime() - DirectoryHealth.SUSPENSION_NANOS;
     }
@@ -228,7 +232,16 @@ final class DirectoryCheckpoints
     {
         for (int i = 0; i < unsyncedSlabs.length(); i++) {
             if (unsyncedSlabs.getAndSet(i, 0) != 0) {
-                opened.slab(i).sync();
+                boolean success = false;
+                try {
+                    opened.slab(i).sync();
+                    success = true;
+                }
+                finally {
+                    if (!success) {
+                        setUnsynced(i);
+                    }
+                }
             }
         }
     }
