@@ -52,11 +52,28 @@ public record BlockKey(FileVersionId file, int index)
         return fileLow ^ mix(index * 0xD1B54A32D192ED03L + 0x8CB92BA72F3D8DD7L);
     }
 
+    /**
+     * Whether the digest is that of one of the first blocks of the file.
+     */
+    public static boolean isOf(FileVersionId file, int blockCount, Digest128 digest)
+    {
+        // the steps of digestHigh backwards: what they multiply by is odd, and has an inverse modulo 2^64
+        long index = (unmix(digest.high() - file.digest().high()) - 0x632BE59BD9B4E019L) * 0xF1DE83E19937733DL;
+        return index >= 0 && index < blockCount && digestLow(file.digest().low(), (int) index) == digest.low();
+    }
+
     // the finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014): a bijection of 64 bits
     private static long mix(long value)
     {
         long z = (value ^ (value >>> 30)) * 0xBF58476D1CE4E5B9L;
         z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
         return z ^ (z >>> 31);
+    }
+
+    private static long unmix(long value)
+    {
+        long z = (value ^ (value >>> 31) ^ (value >>> 62)) * 0x319642B2D24D8EC3L;
+        z = (z ^ (z >>> 27) ^ (z >>> 54)) * 0x96DE1B173F119089L;
+        return z ^ (z >>> 30) ^ (z >>> 60);
     }
 }

@@ -118,6 +118,21 @@ class TestFileIdentity
     }
 
     @Test
+    void testWhoseBlock()
+    {
+        FileVersionId file = new FileVersion(ORIGIN, "s3://bucket/file", 10, 20).id();
+        FileVersionId other = new FileVersion(ORIGIN, "s3://bucket/other", 10, 20).id();
+        for (int index : new int[] {0, 1, 2, 1000, 123_456_789, Integer.MAX_VALUE - 1}) {
+            Digest128 digest = file.block(index).digest();
+            assertThat(BlockKey.isOf(file, index + 1, digest)).isTrue();
+            assertThat(BlockKey.isOf(file, index, digest)).as("beyond the end").isFalse();
+            assertThat(BlockKey.isOf(other, Integer.MAX_VALUE, digest)).isFalse();
+            assertThat(BlockKey.isOf(file, Integer.MAX_VALUE, new Digest128(digest.high(), digest.low() + 1))).isFalse();
+            assertThat(BlockKey.isOf(file, Integer.MAX_VALUE, new Digest128(digest.high() + 1, digest.low()))).isFalse();
+        }
+    }
+
+    @Test
     void testETags()
     {
         assertThat(ETags.digest("\"a\"")).isNotEqualTo(ETags.digest("\"b\"")).isNotEqualTo(ETags.NONE);

@@ -170,6 +170,14 @@ public final class FileTable
         records.add(ordinal, record.bytes(), record.length());
     }
 
+    /**
+     * Bytes of the file, without the rest of what is known of it.
+     */
+    public long length(int ordinal)
+    {
+        return RecordWriter.getNumber(records.get(ordinal));
+    }
+
     FileMetadata metadata(int ordinal)
     {
         ByteBuffer record = records.get(ordinal);

@@ -583,7 +583,13 @@ final class DirectoryRecovery
             case FileDropped(FileVersionId id) -> drop(id);
             case BlockAdded block -> {
                 Optional<StoredFile> file = held(block.file());
-                if (file.isPresent() && block.slab() >= 0 && block.slab() < slabs.length && block.sizeClass() >= 0 && block.sizeClass() < sizeClasses.count()) {
+                // one that is not the file's would not be found when the file is dropped
+                if (file.isPresent()
+                        && isBlockOf(file.get(), block.digest())
+                        && block.slab() >= 0
+                        && block.slab() < slabs.length
+                        && block.sizeClass() >= 0
+                        && block.sizeClass() < sizeClasses.count()) {
                     SsdSlab slab = slabs[block.slab()];
                     if (slab.sizeClass != block.sizeClass()) {
                         for (int extent = 0; extent < slab.extentCount(); extent++) {
@@ -641,6 +647,12 @@ final class DirectoryRecovery
         if (files.isIdle(file)) {
             files.drop(file);
         }
+    }
+
+    private boolean isBlockOf(StoredFile file, Digest128 digest)
+    {
+        long blocks = Math.ceilDiv(files.length(file.ordinal()), superblock.geometry().blockSizeBytes());
+        return BlockKey.isOf(file.id(), (int) Math.min(blocks, Integer.MAX_VALUE), digest);
     }
 
     private void drop(FileVersionId id)
