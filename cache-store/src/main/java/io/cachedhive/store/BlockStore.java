@@ -53,6 +53,7 @@ public final class BlockStore
     private static final Logger log = Logger.get(BlockStore.class);
 
     private static final long HEARTBEAT_MILLIS = 200;
+    private static final int EXPIRED_AT_ONCE = 256;
     private static final long MAX_QUEUED_BYTES = 64 << 20;
     // frames rest 100 ms: by then there is one, unless everything is pinned
     private static final long FRAME_WAIT_NANOS = 300_000_000;
@@ -66,6 +67,7 @@ public final class BlockStore
     private final CacheWorkerId workerId;
     private final Digest128 instance;
     private final int blockSizeBytes;
+    private final Duration ttl;
     private final MemoryFile memoryFile;
     private final List<RecoveryOutcome> recovery;
     private final StoreClock clock;
@@ -84,6 +86,7 @@ public final class BlockStore
             CacheWorkerId workerId,
             Digest128 instance,
             int blockSizeBytes,
+            Duration ttl,
             ReentrantLock lock,
             FileTable files,
             SsdTier ssd,
@@ -95,6 +98,7 @@ public final class BlockStore
         this.workerId = requireNonNull(workerId, "workerId is null");
         this.instance = requireNonNull(instance, "instance is null");
         this.blockSizeBytes = blockSizeBytes;
+        this.ttl = requireNonNull(ttl, "ttl is null");
         this.lock = requireNonNull(lock, "lock is null");
         this.files = requireNonNull(files, "files is null");
         this.ssd = requireNonNull(ssd, "ssd is null");
@@ -154,7 +158,17 @@ public final class BlockStore
 
             ReentrantLock lock = new ReentrantLock();
             FileTable files = new FileTable();
-            ssd = SsdTier.open(candidates, workerId, lastRun, config.blockSizeBytes(), config.checkpointInterval(), blocksRestoredFirst, files, lock, environment);
+            ssd = SsdTier.open(
+                    candidates,
+                    workerId,
+                    lastRun,
+                    config.blockSizeBytes(),
+                    config.checkpointInterval(),
+                    blocksRestoredFirst,
+                    files,
+                    BlockTerms.until(BlockClass.NORMAL, environment.clock().currentTimeMillis() + config.ttl().toMillis()),
+                    lock,
+                    environment);
             // after the directories: a crash in between must not make them look as if they had missed a run
             state.keepRun(workerId, lastRun + 1);
             recovery.addAll(ssd.recovery());
@@ -162,7 +176,7 @@ public final class BlockStore
             Digest128 instance = new Digest128(environment.random().nextLong(), environment.random().nextLong());
             MemoryFile memoryFile = MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup());
             resources.register(memoryFile::close);
-            BlockStore store = new BlockStore(workerId, instance, config.blockSizeBytes(), lock, files, ssd, memoryFile, recovery, environment, resources);
+            BlockStore store = new BlockStore(workerId, instance, config.blockSizeBytes(), config.ttl(), lock, files, ssd, memoryFile, recovery, environment, resources);
             for (RecoveryOutcome outcome : recovery) {
                 if (outcome.finding().isDoubt()) {
                     log.warn("Recovery: %s", outcome);
@@ -210,11 +224,34 @@ public final class BlockStore
         memoryFile.writer().setState(MemoryState.LIVE);
         memoryFile.useHugePages(environment.threads());
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
+        heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
     }
 
     private void beat()
     {
         memoryFile.writer().setHeartbeat(clock.currentTimeMillis());
+    }
+
+    /**
+     * Clients read shared memory without asking: what is expired has to go from there.
+     */
+    void removeExpired()
+    {
+        boolean more = true;
+        while (more) {
+            lock.lock();
+            try {
+                more = !closed && ram.removeExpired(EXPIRED_AT_ONCE);
+            }
+            catch (RuntimeException | Error e) {
+                // an exception would end the repetition
+                log.error(e, "Blocks that are expired could not be removed");
+                return;
+            }
+            finally {
+                lock.unlock();
+            }
+        }
     }
 
     public CacheWorkerId workerId()
@@ -460,7 +497,7 @@ public final class BlockStore
                 if (pinned.isPresent()) {
                     return pinned;
                 }
-                frame = ram.allocate(block.length(), BlockClass.NORMAL).orElse(null);
+                frame = ram.allocate(block.length(), block.terms()).orElse(null);
                 if (frame != null) {
                     files.addFills(block.file(), 1);
                 }
@@ -509,7 +546,7 @@ public final class BlockStore
     }
 
     /**
-     * A frame to write a block into. The file has to be bound before.
+     * A frame to write a block into, which is kept as one of class normal for {@code cache.ttl}. The file has to be bound before.
      *
      * @param length bytes of the block, as {@link FileVersion#blockLength} tells them
      * @param etagDigest of the answer that the bytes come from
@@ -517,6 +554,14 @@ public final class BlockStore
      * @throws IllegalArgumentException if the file has no such block, or one of another length
      */
     public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest)
+    {
+        return beginFill(key, length, etagDigest, BlockTerms.until(BlockClass.NORMAL, clock.currentTimeMillis() + ttl.toMillis()));
+    }
+
+    /**
+     * Likewise, on other terms.
+     */
+    public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest, BlockTerms terms)
     {
         lock.lock();
         try {
@@ -531,7 +576,7 @@ public final class BlockStore
             if (length != expected) {
                 throw new IllegalArgumentException("block %s of file %s has %s bytes, not %s".formatted(key.index(), key.file(), expected, length));
             }
-            Optional<Frame> frame = ram.allocate(length, BlockClass.NORMAL);
+            Optional<Frame> frame = ram.allocate(length, terms);
             if (frame.isEmpty()) {
                 refusedFills++;
                 return Optional.empty();
@@ -595,6 +640,7 @@ public final class BlockStore
                     ssd.restoredBlocks(),
                     ram.evictions(),
                     ssd.evictions(),
+                    ram.expirations() + ssd.expirations(),
                     ssd.corruptBlocks(),
                     refusedFills,
                     ssd.refusedWrites(),
@@ -771,7 +817,7 @@ public final class BlockStore
                     return pinLocked(digest, BlockOrigin.RAM);
                 }
                 ram.publish(frame, file, digest, length, checksum);
-                if (ssd.find(digest).isEmpty() && ssd.offer(new SsdTier.Write(digest, file, length, checksum, ram.payload(frame, length), () -> ram.unpin(frame)))) {
+                if (ssd.find(digest).isEmpty() && ssd.offer(new SsdTier.Write(digest, file, length, checksum, frame.terms(), ram.payload(frame, length), () -> ram.unpin(frame)))) {
                     ram.hold(frame);
                 }
                 return Optional.of(new Pin(frame, file.etagDigest(), BlockOrigin.RAM));

@@ -16,6 +16,7 @@ import static java.util.Objects.requireNonNull;
  * @param blockSizeBytes {@code cache.block-size}: a power of two from 64 KiB to 8 MiB
  * @param ssdDirectories {@code cache.ssd.directories} and their sizes; may be empty
  * @param stateDirectory {@code cache.state-directory}: keeps the cache worker id where no SSD does; made if missing
+ * @param ttl {@code cache.ttl}: how long a block is kept if the read that fills it says nothing else
  * @param checkpointInterval how often the SSD index is checkpointed when it changed
  */
 public record StoreConfig(
@@ -25,11 +26,13 @@ public record StoreConfig(
         int blockSizeBytes,
         List<SsdDirectoryConfig> ssdDirectories,
         Path stateDirectory,
+        Duration ttl,
         Duration checkpointInterval)
 {
     public static final Path DEFAULT_RAM_DIRECTORY = Path.of("/dev/shm");
     public static final long DEFAULT_RAM_MAX_SIZE_BYTES = 1L << 30;
     public static final int DEFAULT_BLOCK_SIZE_BYTES = 1 << 20;
+    public static final Duration DEFAULT_TTL = Duration.ofDays(7);
     public static final Duration DEFAULT_CHECKPOINT_INTERVAL = Duration.ofMinutes(1);
 
     public StoreConfig
@@ -38,6 +41,7 @@ public record StoreConfig(
         requireNonNull(sharedGroup, "sharedGroup is null");
         ssdDirectories = List.copyOf(ssdDirectories);
         requireNonNull(stateDirectory, "stateDirectory is null");
+        requireNonNull(ttl, "ttl is null");
         requireNonNull(checkpointInterval, "checkpointInterval is null");
     }
 
@@ -53,31 +57,37 @@ public record StoreConfig(
                 DEFAULT_BLOCK_SIZE_BYTES,
                 List.of(),
                 stateDirectory,
+                DEFAULT_TTL,
                 DEFAULT_CHECKPOINT_INTERVAL);
     }
 
     public StoreConfig withRam(Path directory, long maxSizeBytes)
     {
-        return new StoreConfig(directory, maxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, checkpointInterval);
+        return new StoreConfig(directory, maxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withSharedGroup(Optional<String> group)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, group, blockSizeBytes, ssdDirectories, stateDirectory, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, group, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withBlockSize(int bytes)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, bytes, ssdDirectories, stateDirectory, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, bytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withSsdDirectories(List<SsdDirectoryConfig> directories)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, directories, stateDirectory, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, directories, stateDirectory, ttl, checkpointInterval);
+    }
+
+    public StoreConfig withTtl(Duration value)
+    {
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, value, checkpointInterval);
     }
 
     public StoreConfig withCheckpointInterval(Duration interval)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, interval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, interval);
     }
 }

@@ -13,6 +13,7 @@ import java.util.Map;
  * @param restoredBlocks blocks on SSD found again when the store was opened
  * @param ramEvictions blocks that left RAM for space
  * @param ssdEvictions blocks that left SSD for space
+ * @param expiredBlocks blocks that left RAM or SSD since they had expired
  * @param corruptBlocks blocks on SSD that did not verify; they were dropped
  * @param refusedFills fills and loads for which no frame could be had
  * @param refusedSsdWrites blocks that were not written to SSD because the queue was full or the directory out of service
@@ -29,6 +30,7 @@ public record StoreGauges(
         long restoredBlocks,
         long ramEvictions,
         long ssdEvictions,
+        long expiredBlocks,
         long corruptBlocks,
         long refusedFills,
         long refusedSsdWrites,

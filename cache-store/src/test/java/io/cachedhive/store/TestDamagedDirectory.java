@@ -520,6 +520,7 @@ class TestDamagedDirectory
                     config.checkpointInterval(),
                     Long.MAX_VALUE,
                     new FileTable(),
+                    new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
                     new ReentrantLock(),
                     StoreEnvironment.system().withDisk(disk));
             for (int i = 0; i < FILES; i++) {

@@ -82,6 +82,7 @@ public class CacheWorkerModule
                 .withRam(ram.getDirectory().toAbsolutePath().normalize(), ram.getMaxSize().toBytes())
                 .withSharedGroup(config.getSocketGroup())
                 .withBlockSize(toIntExact(config.getBlockSize().toBytes()))
+                .withTtl(config.getTtl().toJavaTime())
                 .withSsdDirectories(ssd.toDirectoryConfigs());
         String version = CacheWorker.class.getPackage().getImplementationVersion();
         return new WorkerSettings(

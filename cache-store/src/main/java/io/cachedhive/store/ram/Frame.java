@@ -1,7 +1,7 @@
 package io.cachedhive.store.ram;
 
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.file.StoredFile;
 
 import static java.util.Objects.requireNonNull;
@@ -50,7 +50,7 @@ public final class Frame
     StoredFile file;
     int length;
     int checksum;
-    BlockClass blockClass;
+    BlockTerms terms;
 
     // of the one list that it is in
     FrameList list;
@@ -100,6 +100,14 @@ public final class Frame
     public int checksum()
     {
         return checksum;
+    }
+
+    /**
+     * On which its block is kept.
+     */
+    public BlockTerms terms()
+    {
+        return terms;
     }
 
     /**

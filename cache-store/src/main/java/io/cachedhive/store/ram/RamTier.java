@@ -6,11 +6,13 @@ import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
 import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.policy.EntryLinks;
 import io.cachedhive.store.policy.EvictionPolicy;
+import io.cachedhive.store.policy.ExpiryQueue;
 import io.cachedhive.store.policy.FrequencySketch;
 import io.cachedhive.store.policy.PolicyEntries;
 import io.cachedhive.store.ram.Frame.State;
@@ -81,6 +83,8 @@ public final class RamTier
     private final EntryLinks links = new EntryLinks();
     private final List<Frame> framesByEntry = new ArrayList<>();
     private final ArrayDeque<Integer> freeEntries = new ArrayDeque<>();
+    // of all frames that hold blocks
+    private final ExpiryQueue expiries = new ExpiryQueue();
     private final List<RamSlab> draining = new ArrayList<>();
     private int frameCount;
     // since the uses of the classes were halved
@@ -90,6 +94,7 @@ public final class RamTier
     private long usedBytes;
     private long blocks;
     private long evictions;
+    private long expirations;
 
     private static final class RamClass
     {
@@ -157,10 +162,10 @@ public final class RamTier
     /**
      * A frame to be filled; published with {@link #publish} or given back with {@link #release}.
      *
-     * @param blockClass of the block that comes into it
+     * @param terms of the block that comes into it
      * @return empty if none can be had now
      */
-    public Optional<Frame> allocate(int length, BlockClass blockClass)
+    public Optional<Frame> allocate(int length, BlockTerms terms)
     {
         int wanted = sizeClasses.classFor(Math.max(1, Math.ceilDiv(length, MemoryLayout.UNIT_BYTES)));
         long now = clock.nanoTime();
@@ -172,7 +177,7 @@ public final class RamTier
             cut(freeSlabs.remove(), ramClass);
         }
         Frame frame = pollReady(ramClass, now);
-        keepReserve(ramClass, blockClass, now);
+        keepReserve(ramClass, terms.blockClass(), now);
         if (freeSlabs.isEmpty()) {
             moveSlab(ramClass, now);
         }
@@ -180,14 +185,14 @@ public final class RamTier
         int limit = ramClass.frameCount == 0 ? classes.size() : Math.min(classes.size(), wanted + 1 + NEAR_CLASSES);
         for (int i = wanted + 1; frame == null && i < limit; i++) {
             frame = pollReady(classes.get(i), now);
-            keepReserve(classes.get(i), blockClass, now);
+            keepReserve(classes.get(i), terms.blockClass(), now);
         }
         if (frame == null) {
             return Optional.empty();
         }
         lastGeneration += 2;
         frame.state = State.FILLING;
-        frame.blockClass = blockClass;
+        frame.terms = terms;
         frame.generation = lastGeneration;
         writer.beginFrame(frame.number(), frame.generation);
         return Optional.of(frame);
@@ -223,6 +228,7 @@ public final class RamTier
     private void remove(Frame frame)
     {
         verify(frames.remove(frame.digest, frame), "frame %s is not the one of its block", frame.number());
+        expiries.remove(frame.entry, frame.terms.expirySeconds());
         files.addRamBlocks(frame.file, -1);
         usedBytes -= frame.length;
         blocks--;
@@ -385,7 +391,7 @@ public final class RamTier
 
     private static long heat(RamClass ramClass, Frame frame)
     {
-        if ((frame.state == State.LIVE || frame.state == State.FILLING) && frame.blockClass == BlockClass.PINNED) {
+        if ((frame.state == State.LIVE || frame.state == State.FILLING) && frame.terms.blockClass() == BlockClass.PINNED) {
             return MUST_STAY;
         }
         if (frame.pins > 0 || frame.state == State.FILLING) {
@@ -393,7 +399,7 @@ public final class RamTier
             return 1000;
         }
         if (frame.state == State.LIVE) {
-            return ramClass.policy.isShielded(frame.entry) || frame.blockClass == BlockClass.HIGH ? 4 : 1;
+            return ramClass.policy.isShielded(frame.entry) || frame.terms.blockClass() == BlockClass.HIGH ? 4 : 1;
         }
         return 0;
     }
@@ -437,6 +443,7 @@ public final class RamTier
         frame.length = length;
         frame.checksum = checksum;
         frame.pins = 1;
+        expiries.add(frame.entry, frame.terms.expirySeconds());
         files.addRamBlocks(storedFile, 1);
         usedBytes += length;
         blocks++;
@@ -446,7 +453,7 @@ public final class RamTier
             frame.restsSinceNanos = clock.nanoTime();
         }
         else {
-            classOf(frame).policy.add(frame.entry, frame.blockClass);
+            classOf(frame).policy.add(frame.entry, frame.terms.blockClass());
             enliven(frame);
         }
     }
@@ -485,7 +492,12 @@ public final class RamTier
      */
     public Optional<Frame> find(Digest128 digest)
     {
-        return Optional.ofNullable(frames.get(digest));
+        Frame frame = frames.get(digest);
+        if (frame != null && frame.terms.isExpired(clock.currentTimeMillis())) {
+            expire(frame);
+            return Optional.empty();
+        }
+        return Optional.ofNullable(frame);
     }
 
     /**
@@ -536,7 +548,7 @@ public final class RamTier
         }
         else if (!frame.slab().draining) {
             classOf(frame).resting.remove(frame);
-            classOf(frame).policy.restore(frame.entry, frame.blockClass);
+            classOf(frame).policy.restore(frame.entry, frame.terms.blockClass());
             enliven(frame);
         }
     }
@@ -595,6 +607,28 @@ public final class RamTier
     }
 
     /**
+     * Removes blocks that are expired.
+     *
+     * @return whether there are more
+     */
+    public boolean removeExpired(int maxCount)
+    {
+        long now = clock.currentTimeMillis();
+        int entry = expiries.peekExpired(now);
+        for (int i = 0; i < maxCount && entry != EvictionPolicy.NO_ENTRY; i++) {
+            expire(framesByEntry.get(entry));
+            entry = expiries.peekExpired(now);
+        }
+        return entry != EvictionPolicy.NO_ENTRY;
+    }
+
+    private void expire(Frame frame)
+    {
+        drop(frame);
+        expirations++;
+    }
+
+    /**
      * The bytes of a frame that the caller fills, or has pinned.
      */
     public MemorySegment payload(Frame frame, int length)
@@ -641,6 +675,14 @@ public final class RamTier
     public long evictions()
     {
         return evictions;
+    }
+
+    /**
+     * Blocks that were removed since they were expired.
+     */
+    public long expirations()
+    {
+        return expirations;
     }
 
     /**

@@ -31,7 +31,9 @@ import static java.util.Objects.requireNonNull;
 final class Checkpoint
 {
     private static final long MAGIC = 0x54_4E_49_4F_50_56_48_43L; // "CHVPOINT"
-    private static final int FORMAT_VERSION = 1;
+    static final int FORMAT_VERSION = 2;
+    // blocks have no terms
+    static final int OLDEST_VERSION = 1;
     private static final int CHUNK_HEADER_BYTES = 24;
     private static final int CHUNK_CHECKSUM_OFFSET = 20;
 
@@ -40,10 +42,11 @@ final class Checkpoint
     private Checkpoint() {}
 
     /**
+     * @param version of the format
      * @param startLsn from where the journal has to be replayed
      * @param clean whether it was written when the store was closed, so that nothing comes after it
      */
-    record Header(Digest128 storeId, long number, long run, long startLsn, boolean clean, int chunkCount, long contentBytes, long blocks, long files)
+    record Header(int version, Digest128 storeId, long number, long run, long startLsn, boolean clean, int chunkCount, long contentBytes, long blocks, long files)
     {
         Header
         {
@@ -68,13 +71,14 @@ final class Checkpoint
     {
         ByteBuffer page = ByteBuffer.allocateDirect(HeaderPage.BYTES);
         file.read(0, page);
-        HeaderPage.Decoded decoded = HeaderPage.decode(page.flip(), MAGIC, FORMAT_VERSION);
+        HeaderPage.Decoded decoded = HeaderPage.decode(page.flip(), MAGIC, OLDEST_VERSION, FORMAT_VERSION);
         if (decoded.body().isEmpty()) {
             return new ReadHeader(decoded.status(), Optional.empty());
         }
         try {
             WireReader reader = decoded.body().get();
             Header header = new Header(
+                    decoded.version(),
                     new Digest128(reader.getLong(), reader.getLong()),
                     reader.getLong(),
                     reader.getLong(),
@@ -129,6 +133,11 @@ final class Checkpoint
             this.header = requireNonNull(header, "header is null");
             this.end = HeaderPage.BYTES + header.contentBytes();
             buffer.limit(0);
+        }
+
+        Header header()
+        {
+            return header;
         }
 
         /**

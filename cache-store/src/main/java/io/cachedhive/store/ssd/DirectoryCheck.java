@@ -2,6 +2,8 @@ package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.ByteSize;
 import io.cachedhive.store.RecoveryFinding;
 import io.cachedhive.store.RecoveryOutcome;
@@ -157,6 +159,7 @@ public final class DirectoryCheck
                 slabs,
                 slabIsLost,
                 table,
+                new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
                 Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();

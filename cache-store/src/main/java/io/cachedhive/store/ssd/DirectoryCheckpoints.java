@@ -301,7 +301,9 @@ final class DirectoryCheckpoints
                                 .putInt(index.extent(entry))
                                 .putInt(index.length(entry))
                                 .putInt(index.file(entry))
-                                .putByte(index.frequency(entry));
+                                .putByte(index.frequency(entry))
+                                .putByte(index.blockClass(entry).ordinal())
+                                .putInt((int) index.expirySeconds(entry));
                         count++;
                     }
                 }

@@ -1,6 +1,7 @@
 package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.column.IntColumn;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
@@ -19,7 +20,9 @@ import static java.util.Objects.requireNonNull;
 final class DirectoryContents
 {
     // of a block in a checkpoint
-    static final int BLOCK_RECORD_BYTES = 8 + 8 + 8 + 4 + 1 + 4 + 4 + 4 + 1;
+    static final int BLOCK_RECORD_BYTES = 8 + 8 + 8 + 4 + 1 + 4 + 4 + 4 + 1 + 1 + 4;
+    // of the version before, without class and expiry
+    static final int OLD_BLOCK_RECORD_BYTES = BLOCK_RECORD_BYTES - 5;
     private static final int SLAB_RECORD_BYTES = 5;
 
     private final Geometry geometry;
@@ -67,9 +70,9 @@ final class DirectoryContents
     /**
      * Puts a block into an extent that was being written.
      */
-    void add(SsdSlab slab, int extent, Digest128 digest, long sequence, int length, StoredFile file)
+    void add(SsdSlab slab, int extent, Digest128 digest, long sequence, int length, StoredFile file, BlockTerms terms)
     {
-        int entry = index.insert(digest.high(), digest.low(), sequence, slab.number, extent, length, file.ordinal());
+        int entry = index.insert(digest.high(), digest.low(), sequence, slab.number, extent, length, file.ordinal(), terms);
         slab.written(extent, entry);
         count(file.ordinal(), length, 1);
     }
@@ -129,6 +132,25 @@ final class DirectoryContents
     static long withChunkHeaders(long recordBytes)
     {
         return recordBytes + recordBytes / 256;
+    }
+
+    /**
+     * Whether a checkpoint has room for a block that the recovery found: those of the version before are shorter there.
+     */
+    boolean hasRoomForRestored(int entry)
+    {
+        int ordinal = index.file(entry);
+        long added = BLOCK_RECORD_BYTES + (blocksOf(ordinal) > 0 ? 0 : fileRecordBytes(ordinal));
+        return checkpointBytes() + withChunkHeaders(added) + 1 <= geometry.checkpointBytes();
+    }
+
+    /**
+     * Takes an entry that was put into the index and its extent by the recovery out again.
+     */
+    void removeUncounted(int entry)
+    {
+        slabs[index.slab(entry)].free(index.extent(entry));
+        index.remove(entry);
     }
 
     boolean contains(StoredFile file)

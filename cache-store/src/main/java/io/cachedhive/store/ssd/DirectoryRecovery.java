@@ -6,6 +6,8 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.RecoveryFinding;
 import io.cachedhive.store.RecoveryOutcome;
@@ -60,11 +62,12 @@ final class DirectoryRecovery
     static final int BLOCKS_CHUNK = 2;
     static final int FILES_CHUNK = 3;
 
+    private static final BlockClass[] CLASSES = BlockClass.values();
+
     // states of files
     private static final int PROVISIONAL = 1;
     private static final int CONFIRMED = 2;
 
-    private static final int BLOCK_BYTES = DirectoryContents.BLOCK_RECORD_BYTES;
     // by how much what is reckoned for a file is more than what it takes
     private static final int FILE_OVERHEAD_BYTES = 40;
 
@@ -86,6 +89,8 @@ final class DirectoryRecovery
 
     private final List<RecoveryOutcome> outcomes = new ArrayList<>();
     private final FileTable files;
+    // of blocks that the version before wrote
+    private final BlockTerms oldTerms;
     private final Executor executor;
     // by ordinal: the files of the table that this directory has, each held there by a fill
     private ByteColumn states = new ByteColumn();
@@ -136,6 +141,7 @@ final class DirectoryRecovery
             SsdSlab[] slabs,
             boolean[] slabIsNew,
             FileTable files,
+            BlockTerms oldTerms,
             Executor executor)
     {
         this.directory = requireNonNull(directory, "directory is null");
@@ -147,6 +153,7 @@ final class DirectoryRecovery
         this.slabIsNew = requireNonNull(slabIsNew, "slabIsNew is null");
         this.sizeClasses = superblock.geometry().sizeClasses();
         this.files = requireNonNull(files, "files is null");
+        this.oldTerms = requireNonNull(oldTerms, "oldTerms is null");
         this.executor = requireNonNull(executor, "executor is null");
     }
 
@@ -178,7 +185,7 @@ final class DirectoryRecovery
                 continue;
             }
             Checkpoint.Header header = candidate.header;
-            index.reserve(Math.min(header.blocks(), header.contentBytes() / BLOCK_BYTES));
+            index.reserve(Math.min(header.blocks(), header.contentBytes() / blockRecordBytes(header)));
             Journal.Tail tail = Journal.tail(batches, header.startLsn(), journalFile, journalBytes);
             if (!replay(tail)) {
                 continue;
@@ -199,7 +206,7 @@ final class DirectoryRecovery
                     .orElse(header.startLsn());
             long next = (lastNumber + 1) % 2 == candidate.slot ? lastNumber + 2 : lastNumber + 1;
             blocks = Optional.of(new Checkpoint.Reader(checkpointFiles.get(candidate.slot), header));
-            long checkpointBytes = header.contentBytes() + FILE_OVERHEAD_BYTES * header.files() + checkpointBytes(tail);
+            long checkpointBytes = contentBytes(header) + FILE_OVERHEAD_BYTES * header.files() + checkpointBytes(tail);
             return new Result(outcomes, finishFiles(), tail.endLsn(), liveLsn, header.number(), header.startLsn(), next, checkpointBytes, false);
         }
 
@@ -237,6 +244,20 @@ final class DirectoryRecovery
     private static long checkpointBytes(Journal.Tail tail)
     {
         return tail.batches().stream().mapToLong(batch -> 2L * batch.bodyLength()).sum();
+    }
+
+    /**
+     * What the content takes in this version.
+     */
+    private static long contentBytes(Checkpoint.Header header)
+    {
+        long longer = header.blocks() * (DirectoryContents.BLOCK_RECORD_BYTES - blockRecordBytes(header));
+        return header.contentBytes() + DirectoryContents.withChunkHeaders(longer);
+    }
+
+    private static int blockRecordBytes(Checkpoint.Header header)
+    {
+        return header.version() == Checkpoint.OLDEST_VERSION ? DirectoryContents.OLD_BLOCK_RECORD_BYTES : DirectoryContents.BLOCK_RECORD_BYTES;
     }
 
     private static boolean reachesBack(List<Journal.Batch> batches, long startLsn, long endLsn)
@@ -318,7 +339,7 @@ final class DirectoryRecovery
     {
         Deque<CompletableFuture<Void>> taking = new ArrayDeque<>();
         try {
-            Checkpoint.read(checkpointFiles.get(candidate.slot), candidate.header, (type, body) -> loadChunk(type, body, taking));
+            Checkpoint.read(checkpointFiles.get(candidate.slot), candidate.header, (type, body) -> loadChunk(candidate.header, type, body, taking));
             while (!taking.isEmpty()) {
                 await(taking.poll());
             }
@@ -348,7 +369,7 @@ final class DirectoryRecovery
         }
     }
 
-    private void loadChunk(int type, WireReader body, Deque<CompletableFuture<Void>> taking)
+    private void loadChunk(Checkpoint.Header header, int type, WireReader body, Deque<CompletableFuture<Void>> taking)
             throws WireException
     {
         try {
@@ -363,7 +384,7 @@ final class DirectoryRecovery
                     }
                 }
                 case BLOCKS_CHUNK -> {
-                    if (body.remaining() % BLOCK_BYTES != 0) {
+                    if (body.remaining() % blockRecordBytes(header) != 0) {
                         throw new WireException("a checkpoint has a part of a block");
                     }
                 }
@@ -408,7 +429,7 @@ final class DirectoryRecovery
      */
     interface BlockTaker
     {
-        void take(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int file, int frequency);
+        void take(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int file, int frequency, int blockClass, int expirySeconds);
     }
 
     /**
@@ -419,7 +440,11 @@ final class DirectoryRecovery
     boolean readBlocks(BlockTaker taker)
             throws IOException
     {
-        return blocks.isPresent() && blocks.get().next((type, body) -> {
+        if (blocks.isEmpty()) {
+            return false;
+        }
+        boolean old = blocks.get().header().version() == Checkpoint.OLDEST_VERSION;
+        return blocks.get().next((type, body) -> {
             while (type == BLOCKS_CHUNK && body.remaining() > 0) {
                 taker.take(
                         body.getLong(),
@@ -430,7 +455,9 @@ final class DirectoryRecovery
                         body.getInt(),
                         body.getInt(),
                         body.getInt(),
-                        body.getByte());
+                        body.getByte(),
+                        old ? oldTerms.blockClass().ordinal() : body.getByte(),
+                        old ? (int) oldTerms.expirySeconds() : body.getInt());
             }
         });
     }
@@ -441,8 +468,22 @@ final class DirectoryRecovery
      * @param checkpointOrdinal of its file
      * @return the entry, or {@link SsdIndex#NONE}
      */
-    int restoreBlock(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int checkpointOrdinal, int frequency)
+    int restoreBlock(
+            long digestHigh,
+            long digestLow,
+            long sequence,
+            int slab,
+            int sizeClass,
+            int extent,
+            int length,
+            int checkpointOrdinal,
+            int frequency,
+            int blockClass,
+            int expirySeconds)
     {
+        if (blockClass < 0 || blockClass >= CLASSES.length) {
+            return SsdIndex.NONE;
+        }
         int ordinal = checkpointOrdinal < 0 ? SsdIndex.NONE : ordinals.find(checkpointOrdinal);
         // not of a file that was dropped, also if its ordinal is that of a later binding
         if (ordinal < 0 || checkpointOrdinals.find(ordinal) != checkpointOrdinal || files.isDropped(ordinal) || removed.contains(sequence)) {
@@ -452,7 +493,7 @@ final class DirectoryRecovery
             // from the journal, or written in the present run
             return SsdIndex.NONE;
         }
-        int entry = restore(digestHigh, digestLow, sequence, slab, sizeClass, extent, length, ordinal);
+        int entry = restore(digestHigh, digestLow, sequence, slab, sizeClass, extent, length, ordinal, new BlockTerms(CLASSES[blockClass], Integer.toUnsignedLong(expirySeconds)));
         if (entry != SsdIndex.NONE) {
             index.setFrequency(entry, frequency);
         }
@@ -496,7 +537,7 @@ final class DirectoryRecovery
     /**
      * @return the entry, or {@link SsdIndex#NONE} if there cannot be such a block, or a newer one is in its place
      */
-    private int restore(long digestHigh, long digestLow, long sequence, int slabNumber, int sizeClass, int extent, int length, int ordinal)
+    private int restore(long digestHigh, long digestLow, long sequence, int slabNumber, int sizeClass, int extent, int length, int ordinal, BlockTerms terms)
     {
         if (slabNumber < 0 || slabNumber >= slabs.length || slabIsNew[slabNumber] || length < 0 || length > superblock.geometry().blockSizeBytes()) {
             return SsdIndex.NONE;
@@ -520,7 +561,7 @@ final class DirectoryRecovery
             }
             remove(same);
         }
-        int entry = index.insert(digestHigh, digestLow, sequence, slabNumber, extent, length, ordinal);
+        int entry = index.insert(digestHigh, digestLow, sequence, slabNumber, extent, length, ordinal, terms);
         slab.restore(extent, entry);
         return entry;
     }
@@ -600,7 +641,16 @@ final class DirectoryRecovery
                         slab.cut(block.sizeClass(), sizeClasses.piecesPerSlab(block.sizeClass()));
                     }
                     Digest128 digest = block.digest();
-                    restore(digest.high(), digest.low(), block.sequence(), block.slab(), block.sizeClass(), block.extent(), block.length(), file.get().ordinal());
+                    restore(
+                            digest.high(),
+                            digest.low(),
+                            block.sequence(),
+                            block.slab(),
+                            block.sizeClass(),
+                            block.extent(),
+                            block.length(),
+                            file.get().ordinal(),
+                            block.terms().orElse(oldTerms));
                 }
             }
             case BlockRemoved(Digest128 digest, long sequence) -> {

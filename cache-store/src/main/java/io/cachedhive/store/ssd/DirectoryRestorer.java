@@ -53,7 +53,7 @@ final class DirectoryRestorer
     private static final class RestoredBlocks
             implements DirectoryRecovery.BlockTaker
     {
-        private static final int MAX_COUNT = Checkpoint.MAX_CHUNK_BODY_BYTES / DirectoryContents.BLOCK_RECORD_BYTES;
+        private static final int MAX_COUNT = Checkpoint.MAX_CHUNK_BODY_BYTES / DirectoryContents.OLD_BLOCK_RECORD_BYTES;
 
         final long[] digestHighs = new long[MAX_COUNT];
         final long[] digestLows = new long[MAX_COUNT];
@@ -64,10 +64,23 @@ final class DirectoryRestorer
         final int[] lengths = new int[MAX_COUNT];
         final int[] files = new int[MAX_COUNT];
         final byte[] frequencies = new byte[MAX_COUNT];
+        final byte[] classes = new byte[MAX_COUNT];
+        final int[] expiries = new int[MAX_COUNT];
         int count;
 
         @Override
-        public void take(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int file, int frequency)
+        public void take(
+                long digestHigh,
+                long digestLow,
+                long sequence,
+                int slab,
+                int sizeClass,
+                int extent,
+                int length,
+                int file,
+                int frequency,
+                int blockClass,
+                int expirySeconds)
         {
             digestHighs[count] = digestHigh;
             digestLows[count] = digestLow;
@@ -78,6 +91,8 @@ final class DirectoryRestorer
             lengths[count] = length;
             files[count] = file;
             frequencies[count] = (byte) frequency;
+            classes[count] = (byte) blockClass;
+            expiries[count] = expirySeconds;
             count++;
         }
     }
@@ -121,8 +136,7 @@ final class DirectoryRestorer
         SsdIndex index = contents.index();
         for (int entry = 0; entry < index.limit(); entry++) {
             if (index.isUsed(entry)) {
-                contents.countRestored(entry);
-                restoredBlocks++;
+                countRestored(entry);
             }
         }
         allocator.start(recovery.isPresent());
@@ -199,16 +213,28 @@ final class DirectoryRestorer
                         piece.extents[i],
                         piece.lengths[i],
                         piece.files[i],
-                        piece.frequencies[i]);
+                        piece.frequencies[i],
+                        piece.classes[i],
+                        piece.expiries[i]);
                 if (entry != SsdIndex.NONE) {
-                    contents.countRestored(entry);
-                    restoredBlocks++;
+                    countRestored(entry);
                 }
             }
             return true;
         }
         finally {
             lock.unlock();
+        }
+    }
+
+    private void countRestored(int entry)
+    {
+        if (contents.hasRoomForRestored(entry)) {
+            contents.countRestored(entry);
+            restoredBlocks++;
+        }
+        else {
+            contents.removeUncounted(entry);
         }
     }
 

@@ -201,7 +201,7 @@ final class DirectoryWriter
             lock.lock();
             try {
                 if (written && !write.file().isDropped()) {
-                    directory.add(reservation, write.file(), write.digest(), write.length());
+                    directory.add(reservation, write.file(), write.digest(), write.length(), write.terms());
                 }
                 else {
                     directory.cancel(reservation);

@@ -42,9 +42,10 @@ final class HeaderPage
     }
 
     /**
-     * @param body if the page is valid
+     * @param version if the page is valid
+     * @param body likewise
      */
-    record Decoded(Status status, Optional<WireReader> body)
+    record Decoded(Status status, int version, Optional<WireReader> body)
     {
         Decoded
         {
@@ -65,27 +66,31 @@ final class HeaderPage
         return page;
     }
 
-    static Decoded decode(ByteBuffer source, long magic, int version)
+    /**
+     * @param oldestVersion that is read
+     * @param newestVersion likewise
+     */
+    static Decoded decode(ByteBuffer source, long magic, int oldestVersion, int newestVersion)
     {
         if (source.remaining() < BYTES) {
-            return new Decoded(source.hasRemaining() ? Status.CORRUPT : Status.EMPTY, Optional.empty());
+            return new Decoded(source.hasRemaining() ? Status.CORRUPT : Status.EMPTY, 0, Optional.empty());
         }
         ByteBuffer page = source.slice(source.position(), BYTES).order(ByteOrder.LITTLE_ENDIAN);
         if (isZero(page)) {
-            return new Decoded(Status.EMPTY, Optional.empty());
+            return new Decoded(Status.EMPTY, 0, Optional.empty());
         }
         if (page.getLong(0) != magic || page.getInt(CHECKSUM_OFFSET) != checksum(page)) {
-            return new Decoded(Status.CORRUPT, Optional.empty());
+            return new Decoded(Status.CORRUPT, 0, Optional.empty());
         }
         int found = page.getInt(VERSION_OFFSET);
-        if (found != version) {
-            return new Decoded(found > version ? Status.TOO_NEW : Status.TOO_OLD, Optional.empty());
+        if (found < oldestVersion || found > newestVersion) {
+            return new Decoded(found > newestVersion ? Status.TOO_NEW : Status.TOO_OLD, 0, Optional.empty());
         }
         int length = page.getInt(BODY_LENGTH_OFFSET);
         if (length < 0 || length > CHECKSUM_OFFSET - BODY_OFFSET) {
-            return new Decoded(Status.CORRUPT, Optional.empty());
+            return new Decoded(Status.CORRUPT, 0, Optional.empty());
         }
-        return new Decoded(Status.VALID, Optional.of(new WireReader(page.slice(BODY_OFFSET, length))));
+        return new Decoded(Status.VALID, found, Optional.of(new WireReader(page.slice(BODY_OFFSET, length))));
     }
 
     private static boolean isZero(ByteBuffer page)

@@ -7,6 +7,8 @@ import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.FileMetadata;
 
 import java.nio.ByteBuffer;
@@ -69,16 +71,19 @@ sealed interface JournalEntry
 
     /**
      * A block was written. If its slab is cut into another size class than before, everything else that was in the slab is gone.
+     *
+     * @param terms empty in what the version before wrote
      */
-    record BlockAdded(Digest128 digest, FileVersionId file, int slab, int sizeClass, int extent, long sequence, int length)
+    record BlockAdded(Digest128 digest, FileVersionId file, int slab, int sizeClass, int extent, long sequence, int length, Optional<BlockTerms> terms)
             implements JournalEntry
     {
         @Override
         public byte[] encode()
         {
-            WireWriter writer = new WireWriter(64).putByte(4).putLong(digest.high()).putLong(digest.low());
+            WireWriter writer = new WireWriter(64).putByte(terms.isPresent() ? 6 : 4).putLong(digest.high()).putLong(digest.low());
             writeId(writer, file);
             writer.putInt(slab).putByte(sizeClass).putInt(extent).putLong(sequence).putInt(length);
+            terms.ifPresent(value -> writer.putByte(value.blockClass().ordinal()).putInt((int) value.expirySeconds()));
             return bytes(writer);
         }
     }
@@ -106,14 +111,15 @@ sealed interface JournalEntry
                 }
                 case 2 -> new FileConfirmed(readId(reader));
                 case 3 -> new FileDropped(readId(reader));
-                case 4 -> new BlockAdded(
+                case 4, 6 -> new BlockAdded(
                         new Digest128(reader.getLong(), reader.getLong()),
                         readId(reader),
                         reader.getInt(),
                         reader.getByte(),
                         reader.getInt(),
                         reader.getLong(),
-                        reader.getInt());
+                        reader.getInt(),
+                        type == 4 ? Optional.empty() : Optional.of(readTerms(reader)));
                 case 5 -> new BlockRemoved(new Digest128(reader.getLong(), reader.getLong()), reader.getLong());
                 default -> throw new WireException("unknown type of a journal record: " + type);
             };
@@ -156,6 +162,16 @@ sealed interface JournalEntry
         String table = reader.getString();
         String location = reader.getString();
         return new FileMetadata(new FileVersion(origin, location, length, lastModifiedMillis), etag, provisional, table);
+    }
+
+    static BlockTerms readTerms(WireReader reader)
+            throws WireException
+    {
+        int blockClass = reader.getByte();
+        if (blockClass < 0 || blockClass >= BlockClass.values().length) {
+            throw new WireException("unknown class of a block: " + blockClass);
+        }
+        return new BlockTerms(BlockClass.values()[blockClass], Integer.toUnsignedLong(reader.getInt()));
     }
 
     static void writeId(WireWriter writer, FileVersionId id)

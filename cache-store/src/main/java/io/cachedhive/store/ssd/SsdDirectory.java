@@ -5,6 +5,7 @@ import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.RecoveryOutcome;
 import io.cachedhive.store.SsdErrorCause;
 import io.cachedhive.store.StoreClock;
@@ -64,12 +65,16 @@ final class SsdDirectory
     // a record has to fit into the smallest batch of a journal
     private static final int MAX_FILE_RECORD_BYTES = 8 << 10;
     private static final int DROPPED_AT_ONCE = 1024;
+    private static final int LOOKED_AT_ONCE = 1024;
+    // once a second: a block that nobody asks for goes within minutes, also from among ten million
+    private static final int LOOKED_IN_A_ROUND = 64 * LOOKED_AT_ONCE;
 
     private final int number;
     private final Path path;
     private final long capacityBytes;
     private final Geometry geometry;
     private final ReentrantLock lock;
+    private final StoreClock clock;
     private final FileTable files;
     private final DirectoryFiles opened;
     private final DirectoryContents contents;
@@ -85,13 +90,16 @@ final class SsdDirectory
 
     private long sequence;
     private long evictions;
+    private long expirations;
     private long corruptBlocks;
+    private int nextExpiryLook;
 
     /**
      * Restores or formats the directory. Its files are added to the table; of its blocks some are restored, and the rest by {@link #restorer}.
      *
      * @param lastRun the last run of this worker's store, in any directory
      * @param newStoreId for a directory that is formatted
+     * @param oldTerms of blocks that were written by the version before, without any
      */
     static SsdDirectory open(
             int number,
@@ -100,13 +108,14 @@ final class SsdDirectory
             long lastRun,
             Digest128 newStoreId,
             FileTable files,
+            BlockTerms oldTerms,
             ReentrantLock lock,
             StoreClock clock,
             ThreadFactory threads)
             throws StoreException
     {
         try {
-            return new SsdDirectory(number, candidate, workerId, lastRun, newStoreId, files, lock, clock, threads);
+            return new SsdDirectory(number, candidate, workerId, lastRun, newStoreId, files, oldTerms, lock, clock, threads);
         }
         catch (IOException e) {
             throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or mend the disk".formatted(candidate.path(), e.getMessage()), e);
@@ -120,6 +129,7 @@ final class SsdDirectory
             long lastRun,
             Digest128 newStoreId,
             FileTable files,
+            BlockTerms oldTerms,
             ReentrantLock lock,
             StoreClock clock,
             ThreadFactory threads)
@@ -132,6 +142,7 @@ final class SsdDirectory
         this.opened = candidate.files();
         this.files = requireNonNull(files, "files is null");
         this.lock = requireNonNull(lock, "lock is null");
+        this.clock = requireNonNull(clock, "clock is null");
         this.contents = new DirectoryContents(geometry, files);
         this.index = contents.index();
         this.health = new DirectoryHealth(path, clock);
@@ -161,7 +172,17 @@ final class SsdDirectory
             candidate.superblockDoubt().ifPresent(outcomes::add);
             boolean[] slabIsNew = opened.open(geometry, outcomes::add);
             try (ExecutorService executor = Executors.newSingleThreadExecutor(threads)) {
-                recovery = Optional.of(new DirectoryRecovery(path, found, opened.journal(), opened.checkpoints(), index, contents.slabs(), slabIsNew, files, executor));
+                recovery = Optional.of(new DirectoryRecovery(
+                        path,
+                        found,
+                        opened.journal(),
+                        opened.checkpoints(),
+                        index,
+                        contents.slabs(),
+                        slabIsNew,
+                        files,
+                        oldTerms,
+                        executor));
                 result = recover(recovery.get());
             }
             result.outcomes().stream().distinct().forEach(outcomes::add);
@@ -290,8 +311,52 @@ final class SsdDirectory
         if (entry == SsdIndex.NONE || !health.isReadable() || files.isDropped(index.file(entry))) {
             return Optional.empty();
         }
+        if (isExpired(entry)) {
+            expire(entry);
+            return Optional.empty();
+        }
         StoredFile file = files.byOrdinal(index.file(entry));
-        return Optional.of(new SsdBlock(digest, file, index.length(entry), number, index.slab(entry), index.extent(entry), index.sequence(entry)));
+        return Optional.of(new SsdBlock(digest, file, index.length(entry), number, index.slab(entry), index.extent(entry), index.sequence(entry), index.terms(entry)));
+    }
+
+    private boolean isExpired(int entry)
+    {
+        return BlockTerms.isExpired(index.expirySeconds(entry), clock.currentTimeMillis());
+    }
+
+    private void expire(int entry)
+    {
+        remove(entry);
+        expirations++;
+    }
+
+    /**
+     * Looks at some of the blocks, in turn, and removes those that are expired. Without the lock.
+     */
+    void removeExpired()
+    {
+        int looked = 0;
+        int limit;
+        do {
+            lock.lock();
+            try {
+                limit = index.limit();
+                if (nextExpiryLook >= limit) {
+                    nextExpiryLook = 0;
+                }
+                int end = Math.min(limit, nextExpiryLook + LOOKED_AT_ONCE);
+                looked += end - nextExpiryLook;
+                for (; nextExpiryLook < end; nextExpiryLook++) {
+                    if (index.isUsed(nextExpiryLook) && isExpired(nextExpiryLook) && journal.hasRoom()) {
+                        expire(nextExpiryLook);
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        while (looked < Math.min(limit, LOOKED_IN_A_ROUND));
     }
 
     void use(Digest128 digest)
@@ -434,7 +499,7 @@ final class SsdDirectory
     /**
      * The block is in its extent. Replaces an earlier one of the same digest.
      */
-    void add(Reservation reservation, StoredFile file, Digest128 digest, int length)
+    void add(Reservation reservation, StoredFile file, Digest128 digest, int length, BlockTerms terms)
     {
         int same = contents.find(digest);
         if (same != SsdIndex.NONE) {
@@ -444,8 +509,16 @@ final class SsdDirectory
             journal.append(new FileAdded(file.id(), file.metadata()).encode());
         }
         SsdSlab slab = reservation.slab;
-        contents.add(slab, reservation.extent, digest, reservation.sequence, length, file);
-        journal.append(new BlockAdded(digest, file.id(), slab.number, slab.sizeClass, reservation.extent, reservation.sequence, length).encode());
+        contents.add(slab, reservation.extent, digest, reservation.sequence, length, file, terms);
+        journal.append(new BlockAdded(
+                digest,
+                file.id(),
+                slab.number,
+                slab.sizeClass,
+                reservation.extent,
+                reservation.sequence,
+                length,
+                Optional.of(terms)).encode());
     }
 
     private void remove(int entry)
@@ -666,6 +739,11 @@ final class SsdDirectory
     long evictions()
     {
         return evictions;
+    }
+
+    long expirations()
+    {
+        return expirations;
     }
 
     long corruptBlocks()

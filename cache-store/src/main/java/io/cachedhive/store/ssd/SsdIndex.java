@@ -1,11 +1,14 @@
 package io.cachedhive.store.ssd;
 
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
+
 import java.util.Arrays;
 
 import static com.google.common.base.Verify.verify;
 
 /**
- * Where the blocks of a directory are, without an object per block: some 50 bytes each. Guarded by the store's lock.
+ * Where the blocks of a directory are, without an object per block: some 55 bytes each. Guarded by the store's lock.
  *
  * <p>Entries are numbered, and their fields lie in arrays that grow in pieces, so that nothing is ever copied as a whole. Entries of
  * one bucket are chained. Buckets are added one at a time, each taking over its part of the chain of one other (linear hashing; Litwin, "Linear
@@ -21,6 +24,7 @@ final class SsdIndex
     private static final int MAX_FREQUENCY = 3;
     // what a damaged number may make it take: 256 MiB
     private static final int MAX_RESERVED = 1 << 26;
+    private static final BlockClass[] CLASSES = BlockClass.values();
 
     private long[][] digestHighs = new long[0][];
     private long[][] digestLows = new long[0][];
@@ -31,6 +35,9 @@ final class SsdIndex
     private int[][] files = new int[0][];
     private int[][] nexts = new int[0][];
     private byte[][] frequencies = new byte[0][];
+    private byte[][] classes = new byte[0][];
+    // in seconds since the epoch, unsigned
+    private int[][] expiries = new int[0][];
 
     private int[][] buckets = {emptyBuckets()};
     private int bucketCount = PIECE;
@@ -100,7 +107,7 @@ final class SsdIndex
     /**
      * The block must not have an entry.
      */
-    int insert(long digestHigh, long digestLow, long sequence, int slab, int extent, int length, int file)
+    int insert(long digestHigh, long digestLow, long sequence, int slab, int extent, int length, int file, BlockTerms terms)
     {
         int entry = firstFree;
         if (entry != NONE) {
@@ -123,6 +130,8 @@ final class SsdIndex
         lengths[piece][place] = length;
         files[piece][place] = file;
         frequencies[piece][place] = 0;
+        classes[piece][place] = (byte) terms.blockClass().ordinal();
+        expiries[piece][place] = (int) terms.expirySeconds();
         link(entry, bucket(digestLow));
         size++;
         if (size > bucketCount) {
@@ -164,6 +173,8 @@ final class SsdIndex
         files = new int[0][];
         nexts = new int[0][];
         frequencies = new byte[0][];
+        classes = new byte[0][];
+        expiries = new int[0][];
         buckets = new int[][] {emptyBuckets()};
         bucketCount = PIECE;
         limit = 0;
@@ -192,6 +203,10 @@ final class SsdIndex
         nexts[count - 1] = new int[PIECE];
         frequencies = Arrays.copyOf(frequencies, count);
         frequencies[count - 1] = new byte[PIECE];
+        classes = Arrays.copyOf(classes, count);
+        classes[count - 1] = new byte[PIECE];
+        expiries = Arrays.copyOf(expiries, count);
+        expiries[count - 1] = new int[PIECE];
     }
 
     private int bucket(long digestLow)
@@ -278,6 +293,21 @@ final class SsdIndex
     void setFile(int entry, int ordinal)
     {
         files[entry >> PIECE_BITS][entry & PIECE_MASK] = ordinal;
+    }
+
+    BlockTerms terms(int entry)
+    {
+        return new BlockTerms(blockClass(entry), expirySeconds(entry));
+    }
+
+    BlockClass blockClass(int entry)
+    {
+        return CLASSES[classes[entry >> PIECE_BITS][entry & PIECE_MASK]];
+    }
+
+    long expirySeconds(int entry)
+    {
+        return Integer.toUnsignedLong(expiries[entry >> PIECE_BITS][entry & PIECE_MASK]);
     }
 
     int frequency(int entry)

@@ -3,6 +3,7 @@ package io.cachedhive.store.ssd;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.RecoveryOutcome;
 import io.cachedhive.store.SsdErrorCause;
 import io.cachedhive.store.StoreEnvironment;
@@ -40,6 +41,7 @@ public final class SsdTier
 
     private static final long FLUSH_INTERVAL_MILLIS = 50;
     private static final long CHECKPOINT_CHECK_MILLIS = 200;
+    private static final long EXPIRY_LOOK_MILLIS = 1000;
     private static final long CLOSE_MILLIS = 30_000;
     private static final int RESTORED_AT_ONCE = 1 << 16;
 
@@ -62,12 +64,13 @@ public final class SsdTier
      *
      * @param release called under the store's lock when the frame is needed no longer
      */
-    public record Write(Digest128 digest, StoredFile file, int length, int checksum, MemorySegment payload, Runnable release)
+    public record Write(Digest128 digest, StoredFile file, int length, int checksum, BlockTerms terms, MemorySegment payload, Runnable release)
     {
         public Write
         {
             requireNonNull(digest, "digest is null");
             requireNonNull(file, "file is null");
+            requireNonNull(terms, "terms is null");
             requireNonNull(payload, "payload is null");
             requireNonNull(release, "release is null");
         }
@@ -78,6 +81,7 @@ public final class SsdTier
      *
      * @param blocksToRestore of each directory now
      * @param lastRun of the worker, in any of its directories or beside them
+     * @param oldTerms of blocks that were written by the version before, without any
      */
     public static SsdTier open(
             SsdCandidates candidates,
@@ -87,6 +91,7 @@ public final class SsdTier
             Duration checkpointInterval,
             long blocksToRestore,
             FileTable files,
+            BlockTerms oldTerms,
             ReentrantLock lock,
             StoreEnvironment environment)
             throws StoreException
@@ -95,7 +100,17 @@ public final class SsdTier
         List<SsdDirectory> directories = new ArrayList<>();
         for (DirectoryCandidate candidate : candidates.directories()) {
             Digest128 newStoreId = new Digest128(environment.random().nextLong(), environment.random().nextLong());
-            directories.add(SsdDirectory.open(directories.size(), candidate, workerId, lastRun, newStoreId, files, lock, environment.clock(), environment.threads()));
+            directories.add(SsdDirectory.open(
+                    directories.size(),
+                    candidate,
+                    workerId,
+                    lastRun,
+                    newStoreId,
+                    files,
+                    oldTerms,
+                    lock,
+                    environment.clock(),
+                    environment.threads()));
         }
         // only when all are there: a file that one of them gave up may be another's as well
         directories.forEach(directory -> directory.restorer().restore(blocksToRestore));
@@ -147,6 +162,7 @@ public final class SsdTier
                     CHECKPOINT_CHECK_MILLIS,
                     CHECKPOINT_CHECK_MILLIS,
                     MILLISECONDS);
+            executor.scheduleWithFixedDelay(() -> guarded(directory::removeExpired), EXPIRY_LOOK_MILLIS, EXPIRY_LOOK_MILLIS, MILLISECONDS);
             writer.start(environment.threads());
             if (!isRestored(directory)) {
                 Thread restorer = environment.threads().newThread(() -> guarded(() -> restoreAll(directory)));
@@ -382,6 +398,11 @@ public final class SsdTier
         return sum(SsdDirectory::evictions);
     }
 
+    public long expirations()
+    {
+        return sum(SsdDirectory::expirations);
+    }
+
     public long corruptBlocks()
     {
         return sum(SsdDirectory::corruptBlocks);
@@ -426,6 +447,14 @@ public final class SsdTier
     public void flush()
     {
         directories.forEach(SsdDirectory::flush);
+    }
+
+    /**
+     * For tests: what happens once a second. Without the lock.
+     */
+    public void removeExpired()
+    {
+        directories.forEach(SsdDirectory::removeExpired);
     }
 
     /**

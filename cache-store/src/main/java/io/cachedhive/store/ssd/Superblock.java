@@ -32,7 +32,9 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
     static final int PAGE_BYTES = HeaderPage.BYTES;
 
     private static final long MAGIC = 0x52_45_50_55_53_56_48_43L; // "CHVSUPER"
-    private static final int FORMAT_VERSION = 1;
+    // the version of journal and checkpoints too: those of the one before are read, and what is written from the first opening on is of this one
+    private static final int FORMAT_VERSION = 2;
+    private static final int OLDEST_VERSION = 1;
 
     Superblock
     {
@@ -60,7 +62,7 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
         boolean damaged = buffer.limit() < 2 * PAGE_BYTES;
         RecoveryFinding doubt = RecoveryFinding.SUPERBLOCK_CORRUPT;
         for (int position = 0; position < buffer.limit(); position += PAGE_BYTES) {
-            HeaderPage.Decoded page = HeaderPage.decode(buffer.duplicate().position(position), MAGIC, FORMAT_VERSION);
+            HeaderPage.Decoded page = HeaderPage.decode(buffer.duplicate().position(position), MAGIC, OLDEST_VERSION, FORMAT_VERSION);
             switch (page.status()) {
                 case TOO_OLD -> doubt = RecoveryFinding.SUPERBLOCK_TOO_OLD;
                 case TOO_NEW -> doubt = RecoveryFinding.SUPERBLOCK_TOO_NEW;

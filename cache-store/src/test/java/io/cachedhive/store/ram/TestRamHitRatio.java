@@ -6,6 +6,7 @@ import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.StoreException;
@@ -37,6 +38,7 @@ class TestRamHitRatio
     private static final int REQUESTS = 150_000;
     private static final int BLOCK = 64 << 10;
     private static final int SLAB_FRAMES = 4 * BLOCK / MemoryLayout.UNIT_BYTES;
+    private static final BlockTerms TERMS = new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER);
     private static final long REQUEST_NANOS = 20_000;
     private static final long MISS_NANOS = 10_000_000;
 
@@ -227,7 +229,7 @@ class TestRamHitRatio
                 return true;
             }
             clock.nanos += MISS_NANOS;
-            ram.allocate(length, BlockClass.NORMAL).ifPresent(frame -> {
+            ram.allocate(length, TERMS).ifPresent(frame -> {
                 ram.publish(frame, file, digest, length, 0);
                 ram.unpin(frame);
             });

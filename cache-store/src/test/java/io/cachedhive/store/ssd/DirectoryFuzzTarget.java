@@ -3,6 +3,8 @@ package io.cachedhive.store.ssd;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.disk.DiskFile;
 import io.cachedhive.store.file.FileTable;
 
@@ -137,6 +139,7 @@ public final class DirectoryFuzzTarget
                 slabs,
                 new boolean[slabs.length],
                 files,
+                new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
                 Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();

@@ -5,6 +5,8 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.RecoveryFinding;
 import io.cachedhive.store.RecoveryOutcome;
@@ -95,7 +97,8 @@ class TestDirectoryRecovery
     private void addBlock(int number, int ordinal)
     {
         BlockKey key = FILE.id().block(number);
-        blocks.putLong(key.high()).putLong(key.low()).putLong(7 + number).putInt(0).putByte(0).putInt(number).putInt(100).putInt(ordinal).putByte(1);
+        blocks.putLong(key.high()).putLong(key.low()).putLong(7 + number)
+                .putInt(0).putByte(0).putInt(number).putInt(100).putInt(ordinal).putByte(1).putByte(BlockClass.HIGH.ordinal()).putInt(-1);
     }
 
     private void addFile(int ordinal, Optional<String> etag)
@@ -128,6 +131,7 @@ class TestDirectoryRecovery
                 slabs,
                 new boolean[slabs.length],
                 table,
+                new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
                 Runnable::run);
         List<RecoveryOutcome> outcomes = recovery.recover().outcomes();
         recovery.restoreAll();

@@ -4,6 +4,8 @@ import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.column.IntColumn;
 import io.cachedhive.store.file.FileTable;
@@ -26,6 +28,7 @@ class TestMetadataSize
 {
     private static final int MAX_BYTES_PER_BLOCK = 96;
     private static final int MAX_BYTES_PER_FILE = 160;
+    private static final BlockTerms TERMS = new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER);
 
     static {
         // lambdas and records do not tell where their fields are, and attaching to itself is refused to a process
@@ -68,7 +71,7 @@ class TestMetadataSize
                 BlockKey key = file.id().block(j);
                 SsdSlab slab = slabs[block % slabs.length];
                 int extent = slab.takeFree();
-                slab.written(extent, index.insert(key.high(), key.low(), block, slab.number, extent, 1 << 20, file.ordinal()));
+                slab.written(extent, index.insert(key.high(), key.low(), block, slab.number, extent, 1 << 20, file.ordinal(), TERMS));
                 block++;
             }
         }
