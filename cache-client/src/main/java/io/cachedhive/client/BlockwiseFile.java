@@ -42,13 +42,14 @@ final class BlockwiseFile
     private final FileVersion file;
     private final long digestHigh;
     private final long digestLow;
-    private final long locationHash;
     private final ReadScope scope;
     private final TableCounters counters;
     private final OriginInput input;
 
     // who gave blocks, to be told when two of them do not fit together
     private final Set<WorkerLink> givers = ConcurrentHashMap.newKeySet();
+    // of no use to a file that is in shared memory, and as dear as the digest; 0 until it is known, and what is really 0 is computed again
+    private volatile long locationHash;
     private volatile boolean etagKnown;
     private volatile long etagDigest;
     // set for good when the file turned out to be another than its version says; null before
@@ -65,7 +66,6 @@ final class BlockwiseFile
         Digest128 digest = file.id().digest();
         this.digestHigh = digest.high();
         this.digestLow = digest.low();
-        this.locationHash = ChunkKey.locationHash(file.origin(), file.location());
     }
 
     int origin()
@@ -90,7 +90,12 @@ final class BlockwiseFile
 
     ChunkKey chunk(long position)
     {
-        return ChunkKey.at(locationHash, position, context.chunkSizeBytes());
+        long hash = locationHash;
+        if (hash == 0) {
+            hash = ChunkKey.locationHash(file.origin(), file.location());
+            locationHash = hash;
+        }
+        return ChunkKey.at(hash, position, context.chunkSizeBytes());
     }
 
     long blockDigestHigh(int index)
