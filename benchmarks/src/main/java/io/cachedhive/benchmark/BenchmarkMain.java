@@ -39,6 +39,7 @@ public final class BenchmarkMain
         return new CommandLine(new BenchmarkMain())
                 .addSubcommand(new MicroCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .addSubcommand(new StoreCommand(out, error, "bin/benchmark " + String.join(" ", args)))
+                .addSubcommand(new FilesCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .setUsageHelpWidth(110)
                 .setExecutionExceptionHandler((e, _, _) -> {
                     printReasons(e, "bin/benchmark: ", error);

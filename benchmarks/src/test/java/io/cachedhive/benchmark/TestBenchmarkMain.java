@@ -2,6 +2,7 @@ package io.cachedhive.benchmark;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.cachedhive.quickstart.home.Distribution;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -13,6 +14,7 @@ import java.nio.file.Path;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 class TestBenchmarkMain
 {
@@ -82,11 +84,46 @@ class TestBenchmarkMain
     }
 
     @Test
+    void testFiles()
+            throws IOException
+    {
+        // the cache worker runs from its package, which mvn verify builds before this module's tests and mvn test does not
+        assumeThat(Distribution.find().missing()).as("what is not packaged").isEmpty();
+        Path file = directory.resolve("figures.json");
+
+        int code = run("files", "--files", "1000", "--runs", "2", "--readers", "2", "--fillers", "4", "--latency", "0", "--out", file.toString());
+
+        assertThat(code).describedAs(error.toString(UTF_8)).isZero();
+        JsonNode content = new ObjectMapper().readTree(Files.readString(file));
+        assertThat(content.get("figures")).extracting(figure -> figure.get("name").asText()).containsExactly(
+                "cached_small_files_to_large_wall",
+                "cached_small_files_to_large_cpu",
+                "cached_small_files_to_large_measured",
+                "cached_small_files_to_large_peer",
+                "cached_small_files_to_large_in_1MiB_reads_wall",
+                "cached_small_files_to_large_in_1MiB_reads_cpu",
+                "cached_small_files_to_large_in_1MiB_reads_measured",
+                "cached_small_files_to_large_in_1MiB_reads_peer",
+                "fill_of_small_files_at_0ms_to_plain_wall",
+                "fill_of_small_files_at_0ms_to_plain_cpu",
+                "fill_of_small_files_at_0ms_to_plain_requests",
+                "fill_of_small_files_at_0ms_to_plain_measured",
+                "fill_of_small_files_at_0ms_to_plain_peer");
+        for (JsonNode figure : content.get("figures")) {
+            assertThat(figure.get("value").asDouble()).isPositive().isFinite();
+        }
+        // a GET for each file, as plain Hive's
+        assertThat(content.get("figures").get(10).get("value").asDouble()).isEqualTo(1);
+        assertThat(Path.of("/dev/shm").toFile().list((_, name) -> name.startsWith("cachedhive-benchmark"))).isEmpty();
+    }
+
+    @Test
     void testWrongUsage()
     {
         assertThat(run("micro", "--nonsense")).isEqualTo(2);
         assertThat(run("nonsense")).isEqualTo(2);
         assertThat(run("store", "--blocks", "many")).isEqualTo(2);
+        assertThat(run("files", "--latency", "long")).isEqualTo(2);
     }
 
     @Test
