@@ -2,6 +2,7 @@ package io.cachedhive.plugin.trace;
 
 import com.google.common.collect.ImmutableMap;
 import io.airlift.log.Logger;
+import io.cachedhive.plugin.filesystem.RecordingPlugin;
 import io.trino.filesystem.Location;
 import io.trino.plugin.tpcds.TpcdsPlugin;
 import io.trino.testing.DistributedQueryRunner;

@@ -1,4 +1,4 @@
-package io.cachedhive.plugin.trace;
+package io.cachedhive.plugin.filesystem;
 
 import io.airlift.slice.Slice;
 import io.trino.filesystem.Location;
@@ -24,19 +24,19 @@ import static java.util.Objects.requireNonNull;
 /**
  * Trino's own Hive connector, under the name {@value #NAME}, which tells of every read of a data file.
  */
-final class RecordingPlugin
+public final class RecordingPlugin
         implements Plugin
 {
-    static final String NAME = "recording";
+    public static final String NAME = "recording";
 
     private final ReadListener listener;
 
-    interface ReadListener
+    public interface ReadListener
     {
         void read(Location file, long position, int length);
     }
 
-    RecordingPlugin(ReadListener listener)
+    public RecordingPlugin(ReadListener listener)
     {
         this.listener = requireNonNull(listener, "listener is null");
     }
