@@ -174,11 +174,12 @@ final class RangeRead
         @Override
         public void arrived(BlockBytes block, int offset, ByteBuffer bytes)
         {
-            lastSignNanos = context.nanoTime();
             if (!isExpected(block.block())) {
                 return;
             }
             if (offset == 0) {
+                // the first bytes of a block are a sign, later ones are not: who sends them in drops is as good as silent
+                lastSignNanos = context.nanoTime();
                 checksum.reset();
                 arrivedBytes = 0;
             }

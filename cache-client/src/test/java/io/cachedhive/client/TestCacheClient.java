@@ -33,6 +33,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.CRC32C;
 
@@ -383,7 +384,7 @@ class TestCacheClient
         local.reads = (exchange, read) -> {
             exchange.fetching();
             // longer than silence may take
-            assertThat(never.await(500, java.util.concurrent.TimeUnit.MILLISECONDS)).isFalse();
+            assertThat(never.await(500, TimeUnit.MILLISECONDS)).isFalse();
             exchange.answerAll(read);
         };
         CachedFile file = fixture.open(client);
@@ -435,9 +436,14 @@ class TestCacheClient
             ByteBuffer frame = exchange.frame(new BlockBytes(read.firstBlock(), Source.RAM, 1, 0, ByteBuffer.wrap(wrong)));
             byte[] bytes = new byte[frame.remaining()];
             frame.get(bytes);
-            exchange.write(Arrays.copyOf(bytes, bytes.length / 2));
-            late.await();
-            exchange.write(Arrays.copyOfRange(bytes, bytes.length / 2, bytes.length));
+            int sent = bytes.length / 2;
+            exchange.write(Arrays.copyOf(bytes, sent));
+            // in drops, which must not look like a worker that answers
+            while (!late.await(10, TimeUnit.MILLISECONDS)) {
+                exchange.write(new byte[] {bytes[sent]});
+                sent++;
+            }
+            exchange.write(Arrays.copyOfRange(bytes, sent, bytes.length));
         };
         CachedFile file = fixture.open(client);
         byte[] target = new byte[BLOCK];
