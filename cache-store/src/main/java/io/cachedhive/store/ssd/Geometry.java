@@ -12,7 +12,8 @@ import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
  *   journal                1/64 of the capacity, at most 64 MiB
  *   checkpoint-0, -1       1/128 each
  *   slab-00000, ...        the rest, cut into extents of size classes
- *   slack                  1/2048: what the file system needs for directories and extent maps
+ *   slack                  1/2048, and 4 KiB for each slab: what the file system needs for directories, and for the extent map of each file
+ *                          that it could not lay out in few pieces
  * </pre>
  *
  * @param unitsPerSlab in units of 4 KiB
@@ -22,6 +23,7 @@ record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journa
     static final int UNIT_BYTES = ALIGNMENT_BYTES;
 
     private static final long MIN_SLACK_BYTES = 64 << 10;
+    private static final long EXTENT_MAP_BYTES = 4 << 10;
     private static final long MIN_JOURNAL_BYTES = 256 << 10;
     private static final long MAX_JOURNAL_BYTES = 64 << 20;
     private static final long MIN_CHECKPOINT_BYTES = 128 << 10;
@@ -54,18 +56,33 @@ record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journa
      */
     static Geometry forCapacity(long capacityBytes, int blockSizeBytes)
     {
+        return forCapacity(capacityBytes, blockSizeBytes, EXTENT_MAP_BYTES);
+    }
+
+    /**
+     * As directories of format version 1 were made, whose files a fragmented file system may map with some KiB above the capacity.
+     *
+     * @throws IllegalArgumentException if the capacity is too small
+     */
+    static Geometry ofVersion1(long capacityBytes, int blockSizeBytes)
+    {
+        return forCapacity(capacityBytes, blockSizeBytes, 0);
+    }
+
+    private static Geometry forCapacity(long capacityBytes, int blockSizeBytes, long extentMapBytes)
+    {
         long extentBytes = (long) largestExtentUnits(blockSizeBytes) * UNIT_BYTES;
         long extentsPerSlab = Math.clamp(capacityBytes / WANTED_SLABS / extentBytes, MIN_EXTENTS_PER_SLAB, MAX_EXTENTS_PER_SLAB);
         // a slab has at most 2^31 units: 8 MiB times 2^15 are 2^26
         long slabBytes = extentsPerSlab * extentBytes;
         long journalBytes = alignDown(Math.clamp(capacityBytes / 64, MIN_JOURNAL_BYTES, MAX_JOURNAL_BYTES));
         long checkpointBytes = alignDown(Math.max(capacityBytes / 128, MIN_CHECKPOINT_BYTES));
-        long slabs = (capacityBytes - fixedBytes(capacityBytes) - journalBytes - 2 * checkpointBytes) / slabBytes;
+        long slabs = (capacityBytes - fixedBytes(capacityBytes) - journalBytes - 2 * checkpointBytes) / (slabBytes + extentMapBytes);
         if (slabs < MIN_SLABS) {
             throw new IllegalArgumentException("%s are too few for blocks of %s: at least %s are needed".formatted(
                     ByteSize.format(capacityBytes),
                     ByteSize.format(blockSizeBytes),
-                    ByteSize.format(MIN_SLACK_BYTES + 2 * Superblock.PAGE_BYTES + MIN_JOURNAL_BYTES + 2 * MIN_CHECKPOINT_BYTES + MIN_SLABS * slabBytes)));
+                    ByteSize.format(MIN_SLACK_BYTES + 2 * Superblock.PAGE_BYTES + MIN_JOURNAL_BYTES + 2 * MIN_CHECKPOINT_BYTES + MIN_SLABS * (slabBytes + extentMapBytes))));
         }
         return new Geometry(blockSizeBytes, Math.toIntExact(slabBytes / UNIT_BYTES), Math.toIntExact(slabs), journalBytes, checkpointBytes);
     }
