@@ -168,7 +168,8 @@ class TestDiskTrouble
         Files.delete(filler);
         awaitMended();
         fillSsd();
-        assertRestartIsWarm();
+        // blocks that were in RAM all the while, and whose bytes on SSD were punched out, are found out after the restart only
+        assertRestartServes();
     }
 
     @Test
@@ -540,12 +541,18 @@ class TestDiskTrouble
     private void assertRestartIsWarm()
             throws Exception
     {
+        assertRestartServes();
+        assertThat(gauge(CounterNames.CORRUPT_BLOCKS)).isZero();
+    }
+
+    private void assertRestartServes()
+            throws Exception
+    {
         long blocks = gauge(CounterNames.SSD_BLOCKS);
         stop();
         start();
         assertThat(gauge(CounterNames.RESTORED_BLOCKS)).isGreaterThanOrEqualTo(blocks - 1);
         assertThat(readAll().bytes(ReadSource.SSD_HIT)).isPositive();
-        assertThat(gauge(CounterNames.CORRUPT_BLOCKS)).isZero();
     }
 
     private JsonNode status()
