@@ -35,7 +35,7 @@ public enum BypassCause
      */
     BREAKER_OPEN,
     /**
-     * This client's in-flight memory or the worker's queues or frames are full.
+     * This client's memory for blocks on their way to a worker is full, or the worker's queues or frames are.
      */
     OVERLOADED,
     /**
