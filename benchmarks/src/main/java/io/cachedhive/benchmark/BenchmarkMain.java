@@ -40,6 +40,8 @@ public final class BenchmarkMain
                 .addSubcommand(new MicroCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .addSubcommand(new StoreCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .addSubcommand(new FilesCommand(out, error, "bin/benchmark " + String.join(" ", args)))
+                .addSubcommand(new PlacementCommand(out, error, "bin/benchmark " + String.join(" ", args)))
+                .addSubcommand(new ScansCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .setUsageHelpWidth(110)
                 .setExecutionExceptionHandler((e, _, _) -> {
                     printReasons(e, "bin/benchmark: ", error);

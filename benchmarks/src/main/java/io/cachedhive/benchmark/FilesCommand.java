@@ -57,6 +57,12 @@ final class FilesCommand
             description = "of the object store while the cache is filled (default: ${DEFAULT-VALUE})")
     private List<Integer> latencyMillis;
 
+    @Option(names = "--only-fill", description = "measure only how the cache is filled")
+    private boolean onlyFill;
+
+    @Option(names = "--unannounced", description = "fill as without a coordinator that announces files to the cache worker (cachedhive.fetch-ahead=false)")
+    private boolean unannounced;
+
     @Option(names = {"-h", "--help"}, usageHelp = true, description = "show this help")
     private boolean help;
 
@@ -76,7 +82,7 @@ final class FilesCommand
             throws Exception
     {
         double loadBefore = Machine.loadAverage();
-        Scale scale = new Scale(files, runs, readers, fillers, latencyMillis.stream().map(Duration::ofMillis).toList());
+        Scale scale = new Scale(files, runs, readers, fillers, latencyMillis.stream().map(Duration::ofMillis).toList(), !onlyFill, !unannounced);
         List<Figure> figures = new ArrayList<>();
         new FilesBenchmark(scale, error::println, figure -> {
             MicroCommand.print(out, figure);

@@ -169,7 +169,7 @@ final class MicroBenchmarks
                 String suffix = "_%s_workers%s".formatted(workers, weighted ? "_weighted" : "");
                 Map<String, String> parameters = Map.of("workers", Integer.toString(workers), "weighted", Boolean.toString(weighted));
                 measure("owner" + suffix, new Subject(OwnerBenchmark.class, "owner", parameters), workers == 1000 ? OptionalDouble.of(5_000) : OptionalDouble.empty(), done);
-                measure("order" + suffix, new Subject(OwnerBenchmark.class, "order", parameters), OptionalDouble.empty(), done);
+                measure("nearest" + suffix, new Subject(OwnerBenchmark.class, "nearest", parameters), OptionalDouble.empty(), done);
             }
         }
     }

@@ -11,6 +11,8 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -118,12 +120,53 @@ class TestBenchmarkMain
     }
 
     @Test
+    void testPlacement()
+            throws IOException
+    {
+        Path file = directory.resolve("figures.json");
+
+        int code = run("placement", "--keys", "200000", "--runs", "2", "--hours", "2", "--out", file.toString());
+
+        assertThat(code).describedAs(error.toString(UTF_8)).isZero();
+        JsonNode content = new ObjectMapper().readTree(Files.readString(file));
+        List<String> names = new ArrayList<>();
+        for (JsonNode figure : content.get("figures")) {
+            String name = figure.get("name").asText();
+            names.add(name);
+            assertThat(figure.get("value").asDouble()).as(name).isFinite();
+            // what holds by construction, and not by many keys and runs on a quiet machine
+            if (name.startsWith("most_for_a_worker_") || name.startsWith("most_splits_10_percent") && !figure.get("holds").isNull() || name.equals("moved_by_new_addresses")) {
+                assertThat(figure.get("holds").asBoolean()).as("%s, %s", figure, out.toString(UTF_8)).isTrue();
+            }
+        }
+        assertThat(names).contains(
+                "owner_1000_workers",
+                "split_1000_workers_weighted",
+                "shares_of_1000_workers_chi_square",
+                "moved_by_one_of_8_that_leaves",
+                "moved_by_one_that_joins_64",
+                "weights_1_2_4_error",
+                "moved_by_new_addresses",
+                "most_for_a_worker_four_files_of_1_gib_8_workers",
+                "overflow_one_file_of_100_gib_1000_workers",
+                "served_by_survivors_of_60_percent_lost",
+                "most_splits_10_percent_with_cache_twenty_thousand_files_of_4_mib_to_plain",
+                "rings_changed_by_flaps_life_of_64_workers");
+        // the same again by the seed that it tells
+        assertThat(content.get("command").asText()).matches("bin/benchmark placement --keys .* --seed -?[0-9]+");
+    }
+
+    @Test
     void testWrongUsage()
     {
         assertThat(run("micro", "--nonsense")).isEqualTo(2);
         assertThat(run("nonsense")).isEqualTo(2);
         assertThat(run("store", "--blocks", "many")).isEqualTo(2);
         assertThat(run("files", "--latency", "long")).isEqualTo(2);
+        assertThat(run("placement", "--keys", "many")).isEqualTo(2);
+        assertThat(run("scans", "--runs", "many")).isEqualTo(2);
+        assertThat(run("scans", "--only", "nonsense")).isEqualTo(BenchmarkMain.FAILED);
+        assertThat(error.toString(UTF_8)).contains("large_files, split_sizes");
     }
 
     @Test

@@ -5,6 +5,7 @@ import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ClientCounters.TableCounters;
 import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.client.hedge.Hedge;
 import io.cachedhive.client.local.LocalTier;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
@@ -18,6 +19,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -108,7 +110,7 @@ final class BlockwiseFile
         return BlockKey.digestLow(digestLow, index);
     }
 
-    void addGiver(WorkerLink link)
+    private void addGiver(WorkerLink link)
     {
         givers.add(link);
     }
@@ -116,7 +118,7 @@ final class BlockwiseFile
     /**
      * Whether a block with that ETag is of the same state of the file as all others before it.
      */
-    boolean isSameState(long digest)
+    private boolean isSameState(long digest)
     {
         if (!etagKnown) {
             synchronized (this) {
@@ -129,6 +131,18 @@ final class BlockwiseFile
         return etagDigest == digest;
     }
 
+    /**
+     * A worker gave a block with that ETag.
+     */
+    void checkState(Owner owner, long etag)
+            throws Bypass
+    {
+        addGiver(owner.link());
+        if (!isSameState(etag)) {
+            throw new Bypass(BypassCause.ETAG_CHANGED, "blocks of two states of %s".formatted(file.location()));
+        }
+    }
+
     @Override
     public void readFully(long position, byte[] buffer, int offset, int length)
             throws IOException
@@ -138,7 +152,7 @@ final class BlockwiseFile
         }
         Served served = serve(position, buffer, offset, length);
         if (served == Served.FROM_SHARED_MEMORY) {
-            counters.addRead(scope.observer(), ReadSource.RAM_HIT, length);
+            counters.addHit(scope.observer(), length);
         }
         else if (served.bypass() != null) {
             counters.addBypass(scope.observer(), served.bypass(), length, served.waitNanos());
@@ -217,11 +231,11 @@ final class BlockwiseFile
         {
             long start = context.nanoTime();
             Served served = await();
-            if (served.bypass() == BypassCause.OVERLOADED) {
+            if (served.bypass() == BypassCause.OVERLOADED && !served.complete()) {
                 // there was no room for more than readers ask for; now one asks
                 served = serve(position, bytes, 0, bytes.length);
             }
-            else if (served.bypass() != null) {
+            else if (!served.complete()) {
                 input.readFully(position, bytes, 0, bytes.length);
             }
             return readAhead(served, bytes.length, context.nanoTime() - start);
@@ -268,44 +282,48 @@ final class BlockwiseFile
     /**
      * @param bytesBySource by the source's ordinal; null if the cache did not serve, or served all from shared memory
      * @param bypass why the cache did not serve; null if it did
+     * @param complete whether the bytes are there, from wherever they came
      */
-    private record Served(long[] bytesBySource, BypassCause bypass, long waitNanos)
+    private record Served(long[] bytesBySource, BypassCause bypass, boolean complete, long waitNanos)
     {
         /**
          * All of it, and without waiting: the hot path, for which nothing is allocated.
          */
-        static final Served FROM_SHARED_MEMORY = new Served(null, null, 0);
+        static final Served FROM_SHARED_MEMORY = new Served(null, null, true, 0);
     }
 
     private Served serve(long position, byte[] buffer, int offset, int length)
             throws IOException
     {
         Served served = serveFromCache(position, buffer, offset, length);
-        if (served.bypass() == null) {
+        if (served.complete()) {
             return served;
         }
         long start = context.nanoTime();
         input.readFully(position, buffer, offset, length);
-        return new Served(null, served.bypass(), served.waitNanos() + context.nanoTime() - start);
+        long nanos = context.nanoTime() - start;
+        context.hedges().addOriginLatency(nanos);
+        return new Served(null, served.bypass(), true, served.waitNanos() + nanos);
     }
 
     /**
-     * Where the answer has a cause of bypass, nothing useful is in the buffer.
+     * Where the answer is not complete, nothing useful is in the buffer.
      */
     private Served serveFromCache(long position, byte[] buffer, int offset, int length)
             throws InterruptedIOException
     {
         BypassCause forGood = givenUp;
         if (forGood != null) {
-            return new Served(null, forGood, 0);
+            return new Served(null, forGood, false, 0);
         }
         LocalTier.Mapping mapping = context.local().mapping();
         if (mapping == null) {
-            return serveMissing(List.of(new ByteRange(position, position + length)), 0, position, buffer, offset);
+            return serveMissing(List.of(new ByteRange(position, position + length)), 0, 0, new ReadTarget(position, buffer, offset), length);
         }
 
         List<ByteRange> missing = null;
         long hitBytes = 0;
+        long aheadBytes = 0;
         BlockInfo info = new BlockInfo();
         int blockSize = mapping.blockSizeBytes();
         long end = position + length;
@@ -319,49 +337,100 @@ final class BlockwiseFile
             if (mapping.memory().read(high, low, offsetInBlock, buffer, offset + (int) (from - position), wanted, info) == wanted) {
                 if (!isSameState(info.etagDigest())) {
                     giveUp(BypassCause.ETAG_CHANGED);
-                    return new Served(null, BypassCause.ETAG_CHANGED, 0);
+                    return new Served(null, BypassCause.ETAG_CHANGED, false, 0);
                 }
                 context.hits().add(high, low);
-                hitBytes += wanted;
+                if (scope.terms().fillClass().isPresent()) {
+                    context.classHits().add(scope.terms().fillClass().get(), high, low);
+                }
+                if (info.fetchedAhead()) {
+                    aheadBytes += wanted;
+                }
+                else {
+                    hitBytes += wanted;
+                }
             }
             else {
                 missing = ByteRange.append(missing, from, from + wanted);
             }
             from += wanted;
         }
-        if (missing == null) {
-            return Served.FROM_SHARED_MEMORY;
+        if (aheadBytes > 0) {
+            context.readFetchedAhead();
         }
-        return serveMissing(missing, hitBytes, position, buffer, offset);
+        if (missing == null) {
+            return aheadBytes == 0 ? Served.FROM_SHARED_MEMORY : new Served(bytesFromMemory(hitBytes, aheadBytes), null, true, 0);
+        }
+        return serveMissing(missing, hitBytes, aheadBytes, new ReadTarget(position, buffer, offset), length);
     }
 
-    private Served serveMissing(List<ByteRange> missing, long hitBytes, long position, byte[] buffer, int offset)
+    /**
+     * The worker asked the origin for what it fetched ahead of this read: that it was in time makes no hit of it.
+     */
+    private static long[] bytesFromMemory(long hitBytes, long aheadBytes)
+    {
+        long[] bytesBySource = new long[ReadSource.values().length];
+        bytesBySource[ReadSource.RAM_HIT.ordinal()] = hitBytes;
+        bytesBySource[ReadSource.REMOTE_READ.ordinal()] = aheadBytes;
+        return bytesBySource;
+    }
+
+    private Served serveMissing(List<ByteRange> missing, long hitBytes, long aheadBytes, ReadTarget target, int length)
             throws InterruptedIOException
     {
         long start = context.nanoTime();
-        RangeRead read = new RangeRead(context, this, position, buffer, offset);
-        BypassCause cause;
+        RangeRead read = new RangeRead(context, this, target, length);
         try {
-            read.fetch(missing);
-            long[] bytesBySource = read.bytesBySource();
-            bytesBySource[ReadSource.RAM_HIT.ordinal()] += hitBytes;
-            return new Served(bytesBySource, null, context.nanoTime() - start);
-        }
-        catch (Bypass e) {
-            cause = e.bypassCause();
-            if (cause == BypassCause.ETAG_CHANGED || cause == BypassCause.VERSION_GONE) {
-                giveUp(cause);
+            BypassCause cause;
+            try {
+                read.fetch(missing);
+                if (read.crossZoneBytes() > 0) {
+                    counters.addCrossZone(read.crossZoneBytes());
+                }
+                long[] bytesBySource = read.bytesBySource();
+                bytesBySource[ReadSource.RAM_HIT.ordinal()] += hitBytes;
+                bytesBySource[ReadSource.REMOTE_READ.ordinal()] += aheadBytes;
+                return new Served(bytesBySource, null, true, context.nanoTime() - start);
             }
+            catch (Bypass e) {
+                cause = e.bypassCause();
+                if (cause == BypassCause.ETAG_CHANGED || cause == BypassCause.VERSION_GONE) {
+                    giveUp(cause);
+                }
+            }
+            finally {
+                // before anything is read from the origin: other readers want the memory
+                read.close();
+            }
+            boolean complete = read.hedge().isPresent() && take(read.hedge().get(), target);
+            return new Served(null, cause, complete, context.nanoTime() - start);
         }
         catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("interrupted while waiting for the cache");
         }
         finally {
-            // before anything is read from the origin: other readers want the memory
-            read.close();
+            // what was not taken is not wanted; nothing happens to what was
+            read.hedge().ifPresent(hedge -> {
+                if (hedge.cancel()) {
+                    counters.addHedge(hedge.length());
+                }
+            });
         }
-        return new Served(null, cause, context.nanoTime() - start);
+    }
+
+    /**
+     * The origin is on its way with the range already: nobody asks it a second time.
+     */
+    private boolean take(Hedge hedge, ReadTarget target)
+            throws InterruptedException
+    {
+        Optional<byte[]> bytes = hedge.await();
+        bytes.ifPresent(found -> {
+            System.arraycopy(found, 0, target.buffer(), target.offset(), found.length);
+            counters.addHedge(0);
+        });
+        return bytes.isPresent();
     }
 
     /**

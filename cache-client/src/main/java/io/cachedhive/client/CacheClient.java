@@ -5,6 +5,7 @@ import io.cachedhive.client.connection.StateLog;
 import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.connection.WorkerSession;
+import io.cachedhive.client.counters.ClassHits;
 import io.cachedhive.client.counters.ClientCounters;
 import io.cachedhive.client.counters.HitLog;
 import io.cachedhive.client.counters.UsageBatches;
@@ -15,6 +16,7 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.Message.Ack;
+import io.cachedhive.protocol.wire.Message.Reclassify;
 import io.cachedhive.protocol.wire.Message.Usage;
 
 import java.util.HashSet;
@@ -23,9 +25,13 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 
 import static java.util.Objects.requireNonNull;
@@ -42,18 +48,24 @@ public final class CacheClient
     private static final Logger log = Logger.get(CacheClient.class);
 
     private static final long USAGE_MILLIS = 200;
+    // what a worker has fetched ahead is a few times as much as is read meanwhile
+    private static final long SOON_MILLIS = 10;
     private static final int HITS_PER_BATCH = 8192;
     private static final long WATCH_MILLIS = 500;
     private static final long FLUSH_MILLIS = 1000;
+    private static final int MAX_HEDGES = 16;
 
     private final CacheClientConfig config;
     private final ClientCounters counters = new ClientCounters();
     private final HitLog hits = new HitLog(HITS_PER_BATCH);
+    private final ClassHits classHits = new ClassHits(HITS_PER_BATCH);
     private final UsageBatches usage;
     private final WorkerConnections connections;
     private final LocalTier local;
+    private final ExecutorService hedgeExecutor;
     private final ReadContext context;
     private final StateLog stateLog;
+    private final AtomicBoolean tellingSoon = new AtomicBoolean();
     private volatile CompletableFuture<Ack> telling = CompletableFuture.completedFuture(null);
     private volatile boolean closed;
 
@@ -72,9 +84,23 @@ public final class CacheClient
                 limits.requestsPerWorker(),
                 nanoTime);
         this.local = new LocalTier(connections, config.socketPath(), memoryOpener, config.timeouts().silenceMillis());
-        this.context = new ReadContext(config, connections, local, hits);
+        this.hedgeExecutor = hedgeExecutor(config.identity().catalog());
+        this.context = new ReadContext(config, connections, local, hits, classHits, hedgeExecutor, this::tellUsageSoon);
         connections.every(USAGE_MILLIS, this::tellUsage);
+        connections.every(USAGE_MILLIS, this::tellClasses);
         connections.every(WATCH_MILLIS, this::watch);
+    }
+
+    private static ExecutorService hedgeExecutor(String catalog)
+    {
+        // no queue: what cannot begin at once is of no use
+        return new ThreadPoolExecutor(
+                0,
+                MAX_HEDGES,
+                10,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                Thread.ofPlatform().daemon().name("cachedhive-%s-hedge-".formatted(catalog), 0).factory());
     }
 
     /**
@@ -144,14 +170,24 @@ public final class CacheClient
                 .mapToLong(WorkerSession::pendingRequests)
                 .sum();
         requests += local.link().session().map(WorkerSession::pendingRequests).orElse(0);
-        return new InFlight(requests, context.fillMemory().reservedBytes());
+        return new InFlight(requests, context.heap().reservedBytes());
     }
 
     /**
      * @param requests that are not answered yet, those that tell counters among them
-     * @param fillBytes heap that holds blocks on their way to a worker
+     * @param heapBytes heap that holds blocks on their way to a worker, and ranges that are asked of the origin beside one
      */
-    public record InFlight(long requests, long fillBytes) {}
+    public record InFlight(long requests, long heapBytes) {}
+
+    private void tellUsageSoon()
+    {
+        if (!tellingSoon.get() && tellingSoon.compareAndSet(false, true)) {
+            connections.after(SOON_MILLIS, () -> {
+                tellingSoon.set(false);
+                tellUsage();
+            });
+        }
+    }
 
     private void tellUsage()
     {
@@ -159,6 +195,14 @@ public final class CacheClient
             return;
         }
         usage.next().ifPresent(this::tell);
+    }
+
+    private void tellClasses()
+    {
+        Optional<WorkerSession> session = local.link().session();
+        if (session.isPresent() && session.get().version() >= Reclassify.SINCE_VERSION) {
+            classHits.drain().forEach(session.get()::tell);
+        }
     }
 
     private CompletableFuture<Ack> tell(Usage batch)
@@ -204,6 +248,7 @@ public final class CacheClient
         flush();
         connections.close();
         local.close();
+        hedgeExecutor.shutdownNow();
     }
 
     private void flush()

@@ -10,8 +10,9 @@ import static java.util.Objects.requireNonNull;
 /**
  * @param socketPath the Unix socket of the cache worker of this host
  * @param chunkSizeBytes the unit of ownership: the same in all clients of a cluster; a multiple of 64 KiB, best of the largest block size, 8 MiB
+ * @param crossZoneReads whether owners are asked in whatever zone they are; if not, the first in the chunk's order that is in the zone of this host's worker
  */
-public record CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, Limits limits, Timeouts timeouts)
+public record CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, boolean crossZoneReads, Limits limits, Timeouts timeouts)
 {
     private static final int SMALLEST_BLOCK_BYTES = 64 << 10;
 
@@ -28,7 +29,17 @@ public record CacheClientConfig(Path socketPath, ClientIdentity identity, long c
 
     public CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes)
     {
-        this(socketPath, identity, chunkSizeBytes, Limits.DEFAULT, Timeouts.DEFAULT);
+        this(socketPath, identity, chunkSizeBytes, false);
+    }
+
+    public CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, boolean crossZoneReads)
+    {
+        this(socketPath, identity, chunkSizeBytes, crossZoneReads, Limits.DEFAULT, Timeouts.DEFAULT);
+    }
+
+    public CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, Limits limits, Timeouts timeouts)
+    {
+        this(socketPath, identity, chunkSizeBytes, false, limits, timeouts);
     }
 
     /**

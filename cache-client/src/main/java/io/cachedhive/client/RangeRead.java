@@ -1,42 +1,37 @@
 package io.cachedhive.client;
 
-import io.airlift.log.Logger;
 import io.cachedhive.client.BlockwiseFile.ByteRange;
-import io.cachedhive.client.connection.AnswerHandler;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.client.hedge.Hedge;
 import io.cachedhive.client.local.LocalTier;
-import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.Message.BlockBytes;
 import io.cachedhive.protocol.wire.Message.BlockFrame;
 import io.cachedhive.protocol.wire.Message.BlockLease;
 import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.protocol.wire.Message.OnTerms;
 import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.protocol.wire.Source;
 
-import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.BitSet;
-import java.util.Comparator;
-import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.zip.CRC32C;
 
 import static java.util.Objects.requireNonNull;
 
@@ -44,14 +39,12 @@ import static java.util.Objects.requireNonNull;
  * One read of what was not in shared memory: asks the owners of the chunks, and copies what they answer. Used by one thread, once.
  *
  * <p>Ranges are cut into runs of blocks, one request each; a few runs of one owner are under way at once, so that frames are copied soon after they
- * were named. I/O threads put bytes where they belong as they come, and leave all other answers in the mailbox; the reading thread does
+ * were named. I/O threads put bytes where they belong as they come, and leave all other answers in the mailbox ({@link BlockRun}); the reading thread does
  * everything else: an interrupt, a time-out or a failure ends in {@link #close}, after which nothing of this read is in anybody's hands.
  */
 final class RangeRead
         implements AutoCloseable
 {
-    private static final Logger log = Logger.get(RangeRead.class);
-
     private static final int RUNS_AT_ONCE = 2;
     private static final RingEpoch NO_RING = new RingEpoch(0);
     // leases of neighbouring blocks come one after another: a moment's patience makes one request to the origin of them
@@ -60,200 +53,30 @@ final class RangeRead
     private final ReadContext context;
     private final BlockwiseFile file;
     private final FileVersion version;
-    private final long position;
-    private final byte[] buffer;
-    private final int offset;
+    private final ReadTarget target;
+    private final int length;
 
-    private final Mailbox<Letter> mailbox = new Mailbox<>();
+    private final Mailbox<BlockRun.Letter> mailbox = new Mailbox<>();
     private final List<Owner> owners = new ArrayList<>();
-    private final List<Run> underWay = new ArrayList<>();
-    private final List<Lease> leases = new ArrayList<>();
+    private final List<BlockRun> underWay = new ArrayList<>();
+    private final LeaseFills leases;
     private final long[] bytesBySource = new long[ReadSource.values().length];
+    private long crossZoneBytes;
     private RingEpoch epoch = NO_RING;
+    private boolean hedgeTried;
+    private Optional<Hedge> hedge = Optional.empty();
 
-    RangeRead(ReadContext context, BlockwiseFile file, long position, byte[] buffer, int offset)
+    /**
+     * @param length of the whole range, of which some may be there already
+     */
+    RangeRead(ReadContext context, BlockwiseFile file, ReadTarget target, int length)
     {
         this.context = requireNonNull(context, "context is null");
         this.file = requireNonNull(file, "file is null");
         this.version = file.file();
-        this.position = position;
-        this.buffer = requireNonNull(buffer, "buffer is null");
-        this.offset = offset;
-    }
-
-    /**
-     * @param verified of bytes: that they are the block's
-     * @param failure in place of a message; null otherwise
-     */
-    private record Letter(Run run, Message message, boolean verified, Bypass failure) {}
-
-    private record Lease(Run run, int block, long lease) {}
-
-    /**
-     * A worker that owns some of the chunks.
-     *
-     * @param mapping this host's shared memory if that is where the worker's frames are; null otherwise
-     */
-    private record Owner(WorkerLink link, WorkerSession session, boolean own, LocalTier.Mapping mapping, Deque<Run> waiting)
-    {
-        int blockSizeBytes()
-        {
-            return session.welcome().blockSizeBytes();
-        }
-    }
-
-    /**
-     * One request: neighbouring blocks, of which a range of bytes is wanted.
-     */
-    private final class Run
-            implements AnswerHandler
-    {
-        private final Owner owner;
-        private final int firstBlock;
-        private final int blockCount;
-        private final ByteRange range;
-        private final boolean inline;
-        private final boolean secondAttempt;
-
-        // the reading thread only
-        private long request;
-        private int unread;
-
-        // I/O threads only, one after another
-        private final BitSet answered = new BitSet();
-        private final CRC32C checksum = new CRC32C();
-        private int arrivedBytes;
-
-        // guarded by this
-        private boolean closed;
-
-        private volatile long lastSignNanos;
-        private volatile boolean fetching;
-
-        Run(Owner owner, ByteRange range, boolean inline, boolean secondAttempt)
-        {
-            this.owner = owner;
-            this.range = range;
-            this.firstBlock = (int) (range.start() / owner.blockSizeBytes());
-            this.blockCount = (int) ((range.end() - 1) / owner.blockSizeBytes()) - firstBlock + 1;
-            this.inline = inline;
-            this.secondAttempt = secondAttempt;
-            this.unread = blockCount;
-        }
-
-        long blockStart(int block)
-        {
-            return (long) block * owner.blockSizeBytes();
-        }
-
-        int blockLength(int block)
-        {
-            return version.blockLength(block, owner.blockSizeBytes());
-        }
-
-        /**
-         * What is wanted of a block, as positions in the file.
-         */
-        ByteRange wanted(int block)
-        {
-            long start = blockStart(block);
-            return new ByteRange(Math.max(range.start(), start), Math.min(range.end(), start + blockLength(block)));
-        }
-
-        @Override
-        public int maxPayloadBytes()
-        {
-            return owner.blockSizeBytes();
-        }
-
-        private boolean isExpected(int block)
-        {
-            return block >= firstBlock && block < firstBlock + blockCount && !answered.get(block - firstBlock);
-        }
-
-        @Override
-        public void arrived(BlockBytes block, int offset, ByteBuffer bytes)
-        {
-            if (!isExpected(block.block())) {
-                return;
-            }
-            if (offset == 0) {
-                // the first bytes of a block are a sign, later ones are not: who sends them in drops is as good as silent
-                lastSignNanos = context.nanoTime();
-                checksum.reset();
-                arrivedBytes = 0;
-            }
-            arrivedBytes += bytes.remaining();
-            checksum.update(bytes.duplicate());
-            ByteRange wanted = wanted(block.block());
-            long first = blockStart(block.block()) + offset;
-            long start = Math.max(wanted.start(), first);
-            int length = (int) Math.min(wanted.end() - start, first + bytes.remaining() - start);
-            if (length > 0) {
-                copy(bytes, (int) (start - first), start, length);
-            }
-        }
-
-        /**
-         * Into the reader's buffer, as long as it is the reader's. What turns out to be wrong is read again from the origin, or the read fails:
-         * nobody looks at it before it was verified.
-         */
-        private synchronized void copy(ByteBuffer bytes, int skip, long start, int length)
-        {
-            if (!closed) {
-                bytes.get(bytes.position() + skip, buffer, target(start), length);
-            }
-        }
-
-        /**
-         * The reader's buffer is left alone from now on.
-         */
-        synchronized void close()
-        {
-            closed = true;
-        }
-
-        @Override
-        public boolean answered(Message message)
-        {
-            lastSignNanos = context.nanoTime();
-            owner.link().answered();
-            if (message instanceof Message.Fetching) {
-                fetching = true;
-                return false;
-            }
-            int block = switch (message) {
-                case BlockFrame answer -> answer.block();
-                case BlockBytes answer -> answer.block();
-                case BlockLease answer -> answer.block();
-                case BlockNo answer -> answer.block();
-                default -> -1;
-            };
-            if (!isExpected(block)) {
-                String problem = message instanceof Message.Error error ? error.message() : "unexpected answer to a read: " + message.type();
-                mailbox.put(new Letter(this, null, false, new Bypass(BypassCause.PROTOCOL_ERROR, problem)));
-                return true;
-            }
-            answered.set(block - firstBlock);
-            boolean verified = message instanceof BlockBytes bytes && arrivedBytes == blockLength(block) && (int) checksum.getValue() == bytes.checksum();
-            if (!mailbox.put(new Letter(this, message, verified, null))) {
-                discard(this, message);
-            }
-            return answered.cardinality() == blockCount;
-        }
-
-        @Override
-        public void failed(WorkerException reason)
-        {
-            mailbox.put(new Letter(this, null, false, Bypass.of(reason)));
-        }
-    }
-
-    private static void discard(Run run, Message message)
-    {
-        if (message instanceof BlockLease lease) {
-            run.owner.session().tell(new Message.ReleaseLease(lease.lease()));
-        }
+        this.target = requireNonNull(target, "target is null");
+        this.length = length;
+        this.leases = new LeaseFills(context, file, target, owners);
     }
 
     /**
@@ -264,24 +87,42 @@ final class RangeRead
         return bytesBySource;
     }
 
+    /**
+     * Those of them that came from workers of another zone.
+     */
+    long crossZoneBytes()
+    {
+        return crossZoneBytes;
+    }
+
+    /**
+     * The same range on its way from the origin, if a worker was silent for so long. To be awaited or cancelled by the caller.
+     */
+    Optional<Hedge> hedge()
+    {
+        return hedge;
+    }
+
     void fetch(List<ByteRange> missing)
             throws Bypass, InterruptedException, InterruptedIOException
     {
+        context.hedges().addRead();
         plan(missing);
         sendWaiting();
         while (!underWay.isEmpty()) {
-            Letter letter = mailbox.take(leases.isEmpty() ? nanosLeft() : GATHER_NANOS);
+            BlockRun.Letter letter = mailbox.take(leases.isEmpty() ? nanosLeft() : GATHER_NANOS);
             if (letter != null) {
                 open(letter);
             }
             else if (!leases.isEmpty()) {
-                fillLeases();
+                leases.fill();
             }
             else {
                 checkDeadlines();
             }
         }
-        fillLeases();
+        leases.fill();
+        bytesBySource[ReadSource.REMOTE_READ.ordinal()] += leases.filledBytes();
 
         long wanted = missing.stream().mapToLong(range -> range.end() - range.start()).sum();
         long got = 0;
@@ -317,6 +158,8 @@ final class RangeRead
         CacheWorkerId ownId = ownSession.welcome().worker();
         Optional<PublishedRing> ring = context.local().ring(file.scope().epoch()).filter(candidate -> !candidate.ring().isEmpty());
         epoch = ring.map(PublishedRing::epoch).orElse(NO_RING);
+        // empty for the owner, wherever it is
+        Optional<String> zone = context.crossZoneReads() ? Optional.empty() : ring.flatMap(known -> known.ring().member(ownId)).flatMap(RingMember::zone);
 
         Map<CacheWorkerId, List<ByteRange>> rangesByOwner = new LinkedHashMap<>();
         long chunkSize = context.chunkSizeBytes();
@@ -326,7 +169,7 @@ final class RangeRead
                 long end = Math.min(range.end(), (start / chunkSize + 1) * chunkSize);
                 CacheWorkerId owner = ownId;
                 if (ring.isPresent()) {
-                    owner = ring.get().ring().owner(file.chunk(start)).orElse(ownId);
+                    owner = ring.get().ring().owner(file.chunk(start), zone).orElse(ownId);
                 }
                 ByteRange.append(rangesByOwner.computeIfAbsent(owner, _ -> new ArrayList<>()), start, end);
                 start = end;
@@ -343,17 +186,23 @@ final class RangeRead
                 if (mapping != null && !mapping.instance().equals(ownSession.welcome().instance())) {
                     mapping = null;
                 }
-                owner = new Owner(localLink, ownSession, true, mapping, new ArrayDeque<>());
+                owner = new Owner(localLink, ownSession, true, false, mapping, new ArrayDeque<>());
             }
             else {
-                owner = peer(entry.getKey(), ring.orElseThrow());
+                owner = peer(entry.getKey(), ring.orElseThrow(), isInOtherZone(entry.getKey(), ownId, ring.orElseThrow()));
             }
             entry.getValue().forEach(range -> cut(owner, range));
             owners.add(owner);
         }
     }
 
-    private Owner peer(CacheWorkerId id, PublishedRing ring)
+    private static boolean isInOtherZone(CacheWorkerId id, CacheWorkerId ownId, PublishedRing ring)
+    {
+        Optional<String> ownZone = ring.ring().member(ownId).flatMap(RingMember::zone);
+        return ownZone.isPresent() && !ring.ring().member(id).flatMap(RingMember::zone).equals(ownZone);
+    }
+
+    private Owner peer(CacheWorkerId id, PublishedRing ring, boolean otherZone)
             throws Bypass, InterruptedException
     {
         WorkerAddress address = ring.address(id)
@@ -362,7 +211,7 @@ final class RangeRead
         try {
             WorkerSession session = link.acquire();
             checkOrigin(session);
-            return new Owner(link, session, false, null, new ArrayDeque<>());
+            return new Owner(link, session, false, otherZone, null, new ArrayDeque<>());
         }
         catch (WorkerException e) {
             throw Bypass.of(e);
@@ -385,9 +234,14 @@ final class RangeRead
         while (start < range.end()) {
             // all runs but the first begin with a block
             long end = Math.min(range.end(), start / blockSize * blockSize + runBytes);
-            owner.waiting().add(new Run(owner, new ByteRange(start, end), owner.mapping() == null, false));
+            owner.waiting().add(newRun(owner, new ByteRange(start, end), owner.mapping() == null, false));
             start = end;
         }
+    }
+
+    private BlockRun newRun(Owner owner, ByteRange range, boolean inline, boolean secondAttempt)
+    {
+        return new BlockRun(context, file, target, mailbox, owner, range, inline, secondAttempt);
     }
 
     // ---- asking
@@ -396,73 +250,116 @@ final class RangeRead
             throws Bypass
     {
         for (Owner owner : owners) {
-            while (!owner.waiting().isEmpty() && underWay.stream().filter(run -> run.owner == owner).count() < RUNS_AT_ONCE) {
-                Run run = owner.waiting().remove();
+            while (!owner.waiting().isEmpty() && underWay.stream().filter(run -> run.owner() == owner).count() < RUNS_AT_ONCE) {
+                BlockRun run = owner.waiting().remove();
                 underWay.add(run);
                 send(run);
             }
         }
     }
 
-    private void send(Run run)
+    private void send(BlockRun run)
             throws Bypass
     {
         boolean mayFill = file.scope().mayFill();
-        run.lastSignNanos = context.nanoTime();
+        run.sending();
         try {
-            run.request = run.owner.session().send(
-                    new Message.Read(file.origin(), version, run.firstBlock, run.blockCount, run.inline, mayFill, mayFill, epoch, file.scope().table()),
-                    run);
+            Message.Read read = new Message.Read(file.origin(), version, run.firstBlock(), run.blockCount(), run.inline(), mayFill, mayFill, epoch, file.scope().table());
+            run.request = run.owner().session().send(onTerms(read, run.owner().session()), run);
         }
         catch (WorkerException e) {
             throw Bypass.of(e);
         }
     }
 
+    /**
+     * A worker of the release before fills on its own terms.
+     */
+    private Message onTerms(Message.Read read, WorkerSession session)
+    {
+        FillTerms terms = file.scope().terms();
+        return terms.equals(FillTerms.UNSAID) || session.version() < OnTerms.SINCE_VERSION ? read : new OnTerms(terms, read);
+    }
+
     private long nanosLeft()
     {
         long now = context.nanoTime();
         long left = Long.MAX_VALUE;
-        for (Run run : underWay) {
+        for (BlockRun run : underWay) {
             left = Math.min(left, nanosLeft(run, now));
+            if (mayHedge(run)) {
+                left = Math.min(left, nanosToHedge(run, now));
+            }
         }
         return left;
     }
 
-    private long nanosLeft(Run run, long now)
+    private long nanosLeft(BlockRun run, long now)
     {
-        return run.lastSignNanos + (run.fetching ? context.fetchNanos() : context.silenceNanos()) - now;
+        return run.lastSignNanos() + (run.isFetching() ? context.fetchNanos() : context.silenceNanos()) - now;
+    }
+
+    /**
+     * The own worker is late when this host is busy, or its disk: that another request to the origin would not mend.
+     */
+    private boolean mayHedge(BlockRun run)
+    {
+        return !hedgeTried && !run.owner().own();
+    }
+
+    private long nanosToHedge(BlockRun run, long now)
+    {
+        return run.lastSignNanos() + context.hedges().patienceNanos(run.owner().link().hits(), run.isFetching()) - now;
+    }
+
+    /**
+     * All of the range, not what is missing: bytes of the origin carry no ETag, so they cannot be put beside others.
+     */
+    private void hedge(BlockRun run)
+    {
+        hedgeTried = true;
+        hedge = context.hedges().begin(
+                length,
+                bytes -> file.input().readFully(target.position(), bytes, 0, bytes.length),
+                () -> mailbox.put(new BlockRun.Letter(
+                        run,
+                        null,
+                        false,
+                        new Bypass(BypassCause.HEDGED, "the origin was faster than the cache worker at %s".formatted(run.owner().session().endpoint())))));
     }
 
     private void checkDeadlines()
             throws Bypass
     {
         long now = context.nanoTime();
-        for (Run run : underWay) {
+        for (BlockRun run : underWay) {
+            if (mayHedge(run) && nanosToHedge(run, now) <= 0) {
+                hedge(run);
+            }
             if (nanosLeft(run, now) <= 0) {
-                if (run.fetching) {
-                    throw new Bypass(BypassCause.FETCH_TIMEOUT, "cache worker at %s is fetching for too long".formatted(run.owner.session().endpoint()));
+                if (run.isFetching()) {
+                    throw new Bypass(BypassCause.FETCH_TIMEOUT, "cache worker at %s is fetching for too long".formatted(run.owner().session().endpoint()));
                 }
-                run.owner.link().silent();
-                throw new Bypass(BypassCause.TIMEOUT, "cache worker at %s does not answer".formatted(run.owner.session().endpoint()));
+                run.owner().link().silent();
+                throw new Bypass(BypassCause.TIMEOUT, "cache worker at %s does not answer".formatted(run.owner().session().endpoint()));
             }
         }
     }
 
     // ---- answers
 
-    private void open(Letter letter)
+    private void open(BlockRun.Letter letter)
             throws Bypass
     {
         if (letter.failure() != null) {
             throw letter.failure();
         }
-        Run run = letter.run();
+        BlockRun run = letter.run();
         switch (letter.message()) {
             case BlockFrame answer -> copyFrame(run, answer);
             case BlockBytes answer -> takeBytes(run, answer, letter.verified());
-            case BlockLease answer -> leases.add(new Lease(run, answer.block(), answer.lease()));
-            case BlockNo answer -> throw new Bypass(BypassCause.of(answer.cause()), "cache worker at %s says no".formatted(run.owner.session().endpoint()));
+            case BlockLease answer -> leases.add(run, answer.block(), answer.lease());
+            case BlockNo answer -> throw new Bypass(BypassCause.of(answer.cause()), "cache worker at %s says no".formatted(run.owner().session().endpoint()));
             default -> throw new IllegalStateException("not an answer to a read: " + letter.message());
         }
         run.unread--;
@@ -472,12 +369,12 @@ final class RangeRead
         }
     }
 
-    private void copyFrame(Run run, BlockFrame answer)
+    private void copyFrame(BlockRun run, BlockFrame answer)
             throws Bypass
     {
         int block = answer.block();
         ByteRange wanted = run.wanted(block);
-        LocalTier.Mapping mapping = run.owner.mapping();
+        LocalTier.Mapping mapping = run.owner().mapping();
         boolean copied = mapping != null && answer.length() == run.blockLength(block) && mapping.memory().readFrame(
                 answer.frame(),
                 answer.frameOffset(),
@@ -485,177 +382,44 @@ final class RangeRead
                 file.blockDigestHigh(block),
                 file.blockDigestLow(block),
                 (int) (wanted.start() - run.blockStart(block)),
-                buffer,
-                target(wanted.start()),
+                target.buffer(),
+                target.index(wanted.start()),
                 (int) (wanted.end() - wanted.start()));
         if (!copied) {
-            if (run.secondAttempt) {
+            if (run.secondAttempt()) {
                 throw new Bypass(BypassCause.CORRUPT, "a frame was named that does not hold the block, twice");
             }
             // this thread was too slow, or something is wrong with the memory: the bytes themselves
-            run.owner.waiting().addFirst(new Run(run.owner, wanted, true, true));
+            run.owner().waiting().addFirst(newRun(run.owner(), wanted, true, true));
             return;
         }
         count(run, answer.source(), answer.etagDigest(), wanted);
     }
 
-    private void takeBytes(Run run, BlockBytes answer, boolean verified)
+    private void takeBytes(BlockRun run, BlockBytes answer, boolean verified)
             throws Bypass
     {
         if (!verified) {
-            throw new Bypass(BypassCause.CORRUPT, "a block of the cache worker at %s does not verify".formatted(run.owner.session().endpoint()));
+            throw new Bypass(BypassCause.CORRUPT, "a block of the cache worker at %s does not verify".formatted(run.owner().session().endpoint()));
         }
         count(run, answer.source(), answer.etagDigest(), run.wanted(answer.block()));
     }
 
-    private int target(long start)
-    {
-        return offset + (int) (start - position);
-    }
-
-    private void count(Run run, Source source, long etagDigest, ByteRange wanted)
+    private void count(BlockRun run, Source source, long etagDigest, ByteRange wanted)
             throws Bypass
     {
-        checkState(run, etagDigest);
+        file.checkState(run.owner(), etagDigest);
         ReadSource counted = switch (source) {
-            case RAM -> run.owner.own() ? ReadSource.RAM_HIT : ReadSource.NON_LOCAL_HIT;
-            case SSD -> run.owner.own() ? ReadSource.SSD_HIT : ReadSource.NON_LOCAL_HIT;
+            case RAM -> run.owner().own() ? ReadSource.RAM_HIT : ReadSource.NON_LOCAL_HIT;
+            case SSD -> run.owner().own() ? ReadSource.SSD_HIT : ReadSource.NON_LOCAL_HIT;
             case REMOTE -> ReadSource.REMOTE_READ;
+            // another host had it, whoever asked there
+            case PEER -> ReadSource.NON_LOCAL_HIT;
         };
         bytesBySource[counted.ordinal()] += wanted.end() - wanted.start();
-    }
-
-    private void checkState(Run run, long etagDigest)
-            throws Bypass
-    {
-        file.addGiver(run.owner.link());
-        if (!file.isSameState(etagDigest)) {
-            throw new Bypass(BypassCause.ETAG_CHANGED, "blocks of two states of %s".formatted(version.location()));
+        if (run.owner().otherZone()) {
+            crossZoneBytes += wanted.end() - wanted.start();
         }
-    }
-
-    // ---- blocks that the worker cannot fetch
-
-    private void fillLeases()
-            throws Bypass, InterruptedIOException
-    {
-        leases.sort(Comparator.comparingInt((Lease lease) -> owners.indexOf(lease.run().owner)).thenComparingInt(Lease::block));
-        while (!leases.isEmpty()) {
-            List<Lease> neighbours = new ArrayList<>();
-            long bytes = 0;
-            for (Lease lease : leases) {
-                int length = lease.run().blockLength(lease.block());
-                if (!neighbours.isEmpty()) {
-                    Lease last = neighbours.getLast();
-                    if (lease.run().owner != last.run().owner || lease.block() != last.block() + 1 || bytes + length > context.requestBytes()) {
-                        break;
-                    }
-                }
-                neighbours.add(lease);
-                bytes += length;
-            }
-            fill(neighbours, (int) bytes);
-        }
-    }
-
-    private void fill(List<Lease> neighbours, int length)
-            throws Bypass, InterruptedIOException
-    {
-        if (!context.fillMemory().tryReserve(length)) {
-            throw new Bypass(BypassCause.OVERLOADED, "memory for blocks on their way to workers is full");
-        }
-        int unsentBytes = length;
-        try {
-            byte[] bytes = new byte[length];
-            Lease first = neighbours.getFirst();
-            long start = first.run().blockStart(first.block());
-            FileState state = readWhole(start, bytes);
-            if (state.length() != version.length() || state.lastModifiedMillis() != version.lastModifiedMillis()) {
-                throw new Bypass(BypassCause.VERSION_GONE, "%s was replaced".formatted(version.location()));
-            }
-            int blockOffset = 0;
-            for (Lease lease : neighbours) {
-                Run run = lease.run();
-                // nobody but the origin vouches for these bytes: only for blocks that came the same way they are of the same state
-                checkState(run, ETags.NONE);
-                ByteRange wanted = run.wanted(lease.block());
-                int wantedBytes = (int) (wanted.end() - wanted.start());
-                System.arraycopy(bytes, (int) (wanted.start() - start), buffer, target(wanted.start()), wantedBytes);
-                bytesBySource[ReadSource.REMOTE_READ.ordinal()] += wantedBytes;
-
-                int blockLength = run.blockLength(lease.block());
-                leases.remove(lease);
-                if (offer(lease, state, ByteBuffer.wrap(bytes, blockOffset, blockLength).slice())) {
-                    unsentBytes -= blockLength;
-                }
-                blockOffset += blockLength;
-            }
-        }
-        finally {
-            context.fillMemory().release(unsentBytes);
-        }
-    }
-
-    private FileState readWhole(long start, byte[] bytes)
-            throws Bypass, InterruptedIOException
-    {
-        try {
-            file.input().readFully(start, bytes, 0, bytes.length);
-            return file.input().current();
-        }
-        catch (IOException e) {
-            if (Thread.currentThread().isInterrupted()) {
-                throw new InterruptedIOException("interrupted while reading from the origin: " + e.getMessage());
-            }
-            // the read of the range alone says how it fails, if it does
-            throw new Bypass(BypassCause.ORIGIN_FAILED, "cannot read %s: %s".formatted(version.location(), e.getMessage()));
-        }
-    }
-
-    /**
-     * @return whether the memory is released by whoever sends the bytes
-     */
-    private boolean offer(Lease lease, FileState state, ByteBuffer bytes)
-    {
-        CRC32C checksum = new CRC32C();
-        checksum.update(bytes.duplicate());
-        int length = bytes.remaining();
-        WorkerSession session = lease.run().owner.session();
-        FillMemory memory = context.fillMemory();
-        try {
-            // the bytes are in hand already: nobody waits for the answer
-            long request = session.sendFill(
-                    new Message.Fill(lease.lease(), state.length(), state.lastModifiedMillis(), (int) checksum.getValue(), bytes),
-                    new FillAnswer("block %s of %s".formatted(lease.block(), version.location())),
-                    () -> memory.release(length));
-            context.connections().after(context.fetchMillis(), () -> session.cancel(request));
-            return true;
-        }
-        catch (WorkerException e) {
-            return false;
-        }
-    }
-
-    private record FillAnswer(String block)
-            implements AnswerHandler
-    {
-        @Override
-        public int maxPayloadBytes()
-        {
-            return 0;
-        }
-
-        @Override
-        public boolean answered(Message message)
-        {
-            if (message instanceof Message.Error error) {
-                log.debug("%s is not taken by its cache worker: %s", block, error.message());
-            }
-            return true;
-        }
-
-        @Override
-        public void failed(WorkerException reason) {}
     }
 
     /**
@@ -664,15 +428,14 @@ final class RangeRead
     @Override
     public void close()
     {
-        mailbox.close().forEach(letter -> discard(letter.run(), letter.message()));
-        for (Run run : underWay) {
+        mailbox.close().forEach(letter -> letter.run().discard(letter.message()));
+        for (BlockRun run : underWay) {
             run.close();
             if (run.request != 0) {
-                run.owner.session().cancel(run.request);
+                run.owner().session().cancel(run.request);
             }
         }
         underWay.clear();
-        leases.forEach(lease -> lease.run().owner.session().tell(new Message.ReleaseLease(lease.lease())));
-        leases.clear();
+        leases.release();
     }
 }

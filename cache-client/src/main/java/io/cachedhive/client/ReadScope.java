@@ -2,6 +2,7 @@ package io.cachedhive.client;
 
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.FillTerms;
 
 import java.util.Optional;
 
@@ -13,14 +14,24 @@ import static java.util.Objects.requireNonNull;
  * @param table {@code schema.table}, for the counters and the policy
  * @param epoch the ring by which the scan was planned; the newest known stands in for an unknown one
  * @param mayFill whether blocks that are missing shall be fetched and kept
+ * @param terms on which the blocks are to be kept
  * @param observer counts the scan's reads by source
  */
-public record ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, ReadObserver observer)
+public record ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, FillTerms terms, ReadObserver observer)
 {
     public ReadScope
     {
         requireNonNull(table, "table is null");
         requireNonNull(epoch, "epoch is null");
+        requireNonNull(terms, "terms is null");
         requireNonNull(observer, "observer is null");
+    }
+
+    /**
+     * A read that says nothing of how blocks are to be kept.
+     */
+    public ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, ReadObserver observer)
+    {
+        this(table, epoch, mayFill, FillTerms.UNSAID, observer);
     }
 }

@@ -11,6 +11,7 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -23,6 +24,7 @@ final class InMemoryBlocks
     private final Digest128 instance;
     private final int blockSizeBytes;
     private final Map<Digest128, Frame> index = new ConcurrentHashMap<>();
+    private final Set<Digest128> fetchedAhead = ConcurrentHashMap.newKeySet();
     private final Map<Integer, Frame> frames = new ConcurrentHashMap<>();
     private final AtomicInteger nextFrame = new AtomicInteger();
     private final AtomicLong ringsSequence = new AtomicLong();
@@ -42,6 +44,19 @@ final class InMemoryBlocks
     }
 
     record Frame(int number, long generation, Digest128 digest, byte[] bytes, long etagDigest) {}
+
+    /**
+     * From now on, or no more, readers are told that the block was fetched ahead.
+     */
+    void setFetchedAhead(BlockKey key, boolean ahead)
+    {
+        if (ahead) {
+            fetchedAhead.add(key.digest());
+        }
+        else {
+            fetchedAhead.remove(key.digest());
+        }
+    }
 
     /**
      * Makes the block readable without asking.
@@ -136,7 +151,7 @@ final class InMemoryBlocks
                 return -1;
             }
             System.arraycopy(frame.bytes(), offsetInBlock, target, targetOffset, length);
-            TestingBlockInfo.set(info, frame.etagDigest(), frame.bytes().length);
+            TestingBlockInfo.set(info, frame.etagDigest(), frame.bytes().length, fetchedAhead.contains(frame.digest()));
             return length;
         }
 

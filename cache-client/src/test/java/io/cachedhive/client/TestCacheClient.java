@@ -103,6 +103,27 @@ class TestCacheClient
         Await.untilAsserted(() -> assertThat(local.hits).contains(digest(0), digest(1), digest(2)));
     }
 
+    /// That it was in time makes no hit of it, and the worker waits to hear of it.
+    @Test
+    void testFetchedAheadIsARemoteRead()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        local.share(fixture.file, 0, 1, 2);
+        local.memory.setFetchedAhead(fixture.file.id().block(1), true);
+        CachedFile file = fixture.open(client);
+
+        fixture.assertReads(file, BLOCK - 5, BLOCK + 10);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 10L, ReadSource.REMOTE_READ, (long) BLOCK));
+        assertThat(fixture.observer.requests()).isEqualTo(1);
+        assertThat(local.readRequests).isEmpty();
+        Await.untilAsserted(() -> assertThat(local.hits).contains(digest(1)));
+
+        local.memory.setFetchedAhead(fixture.file.id().block(1), false);
+        fixture.assertReads(file, BLOCK, 10);
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 20L, ReadSource.REMOTE_READ, (long) BLOCK));
+    }
+
     private Digest128 digest(int block)
     {
         return fixture.file.id().block(block).digest();
@@ -125,6 +146,8 @@ class TestCacheClient
             case RAM -> ReadSource.RAM_HIT;
             case SSD -> ReadSource.SSD_HIT;
             case REMOTE -> ReadSource.REMOTE_READ;
+            // the own worker took it from its former owner
+            case PEER -> ReadSource.NON_LOCAL_HIT;
         };
         fixture.assertSources(client, Map.of(expected, (long) fixture.bytes.length - start));
         assertThat(local.readRequests).allSatisfy(read -> {

@@ -5,6 +5,7 @@ import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.Message;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -107,12 +108,13 @@ class TestConnecting
     void testOtherVersion()
             throws Exception
     {
-        fixture.local.version = 2;
+        fixture.local.version = Message.MAX_VERSION + 1;
         fixture.listen();
         CacheClient client = fixture.client();
         fixture.assertReads(fixture.open(client), 0, 10);
         fixture.assertBypassed(client, BypassCause.NO_WORKER, 10);
-        assertThat(client.local().problem().orElseThrow()).contains("speaks protocol version 2, this client 1 to 1: install the same release on both");
+        assertThat(client.local().problem().orElseThrow()).contains("speaks protocol version %d, this client %d to %d: install the same release on both".formatted(
+                Message.MAX_VERSION + 1, Message.MIN_VERSION, Message.MAX_VERSION));
     }
 
     @Test

@@ -3,8 +3,10 @@ package io.cachedhive.client;
 import io.cachedhive.protocol.file.FileVersion;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -18,6 +20,7 @@ final class TestingInput
     private volatile byte[] bytes;
     private volatile FileState state;
     private volatile IOException failure;
+    private volatile CountDownLatch gate = new CountDownLatch(0);
 
     TestingInput(FileVersion version, byte[] bytes)
     {
@@ -53,11 +56,26 @@ final class TestingInput
         this.failure = failure;
     }
 
+    /**
+     * Reads wait until it is open.
+     */
+    void setGate(CountDownLatch gate)
+    {
+        this.gate = gate;
+    }
+
     @Override
     public void readFully(long position, byte[] buffer, int offset, int length)
             throws IOException
     {
         reads.add(new Read(position, length));
+        try {
+            gate.await();
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted");
+        }
         if (failure != null) {
             throw failure;
         }

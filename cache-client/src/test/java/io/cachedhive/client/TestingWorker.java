@@ -7,6 +7,7 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.Message;
@@ -20,6 +21,8 @@ import io.cachedhive.protocol.wire.Message.Fill;
 import io.cachedhive.protocol.wire.Message.GetRings;
 import io.cachedhive.protocol.wire.Message.GetStats;
 import io.cachedhive.protocol.wire.Message.Hello;
+import io.cachedhive.protocol.wire.Message.OfferGuest;
+import io.cachedhive.protocol.wire.Message.OnTerms;
 import io.cachedhive.protocol.wire.Message.Ping;
 import io.cachedhive.protocol.wire.Message.Pong;
 import io.cachedhive.protocol.wire.Message.Preload;
@@ -27,6 +30,7 @@ import io.cachedhive.protocol.wire.Message.Preloaded;
 import io.cachedhive.protocol.wire.Message.Proof;
 import io.cachedhive.protocol.wire.Message.PublishRing;
 import io.cachedhive.protocol.wire.Message.Read;
+import io.cachedhive.protocol.wire.Message.Reclassify;
 import io.cachedhive.protocol.wire.Message.ReleaseLease;
 import io.cachedhive.protocol.wire.Message.Revalidate;
 import io.cachedhive.protocol.wire.Message.Rings;
@@ -90,7 +94,11 @@ final class TestingWorker
     private int tcpPort;
 
     final Queue<Read> readRequests = new ConcurrentLinkedQueue<>();
+    // of the reads that say how blocks are to be kept
+    final Queue<FillTerms> terms = new ConcurrentLinkedQueue<>();
+    final Queue<Reclassify> reclassifications = new ConcurrentLinkedQueue<>();
     final Queue<Fill> fills = new ConcurrentLinkedQueue<>();
+    final Queue<OfferGuest> guests = new ConcurrentLinkedQueue<>();
     final Queue<Long> releasedLeases = new ConcurrentLinkedQueue<>();
     final Queue<Long> cancelled = new ConcurrentLinkedQueue<>();
     final Queue<Revalidate> revalidations = new ConcurrentLinkedQueue<>();
@@ -105,6 +113,7 @@ final class TestingWorker
     volatile int version = Message.MAX_VERSION;
     volatile OriginStatus originStatus = OriginStatus.KNOWN;
     volatile boolean proves = true;
+    volatile boolean keepsGuests;
     volatile boolean answersUsage = true;
     volatile boolean answersPings = true;
     volatile boolean answersHello = true;
@@ -342,11 +351,23 @@ final class TestingWorker
                         }
                     });
                 }
+                case OnTerms onTerms -> {
+                    terms.add(onTerms.terms());
+                    answer(request, onTerms.request());
+                }
+                case Reclassify reclassify -> reclassifications.add(reclassify);
                 case Cancel cancel -> cancelled.add(cancel.request());
                 case Fill fill -> {
                     ByteBuffer copy = ByteBuffer.allocate(fill.payload().remaining()).put(fill.payload().duplicate()).flip();
                     fills.add(new Fill(fill.lease(), fill.observedLength(), fill.observedLastModifiedMillis(), fill.checksum(), copy));
                     send(request, new Message.Ack());
+                }
+                case OfferGuest offer -> {
+                    ByteBuffer copy = ByteBuffer.allocate(offer.payload().remaining()).put(offer.payload().duplicate()).flip();
+                    guests.add(new OfferGuest(offer.origin(), offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), copy));
+                    if (keepsGuests) {
+                        memory.put(offer.file().id().block(offer.block()), copy.array(), offer.etagDigest());
+                    }
                 }
                 case ReleaseLease release -> releasedLeases.add(release.lease());
                 case Revalidate revalidate -> {

@@ -1,7 +1,9 @@
 package io.cachedhive.store;
 
+import com.google.common.base.Throwables;
 import com.google.common.collect.Maps;
 import com.google.common.io.Closer;
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
@@ -21,7 +23,6 @@ import io.cachedhive.store.ssd.SsdCandidates;
 import io.cachedhive.store.ssd.SsdTier;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,8 +33,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.locks.LockSupport;
@@ -54,6 +58,7 @@ public final class BlockStore
 
     private static final long HEARTBEAT_MILLIS = 200;
     private static final int EXPIRED_AT_ONCE = 256;
+    private static final int ENTRIES_AT_ONCE = 256;
     private static final long MAX_QUEUED_BYTES = 64 << 20;
     // frames rest 100 ms: by then there is one, unless everything is pinned
     private static final long FRAME_WAIT_NANOS = 300_000_000;
@@ -64,6 +69,7 @@ public final class BlockStore
     private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[64 << 10]);
 
     private final ReentrantLock lock;
+    private final StateDirectory state;
     private final CacheWorkerId workerId;
     private final Digest128 instance;
     private final int blockSizeBytes;
@@ -83,6 +89,7 @@ public final class BlockStore
     private boolean closed;
 
     private BlockStore(
+            StateDirectory state,
             CacheWorkerId workerId,
             Digest128 instance,
             int blockSizeBytes,
@@ -91,10 +98,13 @@ public final class BlockStore
             FileTable files,
             SsdTier ssd,
             MemoryFile memoryFile,
+            double guestMaxShare,
+            boolean aboveSsd,
             List<RecoveryOutcome> recovery,
             StoreEnvironment environment,
             Closer resources)
     {
+        this.state = requireNonNull(state, "state is null");
         this.workerId = requireNonNull(workerId, "workerId is null");
         this.instance = requireNonNull(instance, "instance is null");
         this.blockSizeBytes = blockSizeBytes;
@@ -106,7 +116,7 @@ public final class BlockStore
         this.recovery = List.copyOf(recovery);
         this.clock = environment.clock();
         this.resources = requireNonNull(resources, "resources is null");
-        this.ram = new RamTier(memoryFile, files, clock);
+        this.ram = new RamTier(memoryFile, files, clock, guestMaxShare, aboveSsd);
         // clients compare generations of one file only; that they differ between files too costs nothing
         ram.setFirstGeneration(Math.max(0, clock.currentTimeMillis()) << 20);
         ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, environment.threads());
@@ -151,17 +161,23 @@ public final class BlockStore
         boolean success = false;
         try {
             StateDirectory state = resources.register(StateDirectory.open(config.stateDirectory(), environment));
-            SsdCandidates candidates = resources.register(SsdCandidates.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk()));
+            SsdCandidates candidates = resources.register(SsdCandidates.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), state.ssdMounts()));
             CacheWorkerId workerId = workerId(state, candidates);
             List<RecoveryOutcome> recovery = new ArrayList<>(MemoryFile.reclaim(config.ramDirectory(), workerId));
-            long lastRun = Math.max(state.lastRun(workerId), candidates.lastRun(workerId));
+            long keptRun = state.lastRun(workerId);
+
+            Digest128 instance = new Digest128(environment.random().nextLong(), environment.random().nextLong());
+            // memory takes long to be had, if there is much
+            FutureTask<MemoryFile> allocation = new FutureTask<>(() -> MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup()));
+            environment.threads().newThread(allocation).start();
+            resources.register(() -> closeAllocated(allocation));
 
             ReentrantLock lock = new ReentrantLock();
             FileTable files = new FileTable();
             ssd = SsdTier.open(
                     candidates,
                     workerId,
-                    lastRun,
+                    keptRun,
                     config.blockSizeBytes(),
                     config.checkpointInterval(),
                     blocksRestoredFirst,
@@ -170,13 +186,26 @@ public final class BlockStore
                     lock,
                     environment);
             // after the directories: a crash in between must not make them look as if they had missed a run
-            state.keepRun(workerId, lastRun + 1);
+            state.keepRun(workerId, Math.max(keptRun, candidates.lastRun(workerId)) + 1);
+            state.keepSsdMounts(ssd.mounts());
             recovery.addAll(ssd.recovery());
 
-            Digest128 instance = new Digest128(environment.random().nextLong(), environment.random().nextLong());
-            MemoryFile memoryFile = MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup());
-            resources.register(memoryFile::close);
-            BlockStore store = new BlockStore(workerId, instance, config.blockSizeBytes(), config.ttl(), lock, files, ssd, memoryFile, recovery, environment, resources);
+            MemoryFile memoryFile = await(allocation);
+            BlockStore store = new BlockStore(
+                    state,
+                    workerId,
+                    instance,
+                    config.blockSizeBytes(),
+                    config.ttl(),
+                    lock,
+                    files,
+                    ssd,
+                    memoryFile,
+                    config.guestMaxShare(),
+                    !config.ssdDirectories().isEmpty(),
+                    recovery,
+                    environment,
+                    resources);
             for (RecoveryOutcome outcome : recovery) {
                 if (outcome.finding().isDoubt()) {
                     log.warn("Recovery: %s", outcome);
@@ -196,6 +225,29 @@ public final class BlockStore
                 }
                 closeQuietly(resources);
             }
+        }
+    }
+
+    private static MemoryFile await(FutureTask<MemoryFile> allocation)
+            throws StoreException
+    {
+        try {
+            return Uninterruptibles.getUninterruptibly(allocation);
+        }
+        catch (ExecutionException e) {
+            Throwables.throwIfInstanceOf(e.getCause(), StoreException.class);
+            Throwables.throwIfUnchecked(e.getCause());
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static void closeAllocated(FutureTask<MemoryFile> allocation)
+    {
+        try {
+            Uninterruptibles.getUninterruptibly(allocation).close();
+        }
+        catch (ExecutionException e) {
+            log.debug("There is no memory to give back: %s", e.getMessage());
         }
     }
 
@@ -281,13 +333,13 @@ public final class BlockStore
     }
 
     /**
-     * What is known of a file version; empty if it was never bound, was dropped, or lost its last block long ago.
+     * What is known of a file version; empty if it was never bound (guests do not bind it), was dropped, or lost its last block long ago.
      */
     public Optional<FileMetadata> file(FileVersionId id)
     {
         lock.lock();
         try {
-            return files.get(id).map(StoredFile::metadata);
+            return files.get(id).filter(file -> !files.isForGuests(file)).map(StoredFile::metadata);
         }
         finally {
             lock.unlock();
@@ -306,6 +358,11 @@ public final class BlockStore
         lock.lock();
         try {
             Optional<StoredFile> bound = files.get(id);
+            if (bound.isPresent() && files.isForGuests(bound.get())) {
+                // what the origin says counts more than what another worker said, and the ETag itself is known now
+                dropGuestsLocked(bound.get());
+                bound = Optional.empty();
+            }
             if (bound.isPresent()) {
                 return bound.get().etagDigest() == metadata.etagDigest();
             }
@@ -334,6 +391,76 @@ public final class BlockStore
         }
     }
 
+    private void dropGuestsLocked(StoredFile file)
+    {
+        files.drop(file);
+        // on SSD there are none
+        ram.drop(file);
+    }
+
+    /**
+     * Forgets the guests of a file version of which there is nothing else: nobody on this host can say which state of the file they are of.
+     */
+    public void dropGuests(FileVersionId id)
+    {
+        lock.lock();
+        try {
+            files.get(id).filter(files::isForGuests).ifPresent(this::dropGuestsLocked);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Keeps a block of another worker's in RAM for as long as there is room that is wanted for nothing better, if the file is not known to be in another state.
+     *
+     * @param etagDigest as the worker that had the block told it
+     * @param checksum CRC32C of the bytes as they left that worker
+     * @return whether it is kept now, or was there already
+     * @throws IllegalArgumentException if the file has no such block, or one of another length
+     */
+    public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes)
+    {
+        FileVersionId id = version.id();
+        BlockKey key = id.block(block);
+        Digest128 digest = key.digest();
+        int length = bytes.remaining();
+        BlockTerms terms = terms(Optional.of(BlockClass.GUEST), OptionalLong.empty());
+        Optional<Fill> fill;
+        lock.lock();
+        try {
+            if (closed) {
+                return false;
+            }
+            Optional<StoredFile> known = files.get(id);
+            if (known.isPresent() && known.get().etagDigest() != etagDigest) {
+                return false;
+            }
+            if (ram.find(digest).isPresent()) {
+                return true;
+            }
+            if (ssd.find(digest).isPresent()) {
+                // a reader brings it into RAM from there
+                return false;
+            }
+            if (known.isEmpty()) {
+                files.addForGuests(id, version, table, etagDigest);
+            }
+            fill = beginFill(key, length, etagDigest, terms);
+        }
+        finally {
+            lock.unlock();
+        }
+        if (fill.isEmpty()) {
+            return false;
+        }
+        try (FrameFill guest = (FrameFill) fill.get()) {
+            guest.buffer().put(0, bytes, bytes.position(), length);
+            return guest.commitGuest(checksum);
+        }
+    }
+
     /**
      * Forgets a file version and its blocks in both tiers, and the fills of it that have begun; durable when it returns.
      */
@@ -357,7 +484,98 @@ public final class BlockStore
         }
         dropped.ifPresent(ssd::removeDropped);
         // also if somebody else dropped it just now: it is durable when either returns
-        ssd.makeDropsDurable();
+        if (!ssd.makeDropsDurable() && !ssd.outdate(run -> state.keepRun(workerId, run))) {
+            log.error("A dropped file is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
+        }
+    }
+
+    /**
+     * Which of a range of blocks the store has, and on which terms. Is no use of them.
+     *
+     * @return empty if the file version is not known
+     */
+    public Optional<FileDescription> describe(FileVersionId id, int firstBlock, int blockCount)
+    {
+        Optional<FileMetadata> metadata = file(id);
+        if (metadata.isEmpty()) {
+            return Optional.empty();
+        }
+        Map<Integer, BlockTerms> blocks = new HashMap<>();
+        int end = Math.addExact(firstBlock, blockCount);
+        for (int first = firstBlock; first < end; first += ENTRIES_AT_ONCE) {
+            lock.lock();
+            try {
+                for (int block = first; block < Math.min(end, first + ENTRIES_AT_ONCE); block++) {
+                    Digest128 digest = id.block(block).digest();
+                    Optional<BlockTerms> terms = ram.find(digest).map(Frame::terms).or(() -> ssd.find(digest).map(SsdBlock::terms));
+                    if (terms.isPresent()) {
+                        blocks.put(block, terms.get());
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        return Optional.of(new FileDescription(metadata.get(), blocks));
+    }
+
+    /**
+     * Blocks of this worker's own, those that are asked for most first, as far as is known. Takes the lock for a few of them at a time, so blocks that come or go
+     * meanwhile may be in it or not; those of a large SSD take seconds.
+     *
+     * @param tier those in RAM, or those on SSD that are not in RAM
+     * @param maxCount to be given
+     */
+    public List<BlockKey> hottestBlocks(BlockOrigin tier, int maxCount)
+    {
+        HotBlocks hottest = new HotBlocks(maxCount);
+        switch (tier) {
+            case RAM -> collect((first, end) -> ram.collect(first, end, hottest));
+            case SSD -> {
+                for (int i = 0; i < ssd.directoryCount(); i++) {
+                    int directory = i;
+                    collect((first, end) -> ssd.collect(directory, first, end, digest -> ram.find(digest).isPresent(), hottest));
+                }
+            }
+        }
+        return hottest.toList();
+    }
+
+    private void collect(EntryCollector collector)
+    {
+        boolean more = true;
+        for (int first = 0; more; first += ENTRIES_AT_ONCE) {
+            lock.lock();
+            try {
+                more = !closed && collector.collect(first, first + ENTRIES_AT_ONCE);
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    private interface EntryCollector
+    {
+        /**
+         * @return whether there are entries beyond
+         */
+        boolean collect(int first, int end);
+    }
+
+    /**
+     * Whether so much waits to be written to SSD that much more would not be.
+     */
+    public boolean isBehindWriting()
+    {
+        lock.lock();
+        try {
+            return ssd.isBehindWriting();
+        }
+        finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -381,9 +599,36 @@ public final class BlockStore
     {
         return ram.find(digest).map(frame -> {
             ram.pin(frame);
-            ssd.use(digest);
+            requestFromSsd(frame, false);
             return new Pin(frame, frame.file().etagDigest(), tier);
         });
+    }
+
+    /**
+     * A block that is in RAM was asked for: if it is not on SSD, it may have become worth being written there.
+     *
+     * @param first whether it just came into the cache
+     */
+    private void requestFromSsd(Frame frame, boolean first)
+    {
+        BlockTerms terms = frame.terms();
+        // guests are kept in RAM only
+        if (!isGuest(frame) && ssd.request(frame.digest(), frame.length(), terms.blockClass(), first)) {
+            ram.hold(frame);
+            ssd.offer(new SsdTier.Write(
+                    frame.digest(),
+                    frame.file(),
+                    frame.length(),
+                    frame.checksum(),
+                    frame::terms,
+                    ram.payload(frame, frame.length()),
+                    () -> ram.unpin(frame)));
+        }
+    }
+
+    private static boolean isGuest(Frame frame)
+    {
+        return frame.terms().blockClass() == BlockClass.GUEST;
     }
 
     public boolean isOnSsd(BlockKey key)
@@ -450,7 +695,7 @@ public final class BlockStore
     {
         boolean success = false;
         try {
-            Optional<PinnedBlock> pinned = ssd.read(block, (payload, checksum) -> show(block, payload, checksum)).flatMap(shown -> shown);
+            Optional<PinnedBlock> pinned = readIntoFrame(block);
             success = pinned.isPresent();
             return pinned;
         }
@@ -481,9 +726,9 @@ public final class BlockStore
     }
 
     /**
-     * Copies a block that was read from SSD and verified into a frame.
+     * The SSD writes straight into the frame, which is shown to readers when it is verified.
      */
-    private Optional<PinnedBlock> show(SsdBlock block, ByteBuffer payload, int checksum)
+    private Optional<PinnedBlock> readIntoFrame(SsdBlock block)
     {
         Frame frame = null;
         long start = System.nanoTime();
@@ -493,7 +738,7 @@ public final class BlockStore
                 if (closed || !ssd.isStillThere(block)) {
                     return Optional.empty();
                 }
-                Optional<PinnedBlock> pinned = pinLocked(block.digest(), BlockOrigin.SSD);
+                Optional<PinnedBlock> pinned = pinLocked(block.digest(), BlockOrigin.RAM);
                 if (pinned.isPresent()) {
                     return pinned;
                 }
@@ -513,34 +758,42 @@ public final class BlockStore
                 LockSupport.parkNanos(FRAME_PAUSE_NANOS);
             }
         }
-        boolean copied = false;
+        OptionalInt checksum = OptionalInt.empty();
         try {
-            ram.payload(frame, block.length()).copyFrom(MemorySegment.ofBuffer(payload));
-            copied = true;
+            checksum = ssd.read(block, ram.payload(frame, block.length()), SCRATCH.get());
         }
         finally {
-            if (!copied) {
-                lock.lock();
-                try {
-                    ram.release(frame);
-                    files.addFills(block.file(), -1);
-                }
-                finally {
-                    lock.unlock();
-                }
+            if (checksum.isEmpty()) {
+                release(frame, block.file());
             }
+        }
+        if (checksum.isEmpty()) {
+            return Optional.empty();
         }
         lock.lock();
         try {
             if (closed || block.file().isDropped() || ram.find(block.digest()).isPresent()) {
                 ram.release(frame);
+                // a fill was faster
                 return closed ? Optional.empty() : pinLocked(block.digest(), BlockOrigin.SSD);
             }
-            ram.publish(frame, block.file(), block.digest(), block.length(), checksum);
+            ram.publish(frame, block.file(), block.digest(), block.length(), checksum.getAsInt());
             return Optional.of(new Pin(frame, block.file().etagDigest(), BlockOrigin.SSD));
         }
         finally {
             files.addFills(block.file(), -1);
+            lock.unlock();
+        }
+    }
+
+    private void release(Frame frame, StoredFile file)
+    {
+        lock.lock();
+        try {
+            ram.release(frame);
+            files.addFills(file, -1);
+        }
+        finally {
             lock.unlock();
         }
     }
@@ -555,7 +808,7 @@ public final class BlockStore
      */
     public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest)
     {
-        return beginFill(key, length, etagDigest, BlockTerms.until(BlockClass.NORMAL, clock.currentTimeMillis() + ttl.toMillis()));
+        return beginFill(key, length, etagDigest, terms(Optional.empty(), OptionalLong.empty()));
     }
 
     /**
@@ -590,6 +843,43 @@ public final class BlockStore
     }
 
     /**
+     * The terms of a block that is filled now.
+     *
+     * @param blockClass empty for normal
+     * @param ttlMillis from now; empty for {@code cache.ttl}
+     */
+    public BlockTerms terms(Optional<BlockClass> blockClass, OptionalLong ttlMillis)
+    {
+        long now = clock.currentTimeMillis();
+        long millis = ttlMillis.orElseGet(ttl::toMillis);
+        return BlockTerms.until(blockClass.orElse(BlockClass.NORMAL), millis > Long.MAX_VALUE - now ? Long.MAX_VALUE : now + millis);
+    }
+
+    /**
+     * Changes the class of a block in both tiers, durably as far as it is on SSD; its expiry stays. Nothing happens to guests, or if there is no such block.
+     *
+     * @throws IllegalArgumentException if the class is that of guests
+     */
+    public void setClass(Digest128 digest, BlockClass blockClass)
+    {
+        if (blockClass == BlockClass.GUEST) {
+            throw new IllegalArgumentException("a block of this worker's own cannot become a guest");
+        }
+        lock.lock();
+        try {
+            if (!closed) {
+                ram.find(digest)
+                        .filter(frame -> frame.terms().blockClass() != BlockClass.GUEST && frame.terms().blockClass() != blockClass)
+                        .ifPresent(frame -> ram.setClass(frame, blockClass));
+                ssd.setClass(digest, blockClass);
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
      * A client read the block from shared memory.
      */
     public void touch(long digestHigh, long digestLow)
@@ -598,8 +888,28 @@ public final class BlockStore
         try {
             if (!closed) {
                 Digest128 digest = new Digest128(digestHigh, digestLow);
-                ram.find(digest).ifPresent(ram::use);
-                ssd.use(digest);
+                ram.find(digest).ifPresentOrElse(
+                        frame -> {
+                            ram.use(frame);
+                            requestFromSsd(frame, false);
+                        },
+                        () -> ssd.use(digest));
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * A block that was fetched ahead ({@link Fill#commitAhead}) was asked for, or nobody will ask: from now on it is like any other.
+     */
+    public void asked(Digest128 digest)
+    {
+        lock.lock();
+        try {
+            if (!closed) {
+                ram.find(digest).ifPresent(frame -> ram.setFetchedAhead(frame, false));
             }
         }
         finally {
@@ -633,6 +943,7 @@ public final class BlockStore
                     ram.capacityBytes(),
                     ram.usedBytes(),
                     ram.blocks(),
+                    ram.guestBytes(),
                     ssd.capacityBytes(),
                     ssd.usedBytes(),
                     ssd.blocks(),
@@ -643,7 +954,8 @@ public final class BlockStore
                     ram.expirations() + ssd.expirations(),
                     ssd.corruptBlocks(),
                     refusedFills,
-                    ssd.refusedWrites(),
+                    Maps.toMap(EnumSet.allOf(SsdRefusalCause.class), ssd::refusedWrites),
+                    ssd.directoriesOut(),
                     Maps.toMap(EnumSet.allOf(SsdErrorCause.class), ssd::errors));
         }
         finally {
@@ -785,6 +1097,17 @@ public final class BlockStore
         @Override
         public Optional<PinnedBlock> commit()
         {
+            return commit(false);
+        }
+
+        @Override
+        public Optional<PinnedBlock> commitAhead()
+        {
+            return commit(true);
+        }
+
+        private Optional<PinnedBlock> commit(boolean ahead)
+        {
             lock.lock();
             try {
                 if (done) {
@@ -798,28 +1121,56 @@ public final class BlockStore
             int checksum = ram.checksum(frame, length, SCRATCH.get());
             lock.lock();
             try {
-                return commitLocked(checksum);
+                return commitLocked(checksum, ahead);
             }
             finally {
                 lock.unlock();
             }
         }
 
-        private Optional<PinnedBlock> commitLocked(int checksum)
+        /**
+         * @param expectedChecksum of the bytes
+         * @return whether the block is there now
+         */
+        boolean commitGuest(int expectedChecksum)
+        {
+            if (ram.checksum(frame, length, SCRATCH.get()) != expectedChecksum) {
+                return false;
+            }
+            Optional<PinnedBlock> committed;
+            lock.lock();
+            try {
+                done = true;
+                committed = commitLocked(expectedChecksum, false);
+            }
+            finally {
+                lock.unlock();
+            }
+            committed.ifPresent(PinnedBlock::close);
+            return committed.isPresent();
+        }
+
+        private Optional<PinnedBlock> commitLocked(int checksum, boolean ahead)
         {
             try {
                 if (closed || file.isDropped()) {
                     ram.release(frame);
                     return Optional.empty();
                 }
-                if (ram.find(digest).isPresent()) {
+                Optional<Frame> present = ram.find(digest);
+                if (present.isPresent() && isGuest(present.get()) && !isGuest(frame)) {
+                    // this worker's own from now on, which may be written to SSD and does not leave first
+                    ram.drop(present.get());
+                }
+                else if (present.isPresent()) {
                     ram.release(frame);
                     return pinLocked(digest, BlockOrigin.RAM);
                 }
-                ram.publish(frame, file, digest, length, checksum);
-                if (ssd.find(digest).isEmpty() && ssd.offer(new SsdTier.Write(digest, file, length, checksum, frame.terms(), ram.payload(frame, length), () -> ram.unpin(frame)))) {
-                    ram.hold(frame);
+                if (ahead) {
+                    ram.setFetchedAhead(frame, true);
                 }
+                ram.publish(frame, file, digest, length, checksum);
+                requestFromSsd(frame, true);
                 return Optional.of(new Pin(frame, file.etagDigest(), BlockOrigin.RAM));
             }
             finally {

@@ -24,6 +24,11 @@ public interface Fill
     Optional<PinnedBlock> commit();
 
     /**
+     * Likewise, of a block that nobody has asked for yet, but somebody will: readers are told so until {@link BlockStore#asked}.
+     */
+    Optional<PinnedBlock> commitAhead();
+
+    /**
      * Gives the frame back if it was not committed. Closing twice, or after {@link #commit}, is harmless.
      */
     @Override

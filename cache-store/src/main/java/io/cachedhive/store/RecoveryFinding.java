@@ -52,6 +52,10 @@ public enum RecoveryFinding
     SLAB_MISSING,
     SLAB_SIZE_CHANGED,
     /**
+     * The directory was out of service when the store was opened, and came while it was in use.
+     */
+    TAKEN_IN_LATE,
+    /**
      * The shared-memory file of a worker that did not stop cleanly was found and its memory given back.
      */
     MEMORY_FILE_RECLAIMED;
@@ -62,7 +66,7 @@ public enum RecoveryFinding
     public boolean isDoubt()
     {
         return switch (this) {
-            case NEW_DIRECTORY, CLEAN_STOP, CRASH, JOURNAL_TORN, MEMORY_FILE_RECLAIMED -> false;
+            case NEW_DIRECTORY, CLEAN_STOP, CRASH, JOURNAL_TORN, TAKEN_IN_LATE, MEMORY_FILE_RECLAIMED -> false;
             default -> true;
         };
     }

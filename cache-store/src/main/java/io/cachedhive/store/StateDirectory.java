@@ -2,12 +2,14 @@ package io.cachedhive.store;
 
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.disk.Disk;
+import io.cachedhive.store.ssd.SsdMounts;
 
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -16,7 +18,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a worker keeps besides its cache: its id, in the file {@code worker-id}, and how often its store was opened, in the file {@code run}.
+ * What a worker keeps besides its cache: its id, in the file {@code worker-id}, how often its store was opened, in the file {@code run},
+ * and where its SSD directories were mounted, in the file {@code ssd-mounts}.
  * Locked by the running worker.
  */
 final class StateDirectory
@@ -101,6 +104,34 @@ final class StateDirectory
         }
         catch (IOException e) {
             throw new StoreException("%s cannot be written (%s): let this user write there, or name another cache.state-directory".formatted(runFile(), e.getMessage()), e);
+        }
+    }
+
+    /**
+     * Where the SSD directories were before, as far as it is known here.
+     */
+    SsdMounts ssdMounts()
+    {
+        Path file = directory.resolve("ssd-mounts");
+        try {
+            return SsdMounts.parse(file, disk.read(file).map(content -> new String(content, UTF_8)).orElse(""));
+        }
+        catch (IOException e) {
+            return new SsdMounts(file, Map.of());
+        }
+    }
+
+    void keepSsdMounts(SsdMounts mounts)
+            throws StoreException
+    {
+        if (mounts.equals(ssdMounts())) {
+            return;
+        }
+        try {
+            disk.replace(mounts.file(), mounts.format().getBytes(UTF_8));
+        }
+        catch (IOException e) {
+            throw new StoreException("%s cannot be written (%s): let this user write there, or name another cache.state-directory".formatted(mounts.file(), e.getMessage()), e);
         }
     }
 

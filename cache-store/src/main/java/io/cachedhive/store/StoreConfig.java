@@ -12,6 +12,7 @@ import static java.util.Objects.requireNonNull;
  *
  * @param ramDirectory {@code cache.ram.directory}: a directory on tmpfs
  * @param ramMaxSizeBytes {@code cache.ram.max-size}: the size of the shared-memory file, everything in it counted
+ * @param guestMaxShare {@code cache.guest-max-share}: of the RAM tier, what blocks of other workers may take, from 0 to 1
  * @param sharedGroup {@code cache.worker.socket-group}: the group that may read the shared-memory file; without one only the owner may
  * @param blockSizeBytes {@code cache.block-size}: a power of two from 64 KiB to 8 MiB
  * @param ssdDirectories {@code cache.ssd.directories} and their sizes; may be empty
@@ -22,6 +23,7 @@ import static java.util.Objects.requireNonNull;
 public record StoreConfig(
         Path ramDirectory,
         long ramMaxSizeBytes,
+        double guestMaxShare,
         Optional<String> sharedGroup,
         int blockSizeBytes,
         List<SsdDirectoryConfig> ssdDirectories,
@@ -31,6 +33,7 @@ public record StoreConfig(
 {
     public static final Path DEFAULT_RAM_DIRECTORY = Path.of("/dev/shm");
     public static final long DEFAULT_RAM_MAX_SIZE_BYTES = 1L << 30;
+    public static final double DEFAULT_GUEST_MAX_SHARE = 0.1;
     public static final int DEFAULT_BLOCK_SIZE_BYTES = 1 << 20;
     public static final Duration DEFAULT_TTL = Duration.ofDays(7);
     public static final Duration DEFAULT_CHECKPOINT_INTERVAL = Duration.ofMinutes(1);
@@ -38,6 +41,9 @@ public record StoreConfig(
     public StoreConfig
     {
         requireNonNull(ramDirectory, "ramDirectory is null");
+        if (!(guestMaxShare >= 0 && guestMaxShare <= 1)) {
+            throw new IllegalArgumentException("share of guests is not between 0 and 1: " + guestMaxShare);
+        }
         requireNonNull(sharedGroup, "sharedGroup is null");
         ssdDirectories = List.copyOf(ssdDirectories);
         requireNonNull(stateDirectory, "stateDirectory is null");
@@ -53,6 +59,7 @@ public record StoreConfig(
         return new StoreConfig(
                 DEFAULT_RAM_DIRECTORY,
                 DEFAULT_RAM_MAX_SIZE_BYTES,
+                DEFAULT_GUEST_MAX_SHARE,
                 Optional.empty(),
                 DEFAULT_BLOCK_SIZE_BYTES,
                 List.of(),
@@ -63,31 +70,36 @@ public record StoreConfig(
 
     public StoreConfig withRam(Path directory, long maxSizeBytes)
     {
-        return new StoreConfig(directory, maxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(directory, maxSizeBytes, guestMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+    }
+
+    public StoreConfig withGuestMaxShare(double share)
+    {
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, share, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withSharedGroup(Optional<String> group)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, group, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, group, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withBlockSize(int bytes)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, bytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, sharedGroup, bytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withSsdDirectories(List<SsdDirectoryConfig> directories)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, directories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, sharedGroup, blockSizeBytes, directories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withTtl(Duration value)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, value, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, value, checkpointInterval);
     }
 
     public StoreConfig withCheckpointInterval(Duration interval)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, interval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, interval);
     }
 }

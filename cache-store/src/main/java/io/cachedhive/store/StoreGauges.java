@@ -7,6 +7,7 @@ import java.util.Map;
  *
  * @param ramCapacityBytes size of the shared-memory file
  * @param ramUsedBytes bytes of the blocks in RAM
+ * @param guestBytes of RAM that blocks of other workers take
  * @param ssdCapacityBytes what the SSD directories may hold; the weight of the worker, or the RAM's if it is 0
  * @param ssdUsedBytes bytes of the blocks on SSD
  * @param files file versions with metadata
@@ -16,13 +17,15 @@ import java.util.Map;
  * @param expiredBlocks blocks that left RAM or SSD since they had expired
  * @param corruptBlocks blocks on SSD that did not verify; they were dropped
  * @param refusedFills fills and loads for which no frame could be had
- * @param refusedSsdWrites blocks that were not written to SSD because the queue was full or the directory out of service
+ * @param refusedSsdWrites blocks that were not written to SSD, by cause
+ * @param ssdDirectoriesOut SSD directories that do not do all that they should
  * @param ssdErrors calls to the disks that failed or took too long, by cause
  */
 public record StoreGauges(
         long ramCapacityBytes,
         long ramUsedBytes,
         long ramBlocks,
+        long guestBytes,
         long ssdCapacityBytes,
         long ssdUsedBytes,
         long ssdBlocks,
@@ -33,11 +36,13 @@ public record StoreGauges(
         long expiredBlocks,
         long corruptBlocks,
         long refusedFills,
-        long refusedSsdWrites,
+        Map<SsdRefusalCause, Long> refusedSsdWrites,
+        long ssdDirectoriesOut,
         Map<SsdErrorCause, Long> ssdErrors)
 {
     public StoreGauges
     {
+        refusedSsdWrites = Map.copyOf(refusedSsdWrites);
         ssdErrors = Map.copyOf(ssdErrors);
     }
 }

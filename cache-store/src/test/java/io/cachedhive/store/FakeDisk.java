@@ -7,6 +7,7 @@ import io.cachedhive.store.disk.DiskFile;
 
 import java.io.Closeable;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -25,7 +26,7 @@ import java.util.TreeMap;
  * each page that was written and not synced: it is as it was before, or as it was written, or sector by sector one or the other. Made and deleted
  * files are as they are at once, as on a file system with a journal of its own.
  */
-final class FakeDisk
+public final class FakeDisk
         implements Disk
 {
     private static final int PAGE = 4096;
@@ -35,6 +36,7 @@ final class FakeDisk
     private final Set<Path> locks = new HashSet<>();
     private final Set<Path> failing = new HashSet<>();
     private final Set<Path> unreadable = new HashSet<>();
+    private final Map<Path, Path> mountPoints = new HashMap<>();
     private long sizeBytes = 1L << 40;
     private long writesLeft = Long.MAX_VALUE;
     private Optional<String> lastCall = Optional.empty();
@@ -104,6 +106,14 @@ final class FakeDisk
         else {
             unreadable.remove(file);
         }
+    }
+
+    /**
+     * Where the file system is mounted on which the directory is.
+     */
+    synchronized void setMountPoint(Path directory, Path mountPoint)
+    {
+        mountPoints.put(directory, mountPoint);
     }
 
     synchronized void turnOff()
@@ -229,6 +239,22 @@ final class FakeDisk
     public synchronized boolean exists(Path file)
     {
         return files.containsKey(file);
+    }
+
+    /**
+     * The root, unless it was {@linkplain #setMountPoint said} otherwise.
+     */
+    @Override
+    public synchronized Path mountPoint(Path directory)
+            throws DiskException
+    {
+        if (unreadable.contains(directory)) {
+            throw new DiskException(Cause.IO_ERROR, "open of %s failed: input/output error".formatted(directory));
+        }
+        if (!Files.exists(directory)) {
+            throw new DiskException(Cause.NOT_FOUND, "open of %s failed: no such file or directory".formatted(directory));
+        }
+        return mountPoints.getOrDefault(directory, Path.of("/"));
     }
 
     @Override

@@ -10,13 +10,15 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
 import static java.util.Objects.requireNonNull;
 
 /**
- * A disk of which only the thread that made this one reads checkpoints; all others wait at a gate: what is restored in the background is
- * not restored before the gate is opened.
+ * A disk of which only the thread that made this one reads the same place of a checkpoint twice; all others wait at a gate then: what is restored in
+ * the background is read for the second time, and not restored before the gate is opened.
  */
 final class GatedDisk
         implements Disk
@@ -24,7 +26,10 @@ final class GatedDisk
     private final Disk disk;
     private final Thread opener = Thread.currentThread();
     private final CountDownLatch gate = new CountDownLatch(1);
+    private final Set<Place> read = ConcurrentHashMap.newKeySet();
     private volatile boolean failing;
+
+    private record Place(Path file, long position) {}
 
     GatedDisk(Disk disk)
     {
@@ -45,10 +50,10 @@ final class GatedDisk
         openGate();
     }
 
-    private void pass(Path file)
+    private void pass(Path file, long position)
             throws IOException
     {
-        if (Thread.currentThread() == opener || !file.getFileName().toString().startsWith("checkpoint")) {
+        if (!file.getFileName().toString().startsWith("checkpoint") || read.add(new Place(file, position)) || Thread.currentThread() == opener) {
             return;
         }
         try {
@@ -73,7 +78,7 @@ final class GatedDisk
             public int read(long position, ByteBuffer target)
                     throws IOException
             {
-                pass(file);
+                pass(file, position);
                 return opened.read(position, target);
             }
 
@@ -125,6 +130,13 @@ final class GatedDisk
     public boolean exists(Path file)
     {
         return disk.exists(file);
+    }
+
+    @Override
+    public Path mountPoint(Path directory)
+            throws IOException
+    {
+        return disk.mountPoint(directory);
     }
 
     @Override

@@ -281,6 +281,8 @@ class TestRestoring
             // no slab is free and no block is known: they are kept in RAM
             fillAll(store, added);
             assertThat(countThere(store, added)).isEqualTo(10);
+            // when they were asked for, they were offered again
+            store.ssd().drain();
             assertThat(store.gauges().ssdBlocks()).isZero();
             gated.openGate();
             assertThat(store.awaitRestored(LONG)).isTrue();

@@ -23,6 +23,7 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.PrintStream;
 import java.net.BindException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -45,6 +46,11 @@ public final class CacheWorker
      */
     private static final int EXIT_CANNOT_START = 100;
 
+    /**
+     * By then a client has used what serves it, so that its classes are in the archive too.
+     */
+    private static final Duration CLASS_ARCHIVE_DELAY = Duration.ofSeconds(30);
+
     private CacheWorker() {}
 
     public static void main(String[] args)
@@ -62,9 +68,24 @@ public final class CacheWorker
     {
         AtomicReference<CacheWorkerService> opened = new AtomicReference<>();
         try {
-            Injector injector = bootstrap(new CacheWorkerModule(environment, opened::set, serving)).initialize();
+            CacheWorkerModule worker = new CacheWorkerModule();
+            Bootstrap bootstrap = bootstrap(worker);
+            bootstrap.configure();
+            // before all that surrounds it, which takes longer, and which nobody who reads needs
+            CacheWorkerService service = CacheWorkerService.open(worker.settings(), environment);
+            opened.set(service);
+            // nobody else would, until there is a life cycle
+            Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("service-stop").unstarted(service::close));
+            service.start();
+            serving.accept(service);
+            service.origins().connect();
+            worker.setService(service);
+            Injector injector = bootstrap.initialize();
             injector.getInstance(CacheWorkerService.class);
+            // on a thread of its own: the drain's is one of those that the end waits for
+            service.drain().ended().thenRun(() -> new Thread(() -> System.exit(0), "drained").start());
             log.info("======== CACHE WORKER STARTED ========");
+            ClassArchive.makeAfter(CLASS_ARCHIVE_DELAY);
         }
         catch (Throwable e) {
             // gives back what was taken, the file of the socket above all

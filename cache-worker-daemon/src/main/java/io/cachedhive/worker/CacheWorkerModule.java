@@ -4,13 +4,12 @@ import com.google.inject.Binder;
 import com.google.inject.Provides;
 import com.google.inject.Singleton;
 import io.airlift.configuration.AbstractConfigurationAwareModule;
-import io.airlift.http.server.HttpServerInfo;
+import io.airlift.configuration.ConfigurationFactory;
 import io.airlift.node.NodeConfig;
-import io.airlift.node.NodeInfo;
 import io.cachedhive.store.StoreConfig;
-import io.cachedhive.store.StoreEnvironment;
 import io.cachedhive.worker.fetch.FetchConfig;
 import io.cachedhive.worker.http.AccessFilter;
+import io.cachedhive.worker.http.DrainResource;
 import io.cachedhive.worker.http.HttpAccess;
 import io.cachedhive.worker.http.StatusResource;
 import io.cachedhive.worker.http.WorkerMetrics;
@@ -18,33 +17,49 @@ import io.cachedhive.worker.origin.OriginsConfig;
 import io.cachedhive.worker.storage.RamConfig;
 import io.cachedhive.worker.storage.SsdConfig;
 
+import java.net.InetSocketAddress;
 import java.util.Optional;
-import java.util.function.Consumer;
 
 import static com.google.inject.Scopes.SINGLETON;
 import static io.airlift.configuration.ConfigBinder.configBinder;
 import static io.airlift.jaxrs.JaxrsBinder.jaxrsBinder;
 import static java.lang.Math.toIntExact;
-import static java.util.Objects.requireNonNull;
+import static java.util.Objects.requireNonNullElseGet;
 import static org.weakref.jmx.guice.ExportBinder.newExporter;
 
 public class CacheWorkerModule
         extends AbstractConfigurationAwareModule
 {
-    private final StoreEnvironment environment;
-    private final Consumer<CacheWorkerService> opened;
-    private final Consumer<CacheWorkerService> serving;
+    private ConfigurationFactory configuration;
+    private Optional<CacheWorkerService> service = Optional.empty();
+
+    @Override
+    public void setConfigurationFactory(ConfigurationFactory configurationFactory)
+    {
+        super.setConfigurationFactory(configurationFactory);
+        configuration = configurationFactory;
+    }
 
     /**
-     * @param environment of the store
-     * @param opened is told of the service as soon as it has sockets and memory, so that they are given back if the rest cannot be made
-     * @param serving is told of it as soon as it serves
+     * Of the configuration, when all of it was found to be right.
      */
-    public CacheWorkerModule(StoreEnvironment environment, Consumer<CacheWorkerService> opened, Consumer<CacheWorkerService> serving)
+    WorkerSettings settings()
     {
-        this.environment = requireNonNull(environment, "environment is null");
-        this.opened = requireNonNull(opened, "opened is null");
-        this.serving = requireNonNull(serving, "serving is null");
+        return settings(
+                configuration.build(CacheWorkerConfig.class),
+                configuration.build(RamConfig.class),
+                configuration.build(SsdConfig.class),
+                configuration.build(OriginsConfig.class),
+                configuration.build(FetchConfig.class),
+                configuration.build(NodeConfig.class));
+    }
+
+    /**
+     * What the rest of the process is made for. Before the injector is.
+     */
+    void setService(CacheWorkerService service)
+    {
+        this.service = Optional.of(service);
     }
 
     @Override
@@ -69,6 +84,7 @@ public class CacheWorkerModule
         }
 
         jaxrsBinder(binder).bind(StatusResource.class);
+        jaxrsBinder(binder).bind(DrainResource.class);
         jaxrsBinder(binder).bind(AccessFilter.class);
         binder.bind(WorkerMetrics.class).in(SINGLETON);
         newExporter(binder).export(WorkerMetrics.class).as("io.cachedhive.worker:name=CacheWorker");
@@ -76,17 +92,19 @@ public class CacheWorkerModule
 
     @Provides
     @Singleton
-    static WorkerSettings settings(CacheWorkerConfig config, RamConfig ram, SsdConfig ssd, OriginsConfig origins, FetchConfig fetch, NodeInfo node)
+    static WorkerSettings settings(CacheWorkerConfig config, RamConfig ram, SsdConfig ssd, OriginsConfig origins, FetchConfig fetch, NodeConfig node)
     {
         StoreConfig store = StoreConfig.ramOnly(config.getStateDirectory().toAbsolutePath().normalize())
                 .withRam(ram.getDirectory().toAbsolutePath().normalize(), ram.getMaxSize().toBytes())
+                .withGuestMaxShare(ram.getGuestMaxShare())
                 .withSharedGroup(config.getSocketGroup())
                 .withBlockSize(toIntExact(config.getBlockSize().toBytes()))
                 .withTtl(config.getTtl().toJavaTime())
                 .withSsdDirectories(ssd.toDirectoryConfigs());
         String version = CacheWorker.class.getPackage().getImplementationVersion();
         return new WorkerSettings(
-                node.getBindIp(),
+                // as airlift does where there is none
+                requireNonNullElseGet(node.getNodeBindIp(), () -> new InetSocketAddress(0).getAddress()),
                 config.getPort(),
                 config.getSocketPath(),
                 config.getSocketGroup(),
@@ -100,19 +118,11 @@ public class CacheWorkerModule
                 version == null ? "development" : version);
     }
 
-    /**
-     * @param http here only so that its port is taken before memory and disk are
-     */
     @Provides
     @Singleton
-    CacheWorkerService service(WorkerSettings settings, HttpServerInfo http)
+    CacheWorkerService service()
     {
-        CacheWorkerService service = CacheWorkerService.open(settings, environment);
-        opened.accept(service);
-        // the HTTP server takes a second to start, and nobody who reads needs it
-        service.start();
-        serving.accept(service);
-        return service;
+        return service.orElseThrow();
     }
 
     @Provides

@@ -10,9 +10,12 @@ import io.cachedhive.store.StoreEnvironment;
 import io.cachedhive.store.StoreException;
 import io.cachedhive.worker.fetch.BlockFetcher;
 import io.cachedhive.worker.fetch.ByteBudget;
+import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.Pauses;
 import io.cachedhive.worker.fetch.RequestLimits;
 import io.cachedhive.worker.fetch.WorkerCounters;
+import io.cachedhive.worker.handover.Drain;
+import io.cachedhive.worker.handover.HandOverService;
 import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.origin.Origin;
 import io.cachedhive.worker.origin.Origins;
@@ -65,9 +68,13 @@ public final class CacheWorkerService
     private static final int LOAD_THREADS = 16;
     private static final int BACKGROUND_THREADS = 8;
     private static final int CONFIRMATION_THREADS = 4;
+    private static final int HAND_OVER_THREADS = 2;
+    private static final int QUEUED_HAND_OVERS = 64;
     private static final int QUEUED_TASKS = 4096;
     // what frames of provisional versions may take of the RAM tier
     private static final double MAX_HELD_SHARE = 0.25;
+    // of a bucket's requests, for what nobody waits for yet
+    private static final double AHEAD_SHARE = 0.5;
 
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -77,6 +84,7 @@ public final class CacheWorkerService
     private final Origins origins;
     private final UsageCounters usage;
     private final RingBook rings;
+    private final HandOverService handOver;
     private final WorkerStatus status;
     private final RequestDispatcher dispatcher;
     private final BlockServer server;
@@ -106,9 +114,11 @@ public final class CacheWorkerService
             ExecutorService confirmations = pool("origin-confirm-%s", CONFIRMATION_THREADS, Integer.MAX_VALUE);
             ExecutorService requests = newCachedThreadPool(daemonThreadsNamed("origin-get-%s"));
             resources.push(() -> stop(requests));
+            ExecutorService handOvers = pool("hand-over-%s", HAND_OVER_THREADS, QUEUED_HAND_OVERS);
             // before the threads that read from them are waited for
             resources.push(origins);
 
+            handOver = register(new HandOverService(store, rings, origins, settings.zone(), settings.sharedSecret(), timer, handOvers));
             ByteBudget heap = new ByteBudget(HEAP_BYTES);
             BlockFetcher fetcher = new BlockFetcher(
                     store,
@@ -119,19 +129,30 @@ public final class CacheWorkerService
                     requests,
                     confirmations,
                     heap,
+                    handOver.peers(),
                     settings.maxRangeBytes(),
                     settings.maxPreloadRequests(),
                     Math.max(1, (int) (settings.store().ramMaxSizeBytes() * MAX_HELD_SHARE / store.blockSizeBytes())));
             resources.push(fetcher::stop);
+            FetchAhead fetchAhead = new FetchAhead(
+                    store,
+                    fetcher,
+                    counters,
+                    timer,
+                    background,
+                    Math.max(1, (int) (settings.maxRequestsPerBucket() * AHEAD_SHARE)),
+                    settings.store().ramMaxSizeBytes());
+            resources.push(fetchAhead::stop);
             FillLeases leases = new FillLeases(store, counters, timer, heap);
             PeerRefusals refusals = new PeerRefusals();
-            status = new WorkerStatus(store, origins, rings, usage, counters, refusals, settings.zone(), settings.version());
+            status = new WorkerStatus(store, origins, rings, usage, counters, handOver, refusals, settings.zone(), settings.version());
             InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES), counters);
-            dispatcher = new RequestDispatcher(inFlight, fetcher, leases, usage, rings, status, loads, background);
+            dispatcher = new RequestDispatcher(inFlight, fetcher, fetchAhead, leases, usage, rings, handOver, status, loads, background);
+            handOver.drain().setReads(dispatcher::readsBegun, dispatcher::activeRequests);
             server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));
             status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::pinnedBlocks, fetcher::buckets));
             resources.push(() -> {
-                status.drain();
+                status.stop();
                 dispatcher.stop();
             });
         }
@@ -217,6 +238,11 @@ public final class CacheWorkerService
     public WorkerStatus status()
     {
         return status;
+    }
+
+    public Drain drain()
+    {
+        return handOver.drain();
     }
 
     public RequestDispatcher dispatcher()

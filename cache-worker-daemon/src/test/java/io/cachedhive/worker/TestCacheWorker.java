@@ -163,7 +163,13 @@ class TestCacheWorker
             assertThat(pong.state()).isEqualTo("RUNNING");
             assertThat(get("/v1/status")).contains("\"worker\":\"" + pong.worker() + "\"").contains("\"state\":\"RUNNING\"");
             assertThat(get("/v1/stats")).contains("\"gauges\":{").contains("\"accepted_connections\":1").contains("\"active_requests\":0").contains("\"pinned_blocks\":0");
-            assertThat(get("/metrics")).contains("CacheWorker_RamCapacityBytes").endsWith("# EOF\n");
+            assertThat(get("/v1/stats")).contains("\"expired_blocks\":0").contains("\"refused_ssd_writes_not_admitted\":0").contains("\"refused_ssd_writes_no_room\":0");
+            assertThat(get("/metrics")).contains("CacheWorker_RamCapacityBytes")
+                    .contains("CacheWorker_ExpiredBlocks")
+                    .contains("CacheWorker_RefusedSsdWritesNotAdmitted")
+                    .contains("CacheWorker_RefusedSsdWritesQueueFull")
+                    .contains("CacheWorker_RefusedSsdWritesOutOfService")
+                    .endsWith("# EOF\n");
         }
         assertThat(directory.resolve("w.sock")).exists();
 
@@ -179,11 +185,47 @@ class TestCacheWorker
     private String get(String path)
             throws Exception
     {
+        HttpResponse<String> response = ask("GET", path);
+        assertThat(response.statusCode()).isEqualTo(200);
+        return response.body();
+    }
+
+    private HttpResponse<String> ask(String method, String path)
+            throws Exception
+    {
         try (HttpClient client = HttpClient.newHttpClient()) {
             URI uri = URI.create("http://127.0.0.1:" + config.get("http-server.http.port") + path);
-            HttpResponse<String> response = client.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
-            assertThat(response.statusCode()).isEqualTo(200);
-            return response.body();
+            HttpRequest request = HttpRequest.newBuilder(uri).method(method, HttpRequest.BodyPublishers.noBody()).build();
+            return client.send(request, HttpResponse.BodyHandlers.ofString());
+        }
+    }
+
+    @Test
+    void testDrain()
+            throws Exception
+    {
+        Process process = launch("drained");
+        awaitServing(process, "drained");
+        assertThat(get("/v1/drain")).contains("\"state\":\"NOT_LEAVING\"");
+
+        for (String deadline : List.of("soon", "-1s", "10", "1000d")) {
+            HttpResponse<String> refused = ask("POST", "/v1/drain?deadline=" + deadline);
+            assertThat(refused.statusCode()).as(deadline).isEqualTo(400);
+            assertThat(refused.body()).startsWith("deadline=" + deadline + " is ").endsWith("\n");
+        }
+
+        assertThat(ask("POST", "/v1/drain").body()).contains("\"state\":\"WAITING_FOR_RING\"");
+        assertThat(get("/v1/status")).contains("\"state\":\"DRAINING\"");
+        assertThat(ask("DELETE", "/v1/drain").body()).contains("\"state\":\"NOT_LEAVING\"");
+        assertThat(get("/v1/status")).contains("\"state\":\"RUNNING\"");
+
+        // nobody tells it of a ring
+        assertThat(ask("POST", "/v1/drain?deadline=500ms").statusCode()).isEqualTo(200);
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("the process ends").isTrue();
+        assertThat(process.exitValue()).isZero();
+        assertThat(directory.resolve("w.sock")).doesNotExist();
+        try (Stream<Path> files = Files.list(ramDirectory)) {
+            assertThat(files).isEmpty();
         }
     }
 

@@ -18,6 +18,7 @@ import io.cachedhive.worker.testing.FaultInjection;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.Shell;
+import io.cachedhive.worker.testing.WorkerProcess;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -27,8 +28,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -66,11 +65,11 @@ class TestDiskTrouble
     private static final int BLOCKS_PER_FILE = FILE_BYTES / BLOCK;
     // of all files together twice what RAM holds
     private static final int FILES = 8;
+    // blocks are read by the second, the rest by the first
+    private static final String READS = "pread64,preadv";
     private static final int ON_SSD = FILES * BLOCKS_PER_FILE * 3 / 4;
     private static final String RAM = "16MB";
     private static final String SSD = "64MB";
-    // of a JVM on a machine that is busy with other tests
-    private static final Duration START_DEADLINE = Duration.ofMinutes(2);
     // a failed directory is tried again every 10 s
     private static final Duration MENDED_DEADLINE = Duration.ofSeconds(40);
 
@@ -107,7 +106,13 @@ class TestDiskTrouble
     {
         client.ifPresent(CacheClient::close);
         for (Process process : processes) {
+            // a worker under strace is strace's child, and would outlive it
+            List<ProcessHandle> children = process.descendants().toList();
             process.destroyForcibly().waitFor();
+            for (ProcessHandle child : children) {
+                child.destroyForcibly();
+                child.onExit().join();
+            }
         }
         mounted.ifPresent(path -> Shell.run("umount", path.toString()));
         lake.close();
@@ -251,7 +256,7 @@ class TestDiskTrouble
         start();
         fillSsd();
         long blocks = gauge(CounterNames.SSD_BLOCKS);
-        try (FaultInjection _ = inject(storeFiles("slab-"), "pread64", "error=EIO")) {
+        try (FaultInjection _ = inject(storeFiles("slab-"), READS, "error=EIO")) {
             Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
                 readAll();
                 return problem().isPresent();
@@ -277,7 +282,7 @@ class TestDiskTrouble
         start();
         fillSsd();
         long blocks = gauge(CounterNames.SSD_BLOCKS);
-        try (FaultInjection _ = inject(storeFiles("slab-"), "pread64", "delay_enter=1500000")) {
+        try (FaultInjection _ = inject(storeFiles("slab-"), READS, "delay_enter=1500000")) {
             Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
                 readAll();
                 return problem().isPresent();
@@ -315,6 +320,76 @@ class TestDiskTrouble
             assertThat(readAll().bytes(ReadSource.SSD_HIT)).as("what it has can be read").isPositive();
         }
         awaitMended();
+    }
+
+    @Test
+    @Tag("conformance")
+    void missingMountAtTheStart()
+            throws Exception
+    {
+        mountExt4();
+        start();
+        fillSsd();
+        stop();
+        unmount();
+        start();
+        assertStartedWithout("was on the file system at " + ssd, CounterNames.SSD_ERRORS_OTHER);
+        assertThat(storeFiles("")).as("the file system below is not filled").isEmpty();
+        mount();
+        awaitTakenIn();
+    }
+
+    @Test
+    @Tag("conformance")
+    void readOnlyMountAtTheStart()
+            throws Exception
+    {
+        mountExt4();
+        start();
+        fillSsd();
+        stop();
+        Shell.run("mount", "-o", "remount,ro", ssd.toString());
+        start();
+        assertStartedWithout("read-only file system", CounterNames.SSD_ERRORS_READ_ONLY);
+        Shell.run("mount", "-o", "remount,rw", ssd.toString());
+        awaitTakenIn();
+    }
+
+    @Test
+    @Tag("conformance")
+    void unreadableSuperblockAtTheStart()
+            throws Exception
+    {
+        assumeInjection();
+        start();
+        fillSsd();
+        stop();
+        // the first reads only: later ones find the disk mended
+        start("strace", "-f", "--seccomp-bpf", "-o", directory.resolve("read.trace").toString(), "-e", "trace=" + READS,
+                "-P", ssd.resolve("superblock").toString(), "-e", "inject=%s:error=EIO:when=1..2".formatted(READS));
+        assertThat(Files.readString(directory.resolve("read.trace"))).contains("(INJECTED)");
+        assertThat(output()).contains("Starting without a directory", "input/output error");
+        awaitTakenIn();
+    }
+
+    private void assertStartedWithout(String reason, String error)
+    {
+        assertThat(problem().orElseThrow()).contains(ssd.toString(), reason, "every 10 s");
+        assertThat(errors()).containsOnlyKeys(error);
+        assertThat(gauge(CounterNames.SSD_DIRECTORIES_OUT)).isEqualTo(1);
+        assertThat(gauge(CounterNames.SSD_CAPACITY_BYTES)).isZero();
+        ReadObserver observer = readAll();
+        assertThat(observer.bytes(ReadSource.SSD_HIT)).isZero();
+        assertThat(observer.bytes(ReadSource.REMOTE_READ)).as("through the cache, in RAM only").isPositive();
+    }
+
+    private void awaitTakenIn()
+    {
+        Await.until("the directory is taken in", MENDED_DEADLINE, () -> problem().isEmpty());
+        assertThat(gauge(CounterNames.SSD_DIRECTORIES_OUT)).isZero();
+        assertThat(gauge(CounterNames.SSD_CAPACITY_BYTES)).isPositive();
+        fillSsd();
+        assertThat(readAll().bytes(ReadSource.SSD_HIT)).isPositive();
     }
 
     @Test
@@ -405,13 +480,13 @@ class TestDiskTrouble
             throws IOException
     {
         Path origins = Files.createDirectories(directory.resolve("origins"));
-        write(origins.resolve("default.properties"), lake.s3().clientProperties());
-        httpPort = freePort();
+        WorkerProcess.write(origins.resolve("default.properties"), lake.s3().clientProperties());
+        httpPort = WorkerProcess.freePort();
         Map<String, String> properties = new HashMap<>(Map.of(
                 "node.environment", "test",
                 "http-server.http.port", Integer.toString(httpPort),
                 "http-server.log.enabled", "false",
-                "cache.worker.port", Integer.toString(freePort()),
+                "cache.worker.port", Integer.toString(WorkerProcess.freePort()),
                 "cache.worker.socket-path", socket().toString(),
                 "cache.ram.directory", ramDirectory.toString(),
                 "cache.ram.max-size", RAM,
@@ -422,28 +497,9 @@ class TestDiskTrouble
                 "cache.ssd.directories", ssd.toString(),
                 "cache.ssd.max-sizes", SSD));
         config = directory.resolve("worker.properties");
-        write(config, properties);
-        List<String> command = new ArrayList<>(List.of(wrapper));
-        command.addAll(List.of(
-                ProcessHandle.current().info().command().orElseThrow(),
-                "-Xmx128m",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
-                "-Dconfig=" + config,
-                "-cp", System.getProperty("java.class.path"),
-                CacheWorker.class.getName()));
-        worker = new ProcessBuilder(command)
-                .directory(directory.toFile())
-                .redirectErrorStream(true)
-                .redirectOutput(directory.resolve("worker.log").toFile())
-                .start();
+        WorkerProcess.write(config, properties);
+        worker = WorkerProcess.start(config, directory.resolve("worker.log"), wrapper);
         processes.add(worker);
-        Await.until("the worker serves", START_DEADLINE, () -> {
-            if (!worker.isAlive()) {
-                throw new AssertionError("the worker ended: " + output());
-            }
-            return output().contains("CACHE WORKER STARTED");
-        });
         CacheClient started = CacheClient.start(new CacheClientConfig(
                 socket(),
                 new ClientIdentity("cluster", "lake", "node", List.of(new NamedOrigin("default", lake.originId())), Optional.empty()),
@@ -467,22 +523,6 @@ class TestDiskTrouble
         // the worker itself, not what it was started by
         worker.descendants().findFirst().orElse(worker.toHandle()).destroy();
         assertThat(worker.waitFor(60, TimeUnit.SECONDS)).as("the worker stops").isTrue();
-    }
-
-    private static void write(Path file, Map<String, String> properties)
-            throws IOException
-    {
-        StringBuilder text = new StringBuilder();
-        properties.forEach((key, value) -> text.append(key).append('=').append(value).append('\n'));
-        Files.writeString(file, text);
-    }
-
-    private static int freePort()
-            throws IOException
-    {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     private String output()

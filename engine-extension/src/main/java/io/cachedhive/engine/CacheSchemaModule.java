@@ -59,6 +59,24 @@ public final class CacheSchemaModule
                     .add(new ColumnMetadata("state", VARCHAR))
                     .build());
 
+    static final ConnectorTableMetadata RULES = new ConnectorTableMetadata(
+            new SchemaTableName("cache", "rules"),
+            ImmutableList.<ColumnMetadata>builder()
+                    .add(new ColumnMetadata("catalog_name", VARCHAR))
+                    .add(new ColumnMetadata("number", BIGINT))
+                    .add(new ColumnMetadata("name", VARCHAR))
+                    .add(new ColumnMetadata("conditions", VARCHAR))
+                    .add(new ColumnMetadata("action", VARCHAR))
+                    .add(new ColumnMetadata("class", VARCHAR))
+                    .add(new ColumnMetadata("ttl_seconds", DOUBLE))
+                    .add(new ColumnMetadata("matched_scans", BIGINT))
+                    .add(new ColumnMetadata("matched_splits", BIGINT))
+                    .add(new ColumnMetadata("matched_bytes", BIGINT))
+                    .add(new ColumnMetadata("last_matched", TIMESTAMP_TZ_MILLIS))
+                    .add(new ColumnMetadata("loaded", TIMESTAMP_TZ_MILLIS))
+                    .add(new ColumnMetadata("problem", VARCHAR))
+                    .build());
+
     @Override
     public void configure(Binder binder)
     {
@@ -77,5 +95,12 @@ public final class CacheSchemaModule
     public static SystemTable createNodes(CachedHiveCatalogs catalogs)
     {
         return new CatalogUnionTable(NODES, catalogs);
+    }
+
+    @ProvidesIntoSet
+    @Singleton
+    public static SystemTable createRules(CachedHiveCatalogs catalogs)
+    {
+        return new CatalogUnionTable(RULES, catalogs);
     }
 }

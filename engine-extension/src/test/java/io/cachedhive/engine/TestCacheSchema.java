@@ -89,7 +89,7 @@ class TestCacheSchema
     @Test
     void testColumns()
     {
-        assertThat(query("SHOW TABLES FROM system.cache")).skippingTypesCheck().matches("VALUES 'nodes', 'stats'");
+        assertThat(query("SHOW TABLES FROM system.cache")).skippingTypesCheck().matches("VALUES 'nodes', 'rules', 'stats'");
         assertQuery(
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'stats'",
                 """
@@ -105,6 +105,14 @@ class TestCacheSchema
                     ('catalog_name', 'varchar'), ('node_id', 'varchar'), ('address', 'varchar'), ('version', 'varchar'), ('epoch', 'varchar'),
                     ('weight', 'bigint'), ('ring_share', 'double'), ('zone', 'varchar'), ('uptime_seconds', 'double'),
                     ('restored_blocks', 'bigint'), ('state', 'varchar')""");
+        assertQuery(
+                "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'rules'",
+                """
+                VALUES
+                    ('catalog_name', 'varchar'), ('number', 'bigint'), ('name', 'varchar'), ('conditions', 'varchar'), ('action', 'varchar'),
+                    ('class', 'varchar'), ('ttl_seconds', 'double'), ('matched_scans', 'bigint'), ('matched_splits', 'bigint'),
+                    ('matched_bytes', 'bigint'), ('last_matched', 'timestamp(3) with time zone'), ('loaded', 'timestamp(3) with time zone'),
+                    ('problem', 'varchar')""");
     }
 
     @Test

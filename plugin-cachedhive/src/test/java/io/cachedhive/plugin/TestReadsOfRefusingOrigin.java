@@ -5,6 +5,7 @@ import io.cachedhive.quickstart.s3.S3Faults;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.trino.filesystem.TrinoInput;
 import io.trino.filesystem.TrinoInputFile;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,6 +19,7 @@ import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -35,8 +37,6 @@ class TestReadsOfRefusingOrigin
     private static final int LARGE_FILE_BYTES = 3 << 20;
     private static final int SMALL_FILE_BYTES = 50 << 10;
     private static final int READ_BYTES = 1 << 20;
-    // a minute of refusals takes about 700
-    private static final int FILES = Integer.getInteger("refused.files", 60);
 
     private final byte[] content = new byte[LARGE_FILE_BYTES];
 
@@ -56,13 +56,13 @@ class TestReadsOfRefusingOrigin
      *
      * @return what the server was asked
      */
-    private List<S3Request> readAll(TestingLake lake, Opener opener)
+    private List<S3Request> readAll(TestingLake lake, int files, Opener opener)
             throws Exception
     {
         long mark = lake.s3().log().mark();
         List<Future<?>> reads = new ArrayList<>();
         try (ExecutorService executor = Executors.newFixedThreadPool(READERS)) {
-            for (int file = 0; file < FILES; file++) {
+            for (int file = 0; file < files; file++) {
                 int index = file;
                 reads.add(executor.submit(() -> {
                     int length = length(index);
@@ -87,23 +87,42 @@ class TestReadsOfRefusingOrigin
     void testHalfOfTheRequestsRefused(@TempDir Path directory)
             throws Exception
     {
+        readUnderRefusals(directory, 60);
+    }
+
+    @Test
+    @Tag("conformance")
+    @Timeout(900)
+    void testRefusalsForLong(@TempDir Path directory)
+            throws Exception
+    {
+        // one to three minutes, most of which are waits between attempts
+        readUnderRefusals(directory, 500);
+    }
+
+    private void readUnderRefusals(Path directory, int files)
+            throws Exception
+    {
         new Random(42).nextBytes(content);
         try (TestingLake lake = new TestingLake(directory)) {
-            for (int file = 0; file < FILES; file++) {
+            for (int file = 0; file < files; file++) {
                 lake.put("table/file" + file, Arrays.copyOf(content, length(file)));
             }
             S3Faults faults = S3Faults.NONE.withUnavailableShare(0.5, 7);
             lake.s3().setFaults(faults);
-            List<S3Request> plain = readAll(lake, TrinoInputFile::newInput);
+            List<S3Request> plain = readAll(lake, files, TrinoInputFile::newInput);
             lake.s3().setFaults(faults);
-            List<S3Request> cached = readAll(lake, lake::openCached);
+            long start = System.nanoTime();
+            List<S3Request> cached = readAll(lake, files, lake::openCached);
+            long nanos = System.nanoTime() - start;
             lake.s3().setFaults(S3Faults.NONE);
             long requestedBytes = lake.counter(CounterNames.REQUESTED_BYTES);
             long bypassBytes = lake.counter(CounterNames.BYPASS_BYTES);
             long refused = lake.worker().gauge(CounterNames.ORIGIN_THROTTLED);
             long repeated = lake.worker().gauge(CounterNames.ORIGIN_RETRIES);
-            System.out.printf("reads of %s files under refusals: %s requests plain, %s with the cache, %s of %s bytes past it, %s of the worker's requests refused, %s repeated%n",
-                    FILES, plain.size(), cached.size(), bypassBytes, requestedBytes, refused, repeated);
+            System.out.printf(
+                    "reads of %s files under refusals in %s s: %s requests plain, %s with the cache, %s of %s bytes past it, %s of the worker's requests refused, %s repeated%n",
+                    files, TimeUnit.NANOSECONDS.toSeconds(nanos), plain.size(), cached.size(), bypassBytes, requestedBytes, refused, repeated);
 
             assertThat(plain).extracting(S3Request::status).as("the refusals").contains(503);
             assertThat(cached).hasSizeLessThanOrEqualTo(plain.size() * 12 / 10);
@@ -112,7 +131,7 @@ class TestReadsOfRefusingOrigin
             assertThat(bypassBytes).as("bytes past the cache, of %s", requestedBytes).isLessThan(requestedBytes / 3);
 
             // what was filled meanwhile is there
-            List<S3Request> again = readAll(lake, lake::openCached);
+            List<S3Request> again = readAll(lake, files, lake::openCached);
             assertThat(again.stream().mapToLong(S3Request::bytesSent).sum()).isLessThanOrEqualTo(bypassBytes);
         }
     }

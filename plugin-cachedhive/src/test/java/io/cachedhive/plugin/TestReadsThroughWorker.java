@@ -172,7 +172,8 @@ class TestReadsThroughWorker
         MaterializedRow row = getOnlyElement(queryRunner.execute(
                 """
                 SELECT state, problem, hit_rate, since < now(), requested_bytes,
-                    ram_hit_bytes + ssd_hit_bytes + non_local_hit_bytes + remote_read_bytes + bypass_bytes, ram_used_bytes, ram_capacity_bytes
+                    ram_hit_bytes + ssd_hit_bytes + non_local_hit_bytes + remote_read_bytes + bypass_bytes, ram_used_bytes, ram_capacity_bytes,
+                    expired_blocks + refused_ssd_writes_not_admitted + refused_ssd_writes_queue_full + refused_ssd_writes_out_of_service + refused_ssd_writes_no_room
                 FROM cachedhive.cache.stats JOIN cachedhive.cache.stats_detail USING (node_id)
                 """));
         assertThat(row.getField(0)).isEqualTo("RUNNING");
@@ -181,6 +182,7 @@ class TestReadsThroughWorker
         assertThat(row.getField(3)).isEqualTo(true);
         assertThat((long) row.getField(4)).isPositive().isEqualTo(row.getField(5));
         assertThat((long) row.getField(6)).isPositive().isLessThanOrEqualTo((long) row.getField(7));
+        assertThat(row.getField(8)).isEqualTo(0L);
 
         row = getOnlyElement(queryRunner.execute("SELECT address, version, weight, ring_share, state FROM cachedhive.cache.nodes WHERE epoch IS NOT NULL AND uptime_seconds > 0"));
         assertThat(row.getField(0)).isEqualTo("127.0.0.1:" + worker.port());

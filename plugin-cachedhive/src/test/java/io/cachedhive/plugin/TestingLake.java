@@ -65,7 +65,9 @@ final class TestingLake
                         .setRegion(s3Properties.get("s3.region"))
                         .setPathStyleAccess(true)
                         .setAwsAccessKey(s3Properties.get("s3.aws-access-key"))
-                        .setAwsSecretKey(s3Properties.get("s3.aws-secret-key")),
+                        .setAwsSecretKey(s3Properties.get("s3.aws-secret-key"))
+                        // a server that refuses half of the requests refuses all of Trino's own twenty in one of a thousand runs
+                        .setMaxErrorRetries(60),
                 new S3FileSystemStats());
         Map<String, String> properties = new HashMap<>(s3Properties);
         properties.put("fs.s3.enabled", "true");

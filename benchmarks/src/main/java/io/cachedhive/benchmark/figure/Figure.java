@@ -3,6 +3,7 @@ package io.cachedhive.benchmark.figure;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 
+import java.util.Arrays;
 import java.util.OptionalDouble;
 
 import static java.util.Objects.requireNonNull;
@@ -10,7 +11,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * One measured number.
  *
- * @param value what counts against the budget: the upper end of the interval
+ * @param value what counts against the budget: the upper end of the interval, or the worst run where no run may be above it
  * @param unit such as {@code ratio} or {@code ns}
  * @param budget the most that it may be; empty if there is no budget
  * @param holds whether the value is within the budget; null without one
@@ -40,14 +41,31 @@ public record Figure(String name, double value, String unit, Double budget, Bool
         return of(name, "ratio", budget, Interval.ofRatio(measured, peer), measured.length);
     }
 
+    /// A figure that no run may have above the budget.
+    public static Figure ofWorst(String name, String unit, OptionalDouble budget, double[] runs)
+    {
+        return of(name, Arrays.stream(runs).max().orElseThrow(), unit, budget, Interval.ofMean(runs), runs.length);
+    }
+
+    /// What was counted once, and would be counted again.
+    public static Figure ofCount(String name, String unit, OptionalDouble budget, double count)
+    {
+        return of(name, count, unit, budget, new Interval(count, count, count), 1);
+    }
+
     private static Figure of(String name, String unit, OptionalDouble budget, Interval interval, int runs)
+    {
+        return of(name, interval.high(), unit, budget, interval, runs);
+    }
+
+    private static Figure of(String name, double value, String unit, OptionalDouble budget, Interval interval, int runs)
     {
         return new Figure(
                 name,
-                interval.high(),
+                value,
                 unit,
                 budget.isPresent() ? budget.getAsDouble() : null,
-                budget.isPresent() ? interval.high() <= budget.getAsDouble() : null,
+                budget.isPresent() ? value <= budget.getAsDouble() : null,
                 interval,
                 runs);
     }

@@ -8,15 +8,18 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -48,8 +51,10 @@ public final class FilesBenchmark
      * @param readers threads that read what is cached
      * @param fillers threads that read what is not, and mostly wait
      * @param latencies of the object store, one measurement for each
+     * @param cached whether to measure what is cached too
+     * @param announced whether files are announced to the cache worker before they are read, as the coordinator does
      */
-    public record Scale(int files, int runs, int readers, int fillers, List<Duration> latencies)
+    public record Scale(int files, int runs, int readers, int fillers, List<Duration> latencies, boolean cached, boolean announced)
     {
         public Scale
         {
@@ -81,12 +86,14 @@ public final class FilesBenchmark
             progress.accept("writing %s files of %s KiB, and the same bytes in %s files".formatted(small.count(), small.fileBytes() >> 10, large.count()));
             host.write(small);
             host.write(large);
-            try (ExecutorService threads = Executors.newFixedThreadPool(scale.readers())) {
-                Pool readers = new Pool(host, threads, scale.readers());
-                fillMemory(readers, small, SMALL_FILE_BYTES);
-                fillMemory(readers, large, LARGE_READ_BYTES);
-                measureWarm("", readers, small, large, LARGE_READ_BYTES);
-                measureWarm("_in_1MiB_reads", readers, small, large, COLUMN_READ_BYTES);
+            if (scale.cached()) {
+                try (ExecutorService threads = Executors.newFixedThreadPool(scale.readers())) {
+                    Pool readers = new Pool(host, threads, scale.readers());
+                    fillMemory(readers, small, SMALL_FILE_BYTES);
+                    fillMemory(readers, large, LARGE_READ_BYTES);
+                    measureWarm("", readers, small, large, LARGE_READ_BYTES);
+                    measureWarm("_in_1MiB_reads", readers, small, large, COLUMN_READ_BYTES);
+                }
             }
             try (ExecutorService threads = Executors.newFixedThreadPool(scale.fillers())) {
                 Pool fillers = new Pool(host, threads, scale.fillers());
@@ -115,7 +122,7 @@ public final class FilesBenchmark
             throws Exception
     {
         progress.accept("filling the cache with the %s files".formatted(files.name()));
-        long filled = bytesFrom(pool, ReadSource.REMOTE_READ, () -> readAll(pool, files, readBytes, pool.host()::openCached, true));
+        long filled = bytesFrom(pool, EnumSet.of(ReadSource.REMOTE_READ), () -> readAll(pool, inOrder(), files, readBytes, pool.host()::openCached, true));
         if (filled != files.totalBytes()) {
             throw new IllegalStateException("of %s bytes only %s were read to fill".formatted(files.totalBytes(), filled));
         }
@@ -154,7 +161,7 @@ public final class FilesBenchmark
             throws Exception
     {
         Pass[] result = new Pass[1];
-        long hits = bytesFrom(pool, ReadSource.RAM_HIT, () -> result[0] = readAll(pool, files, readBytes, pool.host()::openCached, verify));
+        long hits = bytesFrom(pool, EnumSet.of(ReadSource.RAM_HIT), () -> result[0] = readAll(pool, inOrder(), files, readBytes, pool.host()::openCached, verify));
         if (hits != files.totalBytes()) {
             throw new IllegalStateException("of %s bytes only %s were in RAM".formatted(files.totalBytes(), hits));
         }
@@ -177,12 +184,19 @@ public final class FilesBenchmark
                 host.renew(files);
                 long mark = host.requestMark();
                 Pass[] pass = new Pass[1];
-                long remote = bytesFrom(
+                // the files are new: a RAM hit is of one that was fetched ahead in this pass
+                long filled = bytesFrom(
                         pool,
-                        ReadSource.REMOTE_READ,
-                        () -> pass[0] = readAll(pool, files, SMALL_FILE_BYTES, cached ? host::openCached : host::openPlain, false));
-                if (cached && remote != files.totalBytes()) {
-                    throw new IllegalStateException("of %s bytes only %s were read to fill: %s".formatted(files.totalBytes(), remote, host.counters()));
+                        EnumSet.of(ReadSource.REMOTE_READ, ReadSource.RAM_HIT),
+                        () -> pass[0] = readAll(
+                                pool,
+                                cached && scale.announced() ? new SplitEnumeration(host, files)::next : inOrder(),
+                                files,
+                                SMALL_FILE_BYTES,
+                                cached ? host::openCached : host::openPlain,
+                                false));
+                if (cached && filled != files.totalBytes()) {
+                    throw new IllegalStateException("of %s bytes only %s were read to fill: %s".formatted(files.totalBytes(), filled, host.counters()));
                 }
                 if (run > 0) {
                     (cached ? fills : plains).add(pass[0]);
@@ -190,7 +204,7 @@ public final class FilesBenchmark
                 }
             }
         }
-        String name = "fill_of_small_files_at_%sms_to_plain".formatted(latency.toMillis());
+        String name = (scale.announced() ? "fill_of_small_files_at_%sms_to_plain" : "unannounced_fill_of_small_files_at_%sms_to_plain").formatted(latency.toMillis());
         done.accept(Figure.ofRatio(name + "_wall", OptionalDouble.of(FILL_BUDGET), wall(fills), wall(plains)));
         done.accept(Figure.ofRatio(name + "_cpu", OptionalDouble.of(FILL_BUDGET), cpu(fills), cpu(plains)));
         done.accept(Figure.ofRatio(name + "_requests", OptionalDouble.of(FILL_BUDGET), fillRequests, plainRequests));
@@ -198,23 +212,33 @@ public final class FilesBenchmark
         done.accept(Figure.of(name + "_peer", "ms", OptionalDouble.empty(), scaled(wall(plains), 1e6)));
     }
 
-    private static long bytesFrom(Pool pool, ReadSource source, Callable<Pass> work)
+    private static long bytesFrom(Pool pool, Set<ReadSource> sources, Callable<Pass> work)
             throws Exception
     {
         Map<String, Long> before = pool.host().counters();
         work.call();
-        return LakeHost.bytes(pool.host().counters(), source) - LakeHost.bytes(before, source);
+        Map<String, Long> after = pool.host().counters();
+        return sources.stream()
+                .mapToLong(source -> LakeHost.bytes(after, source) - LakeHost.bytes(before, source))
+                .sum();
     }
 
-    private static Pass readAll(Pool pool, LakeFiles files, int readBytes, LakeHost.Reader reader, boolean verify)
+    private static IntSupplier inOrder()
+    {
+        return new AtomicInteger()::getAndIncrement;
+    }
+
+    /**
+     * @param next numbers of files, until one is not of a file
+     */
+    private static Pass readAll(Pool pool, IntSupplier next, LakeFiles files, int readBytes, LakeHost.Reader reader, boolean verify)
             throws Exception
     {
-        AtomicInteger next = new AtomicInteger();
         List<Callable<Long>> tasks = new ArrayList<>();
         for (int thread = 0; thread < pool.count(); thread++) {
             tasks.add(() -> {
                 long before = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
-                for (int file = next.getAndIncrement(); file < files.count(); file = next.getAndIncrement()) {
+                for (int file = next.getAsInt(); file < files.count(); file = next.getAsInt()) {
                     readFile(files, file, readBytes, reader, verify);
                 }
                 return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - before;

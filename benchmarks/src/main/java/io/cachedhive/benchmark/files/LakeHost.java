@@ -1,14 +1,22 @@
 package io.cachedhive.benchmark.files;
 
 import io.cachedhive.client.CacheClientConfig;
+import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.connection.ClientIdentity;
+import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.plugin.ahead.ScanAnnouncements;
+import io.cachedhive.plugin.ahead.ScanAnnouncements.SmallFile;
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
 import io.cachedhive.plugin.filesystem.CachedHiveFileSystemCache;
 import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.plugin.filesystem.NodeCacheClient;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.home.CacheWorkerHome;
 import io.cachedhive.quickstart.home.Distribution;
@@ -16,6 +24,7 @@ import io.cachedhive.quickstart.s3.S3Faults;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3ServerProcess;
 import io.opentelemetry.api.OpenTelemetry;
+import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoFileSystem;
 import io.trino.filesystem.TrinoInput;
 import io.trino.filesystem.TrinoInputFile;
@@ -76,7 +85,10 @@ final class LakeHost
     private ClusterNode worker;
     private NodeCacheClient client;
     private CachedHiveFileSystemCache cache;
+    private WorkerAdmin coordinator;
+    private WorkerAddress workerAddress;
     private S3FileSystemFactory factory;
+    private FileOrigins origins;
 
     private LakeHost(Path directory, Path memory)
     {
@@ -104,8 +116,10 @@ final class LakeHost
         s3 = S3ServerProcess.builder(directory.resolve("s3")).bucket(LakeFiles.BUCKET).start();
         resources.addFirst(s3);
         Map<String, String> properties = new HashMap<>(s3.clientProperties());
+        int workerPort = freePort();
+        workerAddress = new WorkerAddress(InetAddress.getLoopbackAddress().getHostAddress(), workerPort);
         CacheWorkerHome home = CacheWorkerHome.builder(Distribution.find(), Files.createDirectories(directory.resolve("worker")))
-                .workerPort(freePort())
+                .workerPort(workerPort)
                 .httpPort(freePort())
                 .ramDirectory(memory)
                 .ramMaxSize(ramMegabytes + "MB")
@@ -128,10 +142,12 @@ final class LakeHost
                 new S3FileSystemStats());
         resources.addFirst(factory::destroy);
         properties.put("fs.s3.enabled", "true");
-        FileOrigins origins = FileOrigins.of(ORIGIN, properties, false);
+        origins = FileOrigins.of(ORIGIN, properties, false);
         ClientIdentity identity = new ClientIdentity("benchmark", CATALOG, "benchmark", origins.origins(), Optional.empty());
         client = new NodeCacheClient(new CacheClientConfig(home.socketPath(), identity, CHUNK_BYTES));
         resources.addFirst(client::close);
+        coordinator = WorkerAdmin.start(identity, Timeouts.DEFAULT);
+        resources.addFirst(coordinator);
         cache = new CachedHiveFileSystemCache(new CatalogName(CATALOG), origins, client, () -> factory);
         long start = System.nanoTime();
         while (!client.get().local().connected()) {
@@ -210,6 +226,26 @@ final class LakeHost
         try (ReadContext.Opened _ = context.open()) {
             return cache.cacheInput(input, "unused");
         }
+    }
+
+    /// of one scan of files that the coordinator has listed
+    ScanAnnouncements announcements()
+    {
+        return new ScanAnnouncements(
+                (worker, origin, scan, table, files, terms) -> coordinator.fetchAhead(worker, origin, scan, table, files, terms, TimeUnit.NANOSECONDS.toMillis(PATIENCE_NANOS)),
+                TABLE.toString());
+    }
+
+    /// as the coordinator announces the file of a split
+    SmallFile announced(LakeFiles files, int file)
+    {
+        Location location = files.location(file);
+        FileOrigin origin = origins.find(location).orElseThrow();
+        return new SmallFile(
+                workerAddress,
+                origin.index(),
+                new FileVersion(origin.id(), location.toString(), files.fileBytes(), modified.get(files).toEpochMilli()),
+                FillTerms.UNSAID);
     }
 
     private TrinoInputFile inputFile(LakeFiles files, int file)

@@ -78,6 +78,13 @@ final class SyntheticSlabDisk
     }
 
     @Override
+    public Path mountPoint(Path directory)
+            throws IOException
+    {
+        return disk.mountPoint(directory);
+    }
+
+    @Override
     public void delete(Path file)
             throws IOException
     {
@@ -157,6 +164,21 @@ final class SyntheticSlabDisk
             target.put(start + length - TRAILER_BYTES, trailer.array(), 0, TRAILER_BYTES);
             target.position(start + length);
             return length;
+        }
+
+        @Override
+        public int read(long position, List<ByteBuffer> targets)
+                throws IOException
+        {
+            ByteBuffer extent = ByteBuffer.allocate(targets.stream().mapToInt(ByteBuffer::remaining).sum());
+            int count = read(position, extent);
+            extent.flip();
+            for (ByteBuffer target : targets) {
+                int length = Math.min(target.remaining(), extent.remaining());
+                target.put(extent.slice(extent.position(), length));
+                extent.position(extent.position() + length);
+            }
+            return count;
         }
 
         @Override

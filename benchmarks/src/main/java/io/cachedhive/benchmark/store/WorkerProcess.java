@@ -6,6 +6,7 @@ import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -14,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
+import static com.google.common.collect.MoreCollectors.onlyElement;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
@@ -58,6 +60,14 @@ final class WorkerProcess
         for (String name : List.of("ssd", "trailers", "origins")) {
             Files.createDirectories(directory.resolve(name));
         }
+        // every worker has one; nothing is asked of it
+        Files.writeString(directory.resolve("origins").resolve("default.properties"), """
+                s3.region=us-east-1
+                s3.endpoint=http://127.0.0.1:1
+                s3.path-style-access=true
+                s3.aws-access-key=key
+                s3.aws-secret-key=secret
+                """);
         Files.writeString(config, """
                 cache.worker.port=%s
                 cache.worker.socket-path=%s
@@ -80,7 +90,10 @@ final class WorkerProcess
                 SyntheticBlocks.BLOCK_BYTES,
                 directory.resolve("state"),
                 directory.resolve("origins")));
-        ProcessBuilder builder = new ProcessBuilder(command).redirectError(Redirect.appendTo(log.toFile()));
+        ProcessBuilder builder = new ProcessBuilder(command)
+                // as by the launcher: jvm.config names files relative to it
+                .directory(directory.toFile())
+                .redirectError(Redirect.appendTo(log.toFile()));
         this.startNanos = System.nanoTime();
         this.process = builder.start();
         this.answers = process.inputReader(UTF_8);
@@ -96,7 +109,22 @@ final class WorkerProcess
             return System.getProperty("java.class.path");
         }
         Path root = Distribution.find().root();
-        return Distribution.find().cacheWorker().resolve("lib") + "/*" + File.pathSeparator + root.resolve("benchmarks/target/classes");
+        return Distribution.find().cacheWorker().resolve("lib") + "/*" + File.pathSeparator + jar(root.resolve("benchmarks/target"));
+    }
+
+    /**
+     * Not its directory of classes, since the JVM archives classes of jars only.
+     */
+    private static Path jar(Path target)
+    {
+        try (Stream<Path> files = Files.list(target)) {
+            return files
+                    .filter(file -> file.getFileName().toString().matches("benchmarks-[^-]+(-SNAPSHOT)?\\.jar"))
+                    .collect(onlyElement());
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static int freePort()

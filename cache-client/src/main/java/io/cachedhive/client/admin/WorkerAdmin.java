@@ -5,11 +5,15 @@ import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerSession;
+import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.FetchAhead;
+import io.cachedhive.protocol.wire.Message.OnTerms;
 import io.cachedhive.protocol.wire.Message.Pong;
 import io.cachedhive.protocol.wire.Message.Preloaded;
 import io.cachedhive.protocol.wire.Message.Stats;
@@ -96,6 +100,32 @@ public final class WorkerAdmin
     public CompletableFuture<Preloaded> preload(WorkerAddress address, int origin, FileVersion file, long position, long length, RingEpoch epoch, String table, long timeoutMillis)
     {
         return ask(address, new Message.Preload(origin, file, position, length, epoch, table), Preloaded.class, timeoutMillis);
+    }
+
+    /**
+     * Tells a worker what a scan is about to read of it; completing or cancelling the answer takes it back.
+     *
+     * @param origin the place of the files' origin in the identity's list
+     * @param scan the same for all lists of one scan, another one for each scan
+     * @param files at most {@link Message.FetchAhead#MAX_FILES}, in the order in which they are likely to be read
+     * @param terms on which the files are to be kept; a worker of the release before keeps them on its own
+     * @param timeoutMillis after which nothing of the list is fetched any more
+     * @return ends when nothing of the list waits any more
+     */
+    public CompletableFuture<Message.Ack> fetchAhead(
+            WorkerAddress address,
+            int origin,
+            Digest128 scan,
+            String table,
+            List<FileVersion> files,
+            FillTerms terms,
+            long timeoutMillis)
+    {
+        FetchAhead ahead = new FetchAhead(origin, scan, table, files);
+        boolean knowsTerms = connections.peer(address, Optional.empty()).session()
+                .filter(session -> session.version() >= OnTerms.SINCE_VERSION)
+                .isPresent();
+        return ask(address, knowsTerms && !terms.equals(FillTerms.UNSAID) ? new OnTerms(terms, ahead) : ahead, Message.Ack.class, timeoutMillis);
     }
 
     private <T extends Message> CompletableFuture<T> ask(WorkerAddress address, Message request, Class<T> answer, long timeoutMillis)

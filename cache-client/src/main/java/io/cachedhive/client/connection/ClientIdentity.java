@@ -15,9 +15,18 @@ import static java.util.Objects.requireNonNull;
  * @param node the Trino node
  * @param origins the origins that reads name, by their place in this list
  * @param sharedSecret proven to workers over TCP, and asked of them; never sent
+ * @param chunkSizeBytes by which the client finds owners; 0 if it asks for none
  */
-public record ClientIdentity(String cluster, String catalog, String node, List<NamedOrigin> origins, Optional<String> sharedSecret)
+public record ClientIdentity(String cluster, String catalog, String node, List<NamedOrigin> origins, Optional<String> sharedSecret, long chunkSizeBytes)
 {
+    /**
+     * Of a client that asks for no owners.
+     */
+    public ClientIdentity(String cluster, String catalog, String node, List<NamedOrigin> origins, Optional<String> sharedSecret)
+    {
+        this(cluster, catalog, node, origins, sharedSecret, 0);
+    }
+
     public ClientIdentity
     {
         requireNonNull(cluster, "cluster is null");
@@ -31,6 +40,6 @@ public record ClientIdentity(String cluster, String catalog, String node, List<N
     public String toString()
     {
         // without the secret
-        return "ClientIdentity{cluster=%s, catalog=%s, node=%s, origins=%s}".formatted(cluster, catalog, node, origins);
+        return "ClientIdentity{cluster=%s, catalog=%s, node=%s, origins=%s, chunkSizeBytes=%s}".formatted(cluster, catalog, node, origins, chunkSizeBytes);
     }
 }

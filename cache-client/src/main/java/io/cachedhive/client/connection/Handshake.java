@@ -27,6 +27,7 @@ final class Handshake
     private final ClientIdentity identity;
     private final byte[] nonce;
     private boolean challenged;
+    private int version;
     private Optional<Welcome> welcome = Optional.empty();
 
     Handshake(Endpoint endpoint, ClientIdentity identity, byte[] nonce)
@@ -50,6 +51,14 @@ final class Handshake
     }
 
     /**
+     * Of the protocol, that both speak; known when the worker has said welcome.
+     */
+    int version()
+    {
+        return version;
+    }
+
+    /**
      * @return what to send next, if anything
      * @throws WorkerException if this worker is not to be used, with the remedy
      */
@@ -59,6 +68,7 @@ final class Handshake
         return switch (message) {
             case Challenge challenge when !challenged -> {
                 challenged = true;
+                version = challenge.version();
                 yield Optional.of(prove(challenge));
             }
             case Welcome accepted when challenged -> {

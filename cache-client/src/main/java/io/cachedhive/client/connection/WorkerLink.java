@@ -33,6 +33,7 @@ public final class WorkerLink
     private final boolean always;
     private final Listener listener;
     private final Breaker breaker;
+    private final LatencyHistogram hits = new LatencyHistogram();
     private final long attemptNanos;
     private final long waitNanos;
 
@@ -231,6 +232,14 @@ public final class WorkerLink
     public void silent()
     {
         breaker.silent();
+    }
+
+    /**
+     * How long the worker took to answer with what it had.
+     */
+    public LatencyHistogram hits()
+    {
+        return hits;
     }
 
     public boolean isBreakerOpen()

@@ -1,6 +1,7 @@
 package io.cachedhive.client.connection;
 
 import io.airlift.log.Logger;
+import io.cachedhive.client.connection.SendQueue.Outgoing;
 import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.FrameHeader;
@@ -19,10 +20,6 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
@@ -45,9 +42,6 @@ public final class WorkerSession
     private static final Logger log = Logger.get(WorkerSession.class);
 
     private static final int RECEIVE_BYTES = 16 << 10;
-    // a heap buffer is copied outside the heap by the JDK to be written: in pieces of this size, which it keeps per thread
-    private static final int WRITE_BYTES = 128 << 10;
-    private static final int WRITE_BUFFERS = 32;
     // what may wait to be written besides the bytes of fills, which have a limit of their own: a worker that does not read is away
     private static final long MAX_QUEUED_BYTES = 1 << 20;
     // how often a readable channel is read before the loop turns to the next
@@ -71,7 +65,7 @@ public final class WorkerSession
     // ---- the loop's thread only
 
     private final Handshake handshake;
-    private final Deque<Outgoing> outgoing = new ArrayDeque<>();
+    private final SendQueue outgoing = new SendQueue(this::left);
     private SocketChannel channel;
     private SelectionKey key;
     private ByteBuffer received;
@@ -97,19 +91,6 @@ public final class WorkerSession
         void established(WorkerSession session);
 
         void closed(WorkerSession session, WorkerException reason);
-    }
-
-    private record Outgoing(ByteBuffer frame, ByteBuffer payload, Runnable written, int frameBytes)
-    {
-        Outgoing(ByteBuffer frame, ByteBuffer payload, Runnable written)
-        {
-            this(frame, payload, written, frame.remaining());
-        }
-
-        boolean isWritten()
-        {
-            return !frame.hasRemaining() && (payload == null || !payload.hasRemaining());
-        }
     }
 
     /**
@@ -160,6 +141,15 @@ public final class WorkerSession
     }
 
     /**
+     * Of the protocol, that both speak.
+     */
+    public int version()
+    {
+        welcome();
+        return handshake.version();
+    }
+
+    /**
      * What is wrong with the worker's origins, in one sentence with the remedy.
      */
     public Optional<String> originProblem()
@@ -189,7 +179,7 @@ public final class WorkerSession
     public long send(Message request, AnswerHandler handler)
             throws WorkerException
     {
-        return send(request.type(), request, null, null, handler);
+        return send(request, null, null, handler);
     }
 
     /**
@@ -202,10 +192,10 @@ public final class WorkerSession
             throws WorkerException
     {
         Message.Fill withoutPayload = new Message.Fill(fill.lease(), fill.observedLength(), fill.observedLastModifiedMillis(), fill.checksum(), ByteBuffer.allocate(0));
-        return send(MessageType.FILL, withoutPayload, fill.payload().duplicate(), written, handler);
+        return send(withoutPayload, fill.payload().duplicate(), written, handler);
     }
 
-    private long send(MessageType type, Message request, ByteBuffer payload, Runnable written, AnswerHandler handler)
+    private long send(Message request, ByteBuffer payload, Runnable written, AnswerHandler handler)
             throws WorkerException
     {
         if (pendingCount.incrementAndGet() > maxPending || queuedBytes.get() > MAX_QUEUED_BYTES) {
@@ -213,10 +203,7 @@ public final class WorkerSession
             throw new WorkerException(Reason.OVERLOADED, "too many requests to the cache worker at %s are under way: %s".formatted(endpoint, pendingCount));
         }
         long id = requestIds.incrementAndGet();
-        ByteBuffer frame = request.toFrame(id);
-        if (payload != null) {
-            new FrameHeader(frame.remaining() - FrameHeader.BYTES + payload.remaining(), type, id).writeTo(frame.duplicate());
-        }
+        ByteBuffer frame = payload == null ? request.toFrame(id) : withPayload(request, id, payload);
         pending.put(id, handler);
         WorkerException reason = closeReason;
         if (reason != null) {
@@ -231,6 +218,36 @@ public final class WorkerSession
         }
         enqueue(new Outgoing(frame, payload, written));
         return id;
+    }
+
+    /**
+     * Offers a block, without copying it once more. Lost as everything that is told.
+     *
+     * @param offer its payload must not change until {@code written} has run
+     * @param written runs exactly once: when the bytes are on their way, or will never be
+     */
+    public void tellGuest(Message.OfferGuest offer, Runnable written)
+    {
+        if (queuedBytes.get() > MAX_QUEUED_BYTES) {
+            written.run();
+            return;
+        }
+        Message.OfferGuest withoutPayload = new Message.OfferGuest(
+                offer.origin(),
+                offer.file(),
+                offer.block(),
+                offer.table(),
+                offer.etagDigest(),
+                offer.checksum(),
+                ByteBuffer.allocate(0));
+        enqueue(new Outgoing(withPayload(withoutPayload, 0, offer.payload()), offer.payload().duplicate(), written));
+    }
+
+    private static ByteBuffer withPayload(Message message, long id, ByteBuffer payload)
+    {
+        ByteBuffer frame = message.toFrame(id);
+        new FrameHeader(frame.remaining() - FrameHeader.BYTES + payload.remaining(), message.type(), id).writeTo(frame.duplicate());
+        return frame;
     }
 
     /**
@@ -393,7 +410,7 @@ public final class WorkerSession
             outgoing.add(message);
         }
         if (closeReason != null) {
-            dropOutgoing();
+            outgoing.drop();
             return;
         }
         if (welcome == null || (key.interestOps() & SelectionKey.OP_WRITE) != 0) {
@@ -410,48 +427,11 @@ public final class WorkerSession
     private void write()
             throws IOException
     {
-        while (!outgoing.isEmpty()) {
-            long wanted = 0;
-            List<ByteBuffer> buffers = new ArrayList<>();
-            for (Outgoing message : outgoing) {
-                for (ByteBuffer buffer : message.payload() == null ? List.of(message.frame()) : List.of(message.frame(), message.payload())) {
-                    if (buffer.hasRemaining() && wanted < WRITE_BYTES && buffers.size() < WRITE_BUFFERS) {
-                        int length = (int) Math.min(buffer.remaining(), WRITE_BYTES - wanted);
-                        buffers.add(buffer.slice(buffer.position(), length));
-                        wanted += length;
-                    }
-                }
-                if (wanted >= WRITE_BYTES || buffers.size() >= WRITE_BUFFERS) {
-                    break;
-                }
-            }
-            long written = channel.write(buffers.toArray(ByteBuffer[]::new));
-            advance(written);
-            if (written < wanted) {
-                key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
-                return;
-            }
-        }
-        key.interestOps(SelectionKey.OP_READ);
+        boolean all = outgoing.write(channel);
+        key.interestOps(all ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
     }
 
-    private void advance(long written)
-    {
-        long left = written;
-        while (!outgoing.isEmpty()) {
-            Outgoing message = outgoing.peek();
-            left -= advance(message.frame(), left);
-            if (message.payload() != null) {
-                left -= advance(message.payload(), left);
-            }
-            if (!message.isWritten()) {
-                return;
-            }
-            left(outgoing.remove());
-        }
-    }
-
-    private static int advance(ByteBuffer buffer, long bytes)
+    private static int skip(ByteBuffer buffer, long bytes)
     {
         int count = (int) Math.min(buffer.remaining(), bytes);
         buffer.position(buffer.position() + count);
@@ -508,7 +488,7 @@ public final class WorkerSession
         received.flip();
         while (closeReason == null && arriving == null && arrivingBlock == null) {
             if (bytesToSkip > 0) {
-                bytesToSkip -= advance(received, bytesToSkip);
+                bytesToSkip -= skip(received, bytesToSkip);
             }
             int start = received.position();
             if (received.remaining() < FrameHeader.BYTES) {
@@ -642,6 +622,10 @@ public final class WorkerSession
         }
         if (handshake.welcome().isPresent()) {
             welcome = handshake.welcome().get();
+            if (identity.chunkSizeBytes() > 0) {
+                // before whatever depends on it
+                say(new Message.ChunkSize(identity.chunkSizeBytes()));
+            }
             events.established(this);
             flush();
         }
@@ -672,14 +656,6 @@ public final class WorkerSession
             }
         }
         events.closed(this, reason);
-    }
-
-    private void dropOutgoing()
-    {
-        Outgoing message;
-        while ((message = outgoing.poll()) != null) {
-            left(message);
-        }
     }
 
     private void left(Outgoing message)

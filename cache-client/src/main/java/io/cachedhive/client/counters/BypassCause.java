@@ -79,6 +79,14 @@ public enum BypassCause
      */
     INVALID_REQUEST,
     /**
+     * A worker was silent for longer than usual, and the origin, asked as well, was faster.
+     */
+    HEDGED,
+    /**
+     * A rule of the catalog says so.
+     */
+    RULE,
+    /**
      * The client is closed.
      */
     CLOSED;

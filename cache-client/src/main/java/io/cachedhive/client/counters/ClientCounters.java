@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.LongAdder;
 public final class ClientCounters
 {
     private static final ReadSource[] SOURCES = ReadSource.values();
+    private static final int RAM_HIT = ReadSource.RAM_HIT.ordinal();
     private static final BypassCause[] CAUSES = BypassCause.values();
 
     private final ConcurrentMap<String, TableCounters> tables = new ConcurrentHashMap<>();
@@ -78,12 +79,42 @@ public final class ClientCounters
     public static final class TableCounters
     {
         private final LongAdder requestedBytes = new LongAdder();
+        // those that are not in hits
         private final LongAdder requests = new LongAdder();
+        // reads of shared memory only, as in ReadObserver
+        private final LongAdder hits = new LongAdder();
         private final LongAdder[] bytes = ReadObserver.adders(SOURCES.length);
         private final LongAdder[] sourceRequests = ReadObserver.adders(SOURCES.length);
         private final LongAdder[] bypassBytes = ReadObserver.adders(CAUSES.length);
 
+        private final LongAdder hedges = new LongAdder();
+        private final LongAdder hedgesWon = new LongAdder();
+        private final LongAdder hedgeExtraBytes = new LongAdder();
+        private final LongAdder crossZoneBytes = new LongAdder();
+
         private TableCounters() {}
+
+        /**
+         * Counts a read for which the origin was asked beside a worker.
+         *
+         * @param extraBytes what was asked of the origin, if the worker was faster; 0 if the origin was
+         */
+        public void addHedge(long extraBytes)
+        {
+            hedges.increment();
+            if (extraBytes == 0) {
+                hedgesWon.increment();
+            }
+            hedgeExtraBytes.add(extraBytes);
+        }
+
+        /**
+         * Counts bytes of a worker in another zone; they are counted by source as well.
+         */
+        public void addCrossZone(long count)
+        {
+            crossZoneBytes.add(count);
+        }
 
         /**
          * See {@link ClientCounters#addRequested}.
@@ -94,15 +125,13 @@ public final class ClientCounters
         }
 
         /**
-         * Counts a read that was served by one source other than bypass.
+         * Counts a read that found all of it in shared memory.
          */
-        public void addRead(ReadObserver observer, ReadSource source, long count)
+        public void addHit(ReadObserver observer, long count)
         {
-            requests.increment();
-            bytes[source.ordinal()].add(count);
-            sourceRequests[source.ordinal()].increment();
-            observer.addRequest(0);
-            observer.add(source, count);
+            hits.increment();
+            bytes[RAM_HIT].add(count);
+            observer.addHit(count);
         }
 
         /**
@@ -160,20 +189,24 @@ public final class ClientCounters
 
         private void addTo(Map<String, Long> values, boolean zeros)
         {
-            merge(values, CounterNames.REQUESTS, requests, zeros);
-            merge(values, CounterNames.REQUESTED_BYTES, requestedBytes, zeros);
+            merge(values, CounterNames.REQUESTS, requests.sum() + hits.sum(), zeros);
+            merge(values, CounterNames.REQUESTED_BYTES, requestedBytes.sum(), zeros);
             for (ReadSource source : SOURCES) {
-                merge(values, source.bytesCounter(), bytes[source.ordinal()], zeros);
-                merge(values, source.requestsCounter(), sourceRequests[source.ordinal()], zeros);
+                long hitRequests = source == ReadSource.RAM_HIT ? hits.sum() : 0;
+                merge(values, source.bytesCounter(), bytes[source.ordinal()].sum(), zeros);
+                merge(values, source.requestsCounter(), sourceRequests[source.ordinal()].sum() + hitRequests, zeros);
             }
+            merge(values, CounterNames.HEDGES, hedges.sum(), zeros);
+            merge(values, CounterNames.HEDGES_WON, hedgesWon.sum(), zeros);
+            merge(values, CounterNames.HEDGE_EXTRA_BYTES, hedgeExtraBytes.sum(), zeros);
+            merge(values, CounterNames.CROSS_ZONE_BYTES, crossZoneBytes.sum(), zeros);
             for (BypassCause cause : CAUSES) {
-                merge(values, cause.counter(), bypassBytes[cause.ordinal()], false);
+                merge(values, cause.counter(), bypassBytes[cause.ordinal()].sum(), false);
             }
         }
 
-        private static void merge(Map<String, Long> values, String name, LongAdder adder, boolean zeros)
+        private static void merge(Map<String, Long> values, String name, long value, boolean zeros)
         {
-            long value = adder.sum();
             if (value != 0 || zeros) {
                 values.merge(name, value, Long::sum);
             }

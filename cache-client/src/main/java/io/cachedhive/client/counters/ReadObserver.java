@@ -10,8 +10,12 @@ import java.util.concurrent.atomic.LongAdder;
 public final class ReadObserver
 {
     private static final int SOURCES = ReadSource.values().length;
+    private static final int RAM_HIT = ReadSource.RAM_HIT.ordinal();
 
+    // those that are not in hits
     private final LongAdder requests = new LongAdder();
+    // reads of shared memory only, which are counted by as few additions as can be: each costs some percent of a small read
+    private final LongAdder hits = new LongAdder();
     private final LongAdder waitNanos = new LongAdder();
     private final LongAdder[] bytes = adders(SOURCES);
     private final LongAdder[] sourceRequests = adders(SOURCES);
@@ -31,7 +35,7 @@ public final class ReadObserver
      */
     public long requests()
     {
-        return requests.sum();
+        return requests.sum() + hits.sum();
     }
 
     public long bytes(ReadSource source)
@@ -44,7 +48,7 @@ public final class ReadObserver
      */
     public long requests(ReadSource source)
     {
-        return sourceRequests[source.ordinal()].sum();
+        return sourceRequests[source.ordinal()].sum() + (source == ReadSource.RAM_HIT ? hits.sum() : 0);
     }
 
     public long totalBytes()
@@ -85,6 +89,15 @@ public final class ReadObserver
         if (nanosWaited > 0) {
             waitNanos.add(nanosWaited);
         }
+    }
+
+    /**
+     * A read that found all of it in shared memory.
+     */
+    void addHit(long count)
+    {
+        hits.increment();
+        bytes[RAM_HIT].add(count);
     }
 
     void add(ReadSource source, long count)

@@ -16,7 +16,7 @@ public enum ReadSource
      */
     SSD_HIT(CounterNames.SSD_HIT_BYTES, CounterNames.SSD_HIT_REQUESTS),
     /**
-     * RAM or SSD of another host's worker.
+     * RAM or SSD of another host's worker; also where the block's owner took it from its former owner for this read.
      */
     NON_LOCAL_HIT(CounterNames.NON_LOCAL_HIT_BYTES, CounterNames.NON_LOCAL_HIT_REQUESTS),
     /**

@@ -24,7 +24,7 @@ class TestClientCounters
         bytes[ReadSource.RAM_HIT.ordinal()] = 10;
         bytes[ReadSource.REMOTE_READ.ordinal()] = 20;
         counters.table("s.a").addRead(observer, bytes, 100);
-        counters.table("s.b").addRead(observer, ReadSource.RAM_HIT, 5);
+        counters.table("s.b").addHit(observer, 5);
         counters.table("s.b").addBypass(observer, BypassCause.NO_WORKER, 3, 50);
 
         assertThat(counters.get(CounterNames.REQUESTS)).isEqualTo(3);

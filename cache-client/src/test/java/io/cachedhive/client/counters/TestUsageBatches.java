@@ -22,7 +22,7 @@ class TestUsageBatches
     {
         assertThat(batches.next()).isEmpty();
 
-        counters.table("s.a").addRead(observer, ReadSource.RAM_HIT, 10);
+        counters.table("s.a").addHit(observer, 10);
         counters.addRequested("s.b", 5);
         Usage first = batches.next().orElseThrow();
         assertThat(first.client()).isEqualTo(client);

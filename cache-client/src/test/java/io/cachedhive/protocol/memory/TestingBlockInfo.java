@@ -7,8 +7,8 @@ public final class TestingBlockInfo
 {
     private TestingBlockInfo() {}
 
-    public static void set(BlockInfo info, long etagDigest, int payloadLength)
+    public static void set(BlockInfo info, long etagDigest, int payloadLength, boolean fetchedAhead)
     {
-        info.set(etagDigest, payloadLength);
+        info.set(etagDigest, payloadLength, fetchedAhead);
     }
 }

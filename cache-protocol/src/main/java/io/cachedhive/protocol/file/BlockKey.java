@@ -57,9 +57,29 @@ public record BlockKey(FileVersionId file, int index)
      */
     public static boolean isOf(FileVersionId file, int blockCount, Digest128 digest)
     {
-        // the steps of digestHigh backwards: what they multiply by is odd, and has an inverse modulo 2^64
-        long index = (unmix(digest.high() - file.digest().high()) - 0x632BE59BD9B4E019L) * 0xF1DE83E19937733DL;
+        long index = unmixIndex(file, digest.high());
         return index >= 0 && index < blockCount && digestLow(file.digest().low(), (int) index) == digest.low();
+    }
+
+    /**
+     * The block of the file with the digest.
+     *
+     * @throws IllegalArgumentException if the file has no such block
+     */
+    public static BlockKey of(FileVersionId file, Digest128 digest)
+    {
+        if (!isOf(file, Integer.MAX_VALUE, digest)) {
+            throw new IllegalArgumentException("digest %s is not that of a block of file %s".formatted(digest, file));
+        }
+        return new BlockKey(file, (int) unmixIndex(file, digest.high()));
+    }
+
+    /**
+     * The steps of {@link #digestHigh} backwards: what they multiply by is odd, and has an inverse modulo 2^64.
+     */
+    private static long unmixIndex(FileVersionId file, long digestHigh)
+    {
+        return (unmix(digestHigh - file.digest().high()) - 0x632BE59BD9B4E019L) * 0xF1DE83E19937733DL;
     }
 
     // the finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014): a bijection of 64 bits

@@ -8,6 +8,7 @@ public final class BlockInfo
 {
     private long etagDigest;
     private int payloadLength;
+    private boolean fetchedAhead;
 
     /**
      * {@link io.cachedhive.protocol.file.ETags#digest} of the file's ETag when the block was filled.
@@ -25,9 +26,18 @@ public final class BlockInfo
         return payloadLength;
     }
 
-    void set(long etagDigest, int payloadLength)
+    /**
+     * Whether the block was fetched from its origin for this read, before the read: nobody else was seen to ask for it since.
+     */
+    public boolean fetchedAhead()
+    {
+        return fetchedAhead;
+    }
+
+    void set(long etagDigest, int payloadLength, boolean fetchedAhead)
     {
         this.etagDigest = etagDigest;
         this.payloadLength = payloadLength;
+        this.fetchedAhead = fetchedAhead;
     }
 }

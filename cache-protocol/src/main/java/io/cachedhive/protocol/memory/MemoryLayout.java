@@ -116,6 +116,7 @@ public final class MemoryLayout
     static final int FRAME_ETAG_OFFSET = FRAME_DIGEST_LOW_OFFSET + 8;
     static final int FRAME_LENGTH_OFFSET = FRAME_ETAG_OFFSET + 8;
     static final int FRAME_CHECKSUM_OFFSET = FRAME_LENGTH_OFFSET + 4;
+    static final int FRAME_AHEAD_OFFSET = FRAME_CHECKSUM_OFFSET + 4;
     /**
      * A cache line, so that two frames never share one.
      */

@@ -28,6 +28,7 @@ import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_DIGEST_HIGH_OFFSE
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_DIGEST_LOW_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_FRAME_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_GENERATION_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_AHEAD_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_CHECKSUM_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_HIGH_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_LOW_OFFSET;
@@ -363,6 +364,7 @@ public final class SharedMemoryReader
         }
         int payloadLength = memory.get(INT, header + FRAME_LENGTH_OFFSET);
         long etagDigest = memory.get(LONG, header + FRAME_ETAG_OFFSET);
+        boolean fetchedAhead = memory.get(INT, header + FRAME_AHEAD_OFFSET) != 0;
         if (memory.get(LONG, header + FRAME_DIGEST_HIGH_OFFSET) != digestHigh || memory.get(LONG, header + FRAME_DIGEST_LOW_OFFSET) != digestLow) {
             return false;
         }
@@ -395,7 +397,7 @@ public final class SharedMemoryReader
             }
         }
         if (info != null) {
-            info.set(etagDigest, payloadLength);
+            info.set(etagDigest, payloadLength, fetchedAhead);
         }
         return true;
     }

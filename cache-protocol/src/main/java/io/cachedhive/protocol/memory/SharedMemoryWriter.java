@@ -7,7 +7,6 @@ import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireWriter;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -20,6 +19,7 @@ import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_DIGEST_HIGH_OFFSE
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_DIGEST_LOW_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_FRAME_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_GENERATION_OFFSET;
+import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_AHEAD_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_CHECKSUM_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_HIGH_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_LOW_OFFSET;
@@ -156,6 +156,16 @@ public final class SharedMemoryWriter
         LONG_HANDLE.setOpaque(memory, layout.headerOffset(frame), generation - 1);
         // no store to the frame may be seen before this one
         VarHandle.storeStoreFence();
+        memory.set(INT, layout.headerOffset(frame) + FRAME_AHEAD_OFFSET, 0);
+    }
+
+    /**
+     * Tells readers whether the frame's block was fetched for a reader who has not asked for it yet. Between {@link #beginFrame} and {@link #publishFrame}, or later
+     * while the frame holds the block: readers may see the old or the new answer. False until it is said.
+     */
+    public void setFetchedAhead(int frame, boolean ahead)
+    {
+        INT_HANDLE.setOpaque(memory, layout.headerOffset(frame) + FRAME_AHEAD_OFFSET, ahead ? 1 : 0);
     }
 
     /**
@@ -253,13 +263,6 @@ public final class SharedMemoryWriter
      */
     public int checksum(int frame, int length, byte[] scratch)
     {
-        CRC32C checksum = new CRC32C();
-        long source = layout.frameOffset(frame);
-        for (int offset = 0; offset < length; offset += scratch.length) {
-            int piece = Math.min(scratch.length, length - offset);
-            MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, source + offset, scratch, 0, piece);
-            checksum.update(scratch, 0, piece);
-        }
-        return (int) checksum.getValue();
+        return MemoryChecksum.crc32c(memory.asSlice(layout.frameOffset(frame), length), scratch);
     }
 }

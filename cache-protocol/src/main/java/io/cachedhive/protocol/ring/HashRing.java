@@ -11,8 +11,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
 /**
  * An immutable set of members that gives each chunk an order of preference over them; the first is its owner.
@@ -20,41 +22,51 @@ import static java.nio.charset.StandardCharsets.UTF_8;
  * <p>Weighted rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998; the weights after
  * Schindelhauer and Schomaker, "Weighted distributed hash tables", 2005): every member has a score for every chunk, the highest owns it.
  * A member that joins takes, and one that leaves gives up, its own share and nothing else moves, without virtual nodes or tables.
+ * Without some of its members the order is the same for the rest ({@link #restrictedTo}).
  *
  * <p>Scores are integers from integer hashes, but for members of unequal weights, where they are {@code -weight / ln(u)} by
  * {@link StrictMath}: every JVM on every machine computes the same order.
  */
 public final class HashRing
 {
-    private static final HashRing EMPTY = new HashRing(List.of());
+    private static final HashRing EMPTY = new HashRing(List.of(), new long[0]);
+
+    // far above what a logarithm and three operations are rounded by, far below what a bound so loose lets pass
+    private static final double ROUNDING = 1e-9;
 
     private final List<RingMember> members;
     private final Map<CacheWorkerId, Integer> indexes;
     private final long[] seeds;
     private final double[] weights;
-    private final double maxWeight;
+    // a little more than the weights: what is below is so however it was rounded
+    private final double[] weightBounds;
+    private final double totalWeight;
     private final boolean uniform;
     private final RingEpoch epoch;
+    // empty where all members are of one zone, or of none
+    private final Map<Optional<String>, HashRing> zones;
 
-    private HashRing(List<RingMember> members)
+    private HashRing(List<RingMember> members, long[] seeds)
     {
         this.members = members;
         this.indexes = new HashMap<>();
-        this.seeds = new long[members.size()];
+        this.seeds = seeds;
         this.weights = new double[members.size()];
+        this.weightBounds = new double[members.size()];
         boolean uniform = true;
         for (int i = 0; i < members.size(); i++) {
             RingMember member = members.get(i);
             if (indexes.put(member.id(), i) != null) {
                 throw new IllegalArgumentException("two members of the ring have the same cache worker id: " + member.id());
             }
-            seeds[i] = Digest128.sha256(ByteBuffer.wrap(("cachedhive-member-1\n" + member.id()).getBytes(UTF_8))).high();
             weights[i] = member.weight();
+            weightBounds[i] = weights[i] * (1 + ROUNDING);
             uniform &= member.weight() == members.getFirst().weight();
         }
         this.uniform = uniform;
-        this.maxWeight = Arrays.stream(weights).max().orElse(0);
+        this.totalWeight = Arrays.stream(weights).sum();
         this.epoch = epoch(members);
+        this.zones = zones();
     }
 
     public static HashRing of(Collection<RingMember> members)
@@ -62,9 +74,15 @@ public final class HashRing
         if (members.isEmpty()) {
             return EMPTY;
         }
-        return new HashRing(members.stream()
+        List<RingMember> sorted = members.stream()
                 .sorted(Comparator.comparing(RingMember::id))
-                .toList());
+                .toList();
+        return new HashRing(sorted, sorted.stream().mapToLong(HashRing::seed).toArray());
+    }
+
+    private static long seed(RingMember member)
+    {
+        return Digest128.sha256(ByteBuffer.wrap(("cachedhive-member-1\n" + member.id()).getBytes(UTF_8))).high();
     }
 
     private static RingEpoch epoch(List<RingMember> members)
@@ -74,6 +92,36 @@ public final class HashRing
             text.append(member.id()).append('\t').append(member.weight()).append('\t').append(member.zone().orElse("")).append('\n');
         }
         return new RingEpoch(Digest128.sha256(ByteBuffer.wrap(text.toString().getBytes(UTF_8))).high());
+    }
+
+    private Map<Optional<String>, HashRing> zones()
+    {
+        List<Optional<String>> names = members.stream().map(RingMember::zone).distinct().toList();
+        Map<Optional<String>, HashRing> zones = new HashMap<>();
+        if (names.size() > 1) {
+            names.forEach(name -> zones.put(name, restrictedTo(member -> member.zone().equals(name))));
+        }
+        return zones;
+    }
+
+    /**
+     * Those of the members that pass, in the same order for each chunk as here.
+     */
+    public HashRing restrictedTo(Predicate<RingMember> filter)
+    {
+        requireNonNull(filter, "filter is null");
+        List<RingMember> some = new ArrayList<>();
+        long[] someSeeds = new long[seeds.length];
+        for (int i = 0; i < seeds.length; i++) {
+            if (filter.test(members.get(i))) {
+                someSeeds[some.size()] = seeds[i];
+                some.add(members.get(i));
+            }
+        }
+        if (some.size() == members.size()) {
+            return this;
+        }
+        return some.isEmpty() ? EMPTY : new HashRing(List.copyOf(some), Arrays.copyOf(someSeeds, some.size()));
     }
 
     /**
@@ -105,14 +153,7 @@ public final class HashRing
     public double share(CacheWorkerId id)
     {
         Integer index = indexes.get(id);
-        if (index == null) {
-            return 0;
-        }
-        double total = 0;
-        for (double weight : weights) {
-            total += weight;
-        }
-        return weights[index] / total;
+        return index == null ? 0 : weights[index] / totalWeight;
     }
 
     /**
@@ -120,108 +161,204 @@ public final class HashRing
      */
     public Optional<CacheWorkerId> owner(ChunkKey chunk)
     {
-        if (members.isEmpty()) {
+        List<CacheWorkerId> first = first(chunk, 1);
+        return first.isEmpty() ? Optional.empty() : Optional.of(first.getFirst());
+    }
+
+    /**
+     * Whom readers of a zone ask for the chunk: the first of its order within the zone. The owner for readers of no zone, and for those of a zone
+     * without a member. Empty on an empty ring.
+     */
+    public Optional<CacheWorkerId> owner(ChunkKey chunk, Optional<String> zone)
+    {
+        if (zone.isEmpty()) {
+            return owner(chunk);
+        }
+        return zones.getOrDefault(zone, this).owner(chunk);
+    }
+
+    /**
+     * As {@link #owner(ChunkKey, Optional)}, but empty for a zone without a member: for what must not leave the zone.
+     */
+    public Optional<CacheWorkerId> ownerWithin(ChunkKey chunk, Optional<String> zone)
+    {
+        return owner(chunk, zone).filter(id -> zone.isEmpty() || member(id).orElseThrow().zone().equals(zone));
+    }
+
+    /**
+     * Who reads the chunk when its owner is too busy: the next in the owner's zone. Empty if nobody else is in that zone.
+     */
+    public Optional<CacheWorkerId> second(ChunkKey chunk)
+    {
+        List<CacheWorkerId> first = first(chunk, 1);
+        if (first.isEmpty()) {
             return Optional.empty();
         }
-        return Optional.of(members.get(uniform ? ownerByHash(chunk) : ownerByScore(chunk)).id());
-    }
-
-    private int ownerByHash(ChunkKey chunk)
-    {
-        int best = 0;
-        long bestHash = hash(chunk, 0);
-        for (int i = 1; i < seeds.length; i++) {
-            long hash = hash(chunk, i);
-            if (isBefore(i, hash, 0, best, bestHash, 0)) {
-                best = i;
-                bestHash = hash;
-            }
-        }
-        return best;
-    }
-
-    private int ownerByScore(ChunkKey chunk)
-    {
-        int best = 0;
-        long bestHash = hash(chunk, 0);
-        double bestScore = score(0, bestHash);
-        double leastFraction = leastFraction(bestScore);
-        for (int i = 1; i < seeds.length; i++) {
-            long hash = hash(chunk, i);
-            // almost all members are done here, without a logarithm
-            if (fraction(hash) < leastFraction) {
-                continue;
-            }
-            double score = score(i, hash);
-            if (isBefore(i, hash, score, best, bestHash, bestScore)) {
-                best = i;
-                bestHash = hash;
-                bestScore = score;
-                leastFraction = leastFraction(bestScore);
-            }
-        }
-        return best;
+        List<CacheWorkerId> near = zoneOf(first.getFirst()).first(chunk, 2);
+        return near.size() < 2 ? Optional.empty() : Optional.of(near.get(1));
     }
 
     /**
-     * Below this fraction not even the heaviest member has the score. A little lower than it is, since logarithm and exponential are rounded.
+     * The owner, the others of its zone next, and then those of other zones, each in their order.
+     *
+     * @param count of how many at most
      */
-    private double leastFraction(double score)
+    public List<CacheWorkerId> nearest(ChunkKey chunk, int count)
     {
-        return StrictMath.exp(-maxWeight / score) * (1 - 1e-9);
+        List<CacheWorkerId> first = first(chunk, zones.isEmpty() ? count : 1);
+        if (zones.isEmpty() || first.isEmpty()) {
+            return first;
+        }
+        HashRing zone = zoneOf(first.getFirst());
+        List<CacheWorkerId> nearest = new ArrayList<>(zone.first(chunk, count));
+        if (nearest.size() < Math.min(count, members.size())) {
+            first(chunk, count + zone.members().size()).stream()
+                    .filter(id -> zone.member(id).isEmpty())
+                    .limit(count - nearest.size())
+                    .forEach(nearest::add);
+        }
+        return nearest;
+    }
+
+    private HashRing zoneOf(CacheWorkerId id)
+    {
+        return zones.getOrDefault(members.get(indexes.get(id)).zone(), this);
     }
 
     /**
-     * All members, the owner first, the second next.
+     * All members, the owner first.
      */
     public List<CacheWorkerId> order(ChunkKey chunk)
     {
-        record Candidate(int index, long hash, double score) {}
+        return first(chunk, members.size());
+    }
 
-        List<Candidate> candidates = new ArrayList<>(seeds.length);
-        for (int i = 0; i < seeds.length; i++) {
-            long hash = hash(chunk, i);
-            candidates.add(new Candidate(i, hash, score(i, hash)));
+    /**
+     * The beginning of the chunk's order, whatever the zones: the owner first. All members if they are not more than the count.
+     */
+    public List<CacheWorkerId> first(ChunkKey chunk, int count)
+    {
+        Leaders leaders = new Leaders(Math.min(count, members.size()));
+        if (leaders.capacity() == 0) {
+            return List.of();
         }
-        candidates.sort((left, right) -> {
-            if (left.index == right.index) {
-                return 0;
-            }
-            return isBefore(left.index, left.hash, left.score, right.index, right.hash, right.score) ? -1 : 1;
-        });
-        return candidates.stream()
-                .map(candidate -> members.get(candidate.index).id())
-                .toList();
-    }
-
-    private long hash(ChunkKey chunk, int index)
-    {
-        return mix(mix(chunk.locationHash() + chunk.index() * 0x9E3779B97F4A7C15L) ^ seeds[index]);
-    }
-
-    private static boolean isBefore(int left, long leftHash, double leftScore, int right, long rightHash, double rightScore)
-    {
-        if (leftScore != rightScore) {
-            return leftScore > rightScore;
-        }
-        int result = Long.compareUnsigned(leftHash, rightHash);
-        // equal hashes of two members: any fixed order does, and that of the ids is the same everywhere
-        return result != 0 ? result > 0 : left < right;
-    }
-
-    // the same for all where the hash alone decides
-    private double score(int index, long hash)
-    {
+        long chunkHash = mix(chunk.locationHash() + chunk.index() * 0x9E3779B97F4A7C15L);
         if (uniform) {
-            return 0;
+            findByHash(chunkHash, leaders);
         }
-        return -weights[index] / StrictMath.log(fraction(hash));
+        else {
+            findByScore(chunkHash, leaders);
+        }
+        return leaders.ids(members);
+    }
+
+    private void findByHash(long chunkHash, Leaders leaders)
+    {
+        long leastHash = 0;
+        for (int i = 0; i < seeds.length; i++) {
+            long hash = mix(chunkHash ^ seeds[i]);
+            if (Long.compareUnsigned(hash, leastHash) >= 0) {
+                leaders.offer(i, hash, 0);
+                leastHash = leaders.leastHash();
+            }
+        }
+    }
+
+    private void findByScore(long chunkHash, Leaders leaders)
+    {
+        double leastScore = 0;
+        for (int i = 0; i < seeds.length; i++) {
+            long hash = mix(chunkHash ^ seeds[i]);
+            double fraction = fraction(hash);
+            // -ln(u) >= 1 - u, so weight / (1 - u) is no less than the score: almost all members are done here, without a logarithm
+            if (leastScore * (1 - fraction) <= weightBounds[i]) {
+                leaders.offer(i, hash, -weights[i] / StrictMath.log(fraction));
+                leastScore = leaders.leastScore();
+            }
+        }
+    }
+
+    /**
+     * The first so far, in order.
+     */
+    private static final class Leaders
+    {
+        private final int[] indexes;
+        private final long[] hashes;
+        private final double[] scores;
+        private int size;
+
+        Leaders(int capacity)
+        {
+            indexes = new int[capacity];
+            hashes = new long[capacity];
+            scores = new double[capacity];
+        }
+
+        int capacity()
+        {
+            return indexes.length;
+        }
+
+        /**
+         * Who has less is not among the first.
+         */
+        long leastHash()
+        {
+            return size < indexes.length ? 0 : hashes[size - 1];
+        }
+
+        double leastScore()
+        {
+            return size < indexes.length ? 0 : scores[size - 1];
+        }
+
+        /**
+         * To be called in the order of indexes.
+         */
+        void offer(int index, long hash, double score)
+        {
+            int position = size;
+            // equal hashes of two members: any fixed order does, and that of the ids is the same everywhere
+            while (position > 0 && isBefore(hash, score, hashes[position - 1], scores[position - 1])) {
+                position--;
+            }
+            if (position == indexes.length) {
+                return;
+            }
+            int moved = Math.min(size, indexes.length - 1) - position;
+            System.arraycopy(indexes, position, indexes, position + 1, moved);
+            System.arraycopy(hashes, position, hashes, position + 1, moved);
+            System.arraycopy(scores, position, scores, position + 1, moved);
+            indexes[position] = index;
+            hashes[position] = hash;
+            scores[position] = score;
+            size = Math.min(size + 1, indexes.length);
+        }
+
+        private static boolean isBefore(long leftHash, double leftScore, long rightHash, double rightScore)
+        {
+            if (leftScore != rightScore) {
+                return leftScore > rightScore;
+            }
+            return Long.compareUnsigned(leftHash, rightHash) > 0;
+        }
+
+        List<CacheWorkerId> ids(List<RingMember> members)
+        {
+            CacheWorkerId[] ids = new CacheWorkerId[size];
+            for (int i = 0; i < size; i++) {
+                ids[i] = members.get(indexes[i]).id();
+            }
+            return List.of(ids);
+        }
     }
 
     // 53 bits, never 0 or 1
     private static double fraction(long hash)
     {
-        return ((hash >>> 11) + 0.5) * 0x1p-53;
+        // the largest would be rounded up to 1
+        return Math.min(((hash >>> 11) + 0.5) * 0x1p-53, 1 - 0x1p-53);
     }
 
     // MurmurHash3's 64-bit finaliser with the constants of Stafford's variant 13

@@ -26,6 +26,24 @@ public final class CounterNames
      */
     public static final String BYPASS_BYTES_PREFIX = "bypass_bytes_";
 
+    /**
+     * Reads for which the origin was asked beside a worker that was silent for too long.
+     */
+    public static final String HEDGES = "hedges";
+    /**
+     * Of those, the ones that the origin answered first.
+     */
+    public static final String HEDGES_WON = "hedges_won";
+    /**
+     * Bytes asked of the origin by hedges whose worker answered first.
+     */
+    public static final String HEDGE_EXTRA_BYTES = "hedge_extra_bytes";
+
+    /**
+     * Bytes that came from workers of other zones, whether they had them or fetched them. They are non-local hits or remote reads as well.
+     */
+    public static final String CROSS_ZONE_BYTES = "cross_zone_bytes";
+
     // gauges and counters of the whole worker
     public static final String RAM_CAPACITY_BYTES = "ram_capacity_bytes";
     public static final String RAM_USED_BYTES = "ram_used_bytes";
@@ -36,17 +54,23 @@ public final class CounterNames
     public static final String RESTORED_BLOCKS = "restored_blocks";
     public static final String RAM_EVICTIONS = "ram_evictions";
     public static final String SSD_EVICTIONS = "ssd_evictions";
+    public static final String EXPIRED_BLOCKS = "expired_blocks";
     public static final String CORRUPT_BLOCKS = "corrupt_blocks";
+    /**
+     * SSD directories that are not used, or take no blocks.
+     */
+    public static final String SSD_DIRECTORIES_OUT = "ssd_directories_out";
     // calls to the disks of the SSD tier that did not do what they should, by cause
     public static final String SSD_ERRORS_NO_SPACE = "ssd_errors_no_space";
     public static final String SSD_ERRORS_READ_ONLY = "ssd_errors_read_only";
     public static final String SSD_ERRORS_IO_ERROR = "ssd_errors_io_error";
     public static final String SSD_ERRORS_SLOW = "ssd_errors_slow";
     public static final String SSD_ERRORS_OTHER = "ssd_errors_other";
-    /**
-     * Blocks that were not kept on SSD, since its directory was out of service or had too much to write.
-     */
-    public static final String REFUSED_SSD_WRITES = "refused_ssd_writes";
+    // blocks that were kept in RAM only, by cause
+    public static final String REFUSED_SSD_WRITES_NOT_ADMITTED = "refused_ssd_writes_not_admitted";
+    public static final String REFUSED_SSD_WRITES_QUEUE_FULL = "refused_ssd_writes_queue_full";
+    public static final String REFUSED_SSD_WRITES_OUT_OF_SERVICE = "refused_ssd_writes_out_of_service";
+    public static final String REFUSED_SSD_WRITES_NO_ROOM = "refused_ssd_writes_no_room";
     public static final String ORIGIN_GETS = "origin_gets";
     public static final String ORIGIN_HEADS = "origin_heads";
     public static final String ORIGIN_BYTES = "origin_bytes";
@@ -77,7 +101,30 @@ public final class CounterNames
     public static final String OVERLOADED_FRAMES = "overloaded_frames";
     public static final String OVERLOADED_HEAP = "overloaded_heap";
     public static final String OVERLOADED_REQUESTS = "overloaded_requests";
+    /**
+     * Bytes of blocks sent over connections: to other hosts, and on this one where shared memory does not do.
+     */
+    public static final String SENT_BYTES = "sent_bytes";
+    // blocks of other workers' that clients offered to be kept, and what became of them
+    public static final String GUESTS_OFFERED = "guests_offered";
+    public static final String GUESTS_KEPT = "guests_kept";
+    public static final String GUESTS_REFUSED = "guests_refused";
+    /**
+     * RAM that guests take.
+     */
+    public static final String GUEST_BYTES = "guest_bytes";
     public static final String VERSION_CHANGES = "version_changes";
+    // blocks that came from workers that owned them before, on a miss or since one of them was drained
+    public static final String TAKEN_OVER_BLOCKS = "taken_over_blocks";
+    public static final String TAKEN_OVER_BYTES = "taken_over_bytes";
+    /**
+     * Times when a former owner did not answer, or not as it should.
+     */
+    public static final String FAILED_TAKE_OVERS = "failed_take_overs";
+    /**
+     * Blocks that their new owners took when this worker was drained.
+     */
+    public static final String HANDED_OVER_BLOCKS = "handed_over_blocks";
     public static final String REFUSED_CONNECTIONS = "refused_connections";
     public static final String CONNECTIONS = "connections";
     /**

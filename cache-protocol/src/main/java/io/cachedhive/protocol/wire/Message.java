@@ -2,6 +2,7 @@ package io.cachedhive.protocol.wire;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
+import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.toMap;
 
 /**
@@ -29,7 +31,7 @@ public sealed interface Message
     /**
      * The newest protocol version that this code speaks, and the oldest that it still speaks.
      */
-    int MAX_VERSION = 1;
+    int MAX_VERSION = 2;
     int MIN_VERSION = 1;
 
     MessageType type();
@@ -72,6 +74,10 @@ public sealed interface Message
                 case REVALIDATE -> Revalidate.read(reader);
                 case CANCEL -> Cancel.read(reader);
                 case USAGE -> Usage.read(reader);
+                case OFFER_GUEST -> OfferGuest.read(reader);
+                case CHUNK_SIZE -> ChunkSize.read(reader);
+                case ON_TERMS -> OnTerms.read(reader);
+                case RECLASSIFY -> Reclassify.read(reader);
                 case PING -> Ping.read(reader);
                 case PONG -> Pong.read(reader);
                 case PUBLISH_RING -> PublishRing.read(reader);
@@ -81,6 +87,11 @@ public sealed interface Message
                 case STATS -> Stats.read(reader);
                 case PRELOAD -> Preload.read(reader);
                 case PRELOADED -> Preloaded.read(reader);
+                case FETCH_AHEAD -> FetchAhead.read(reader);
+                case DESCRIBE -> Describe.read(reader);
+                case DESCRIPTION -> Description.read(reader);
+                case HAND_OVER -> HandOver.read(reader);
+                case HANDED_OVER -> HandedOver.read(reader);
                 case ACK -> Ack.read(reader);
                 case ERROR -> Error.read(reader);
             };
@@ -461,6 +472,38 @@ public sealed interface Message
     }
 
     /**
+     * A block that another worker had, for the worker of the client's host to keep as a guest. Not answered: the worker takes it or not.
+     *
+     * @param origin the place of the file's origin in {@link Hello#origins}
+     * @param etagDigest as the worker that had it told it
+     * @param checksum CRC32C of the payload
+     */
+    record OfferGuest(int origin, FileVersion file, int block, String table, long etagDigest, int checksum, ByteBuffer payload)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.OFFER_GUEST;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(origin);
+            writeFile(writer, file);
+            writer.putInt(block).putString(table).putLong(etagDigest).putInt(checksum);
+            writer.putRest(payload);
+        }
+
+        static OfferGuest read(WireReader reader)
+                throws WireException
+        {
+            return new OfferGuest(reader.getInt(), readFile(reader), reader.getInt(), reader.getString(), reader.getLong(), reader.getInt(), reader.getRest());
+        }
+    }
+
+    /**
      * The client gives the lease back without bytes. Not answered.
      */
     record ReleaseLease(long lease)
@@ -571,6 +614,117 @@ public sealed interface Message
                     reader.getLong(),
                     reader.getList(in -> Map.entry(in.getString(), in.getCounters())).stream().collect(toMap(Map.Entry::getKey, Map.Entry::getValue)),
                     reader.getList(Message::readDigest));
+        }
+    }
+
+    /**
+     * By which size the client finds the owners of the files of its origins, so that the worker can tell who owned a block before it. Said once, before all requests. Not answered.
+     */
+    record ChunkSize(long bytes)
+            implements Message
+    {
+        public ChunkSize
+        {
+            if (bytes <= 0) {
+                throw new IllegalArgumentException("chunk size is not positive: " + bytes);
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.CHUNK_SIZE;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putLong(bytes);
+        }
+
+        static ChunkSize read(WireReader reader)
+                throws WireException
+        {
+            return new ChunkSize(reader.getLong());
+        }
+    }
+
+    /**
+     * A request that fills blocks, and says how they are to be kept. Answered as the request by itself, which leaves that to the worker.
+     *
+     * @param request a {@link Read} or a {@link FetchAhead}
+     */
+    record OnTerms(FillTerms terms, Message request)
+            implements Message
+    {
+        public static final int SINCE_VERSION = 2;
+
+        public OnTerms
+        {
+            requireNonNull(terms, "terms is null");
+            if (!(request instanceof Read) && !(request instanceof FetchAhead)) {
+                throw new IllegalArgumentException("%s fills no blocks".formatted(request.type()));
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.ON_TERMS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            terms.writeTo(writer);
+            writer.putByte(request.type().code());
+            request.writeTo(writer);
+        }
+
+        static OnTerms read(WireReader reader)
+                throws WireException
+        {
+            FillTerms terms = FillTerms.read(reader);
+            MessageType type = MessageType.fromCode(reader.getByte());
+            Message request = switch (type) {
+                case READ -> Read.read(reader);
+                case FETCH_AHEAD -> FetchAhead.read(reader);
+                default -> throw new WireException("%s message is not one that fills blocks".formatted(type));
+            };
+            return new OnTerms(terms, request);
+        }
+    }
+
+    /**
+     * Blocks that were read from shared memory by reads that want them to have this class. Not answered: the worker changes the class of those that it has.
+     */
+    record Reclassify(FillClass fillClass, List<Digest128> blocks)
+            implements Message
+    {
+        public static final int SINCE_VERSION = 2;
+
+        public Reclassify
+        {
+            requireNonNull(fillClass, "fillClass is null");
+            blocks = List.copyOf(blocks);
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.RECLASSIFY;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putByte(fillClass.ordinal()).putList(blocks, Message::writeDigest);
+        }
+
+        static Reclassify read(WireReader reader)
+                throws WireException
+        {
+            return new Reclassify(FillClass.read(reader), reader.getList(Message::readDigest));
         }
     }
 
@@ -826,6 +980,214 @@ public sealed interface Message
                 throws WireException
         {
             return new Preloaded(reader.getLong(), reader.getLong(), reader.getLong(), reader.getOptionalString());
+        }
+    }
+
+    /**
+     * From one worker to another: what of a file has it, and on which terms? Answered by {@link Description}.
+     */
+    record Describe(FileVersionId file, int firstBlock, int blockCount)
+            implements Message
+    {
+        public static final int MAX_BLOCKS = 1024;
+
+        public Describe
+        {
+            if (firstBlock < 0 || blockCount < 0 || blockCount > MAX_BLOCKS || firstBlock > Integer.MAX_VALUE - blockCount) {
+                throw new IllegalArgumentException("there are no %s blocks from %s, or more than %s".formatted(blockCount, firstBlock, MAX_BLOCKS));
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.DESCRIBE;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writeDigest(writer, file.digest());
+            writer.putInt(firstBlock).putInt(blockCount);
+        }
+
+        static Describe read(WireReader reader)
+                throws WireException
+        {
+            return new Describe(new FileVersionId(readDigest(reader)), reader.getInt(), reader.getInt());
+        }
+    }
+
+    /**
+     * @param known false if there is nothing of the file that may be shown: then the rest is empty
+     * @param etag to which the file version is bound; empty if the origin told none
+     * @param table {@code schema.table} of the read that filled the file first
+     * @param blocks that are there
+     */
+    record Description(boolean known, Optional<String> etag, String table, List<DescribedBlock> blocks)
+            implements Message
+    {
+        public static final Description UNKNOWN = new Description(false, Optional.empty(), "", List.of());
+
+        public Description
+        {
+            blocks = List.copyOf(blocks);
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.DESCRIPTION;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putBoolean(known).putOptionalString(etag).putString(table)
+                    .putList(blocks, (out, block) -> out.putInt(block.block()).putByte(block.blockClass()).putLong(block.expirySeconds()));
+        }
+
+        static Description read(WireReader reader)
+                throws WireException
+        {
+            return new Description(
+                    reader.getBoolean(),
+                    reader.getOptionalString(),
+                    reader.getString(),
+                    reader.getList(in -> new DescribedBlock(in.getInt(), in.getByte(), in.getLong())));
+        }
+    }
+
+    /**
+     * The terms on which a worker keeps a block.
+     *
+     * @param block its index in the file
+     * @param blockClass how much it is worth keeping, from 0
+     * @param expirySeconds since the epoch, when it expires; 2^32 - 1 if never
+     */
+    record DescribedBlock(int block, int blockClass, long expirySeconds) {}
+
+    /**
+     * From a worker that leaves to the owner of these blocks on the ring without it, which reads them from the sender and keeps them. Answered by {@link HandedOver} when
+     * that is done.
+     *
+     * @param sender whom to read them from, at its address on the rings
+     * @param files the hottest blocks first
+     */
+    record HandOver(CacheWorkerId sender, List<FileBlocks> files)
+            implements Message
+    {
+        public static final int MAX_BLOCKS = 1024;
+
+        public HandOver
+        {
+            files = List.copyOf(files);
+            long count = files.stream().mapToLong(file -> file.blocks().size()).sum();
+            if (count > MAX_BLOCKS) {
+                throw new IllegalArgumentException("more than %s blocks at once: %s".formatted(MAX_BLOCKS, count));
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.HAND_OVER;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putString(sender.value()).putList(files, (out, file) -> {
+                writeFile(out, file.file());
+                out.putList(file.blocks(), WireWriter::putInt);
+            });
+        }
+
+        static HandOver read(WireReader reader)
+                throws WireException
+        {
+            return new HandOver(
+                    new CacheWorkerId(reader.getString()),
+                    reader.getList(in -> new FileBlocks(readFile(in), in.getList(WireReader::getInt))));
+        }
+    }
+
+    /**
+     * @param blocks their indexes in the file
+     */
+    record FileBlocks(FileVersion file, List<Integer> blocks)
+    {
+        public FileBlocks
+        {
+            blocks = List.copyOf(blocks);
+        }
+    }
+
+    /**
+     * @param blocks how many of those that were named the worker has now
+     */
+    record HandedOver(int blocks)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.HANDED_OVER;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(blocks);
+        }
+
+        static HandedOver read(WireReader reader)
+                throws WireException
+        {
+            return new HandedOver(reader.getInt());
+        }
+    }
+
+    /**
+     * What a scan is about to read. The worker fetches as much of it as it thinks right, before it is asked for it. Answered by {@link Ack} when nothing of the list
+     * waits any more, whether it was fetched or not; {@link Cancel} ends it sooner.
+     *
+     * @param scan by which the worker knows the lists of one scan
+     * @param files in the order in which they are likely to be read; whole files of at most one block, others are passed over
+     */
+    record FetchAhead(int origin, Digest128 scan, String table, List<FileVersion> files)
+            implements Message
+    {
+        public static final int MAX_FILES = 1024;
+
+        public FetchAhead
+        {
+            requireNonNull(scan, "scan is null");
+            requireNonNull(table, "table is null");
+            files = List.copyOf(files);
+            if (files.size() > MAX_FILES) {
+                throw new IllegalArgumentException("more than %s files at once: %s".formatted(MAX_FILES, files.size()));
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.FETCH_AHEAD;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(origin);
+            writeDigest(writer, scan);
+            writer.putString(table).putList(files, Message::writeFile);
+        }
+
+        static FetchAhead read(WireReader reader)
+                throws WireException
+        {
+            return new FetchAhead(reader.getInt(), readDigest(reader), reader.getString(), reader.getList(Message::readFile));
         }
     }
 

@@ -20,6 +20,10 @@ public enum MessageType
     REVALIDATE(18),
     CANCEL(19),
     USAGE(20),
+    OFFER_GUEST(21),
+    CHUNK_SIZE(22),
+    ON_TERMS(23),
+    RECLASSIFY(24),
     PING(30),
     PONG(31),
     PUBLISH_RING(32),
@@ -29,6 +33,11 @@ public enum MessageType
     STATS(36),
     PRELOAD(40),
     PRELOADED(41),
+    FETCH_AHEAD(42),
+    DESCRIBE(43),
+    DESCRIPTION(44),
+    HAND_OVER(45),
+    HANDED_OVER(46),
     ACK(50),
     ERROR(51);
 

@@ -297,6 +297,27 @@ class TestSharedMemoryReader
         return IntStream.range(0, 4).mapToObj(i -> ring(i + 1, time)).toList();
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void tellsWhatWasFetchedAhead(boolean verifyAll)
+            throws IOException
+    {
+        try (TestingMemory memory = TestingMemory.create(directory.resolve("memory"), BLOCK);
+                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), verifyAll)) {
+            memory.put(3, HIGH, LOW, 100, ETAG);
+            BlockInfo info = new BlockInfo();
+            for (boolean ahead : new boolean[] {false, true, false, true}) {
+                memory.writer().setFetchedAhead(3, ahead);
+                assertThat(reader.read(HIGH, LOW, 0, new byte[100], 0, 100, info)).isEqualTo(100);
+                assertThat(info.fetchedAhead()).isEqualTo(ahead);
+            }
+            // the next block in the frame is not
+            memory.put(3, HIGH + 1, LOW, 100, ETAG);
+            assertThat(reader.read(HIGH + 1, LOW, 0, new byte[100], 0, 100, info)).isEqualTo(100);
+            assertThat(info.fetchedAhead()).isFalse();
+        }
+    }
+
     private static PublishedRing ring(int members, long publishedMillis)
     {
         List<RingMember> list = new ArrayList<>();

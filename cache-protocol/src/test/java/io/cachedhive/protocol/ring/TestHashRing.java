@@ -15,8 +15,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.IntStream;
 
+import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
@@ -89,6 +91,21 @@ class TestHashRing
                 for (int chunk = 0; chunk < 3; chunk++) {
                     golden.add("order on %s of chunk %s of %s".formatted(name, chunk, location), ring.order(new ChunkKey(hash, chunk)));
                 }
+            }
+        }
+        HashRing many = HashRing.of(IntStream.range(0, 300)
+                .mapToObj(i -> new RingMember(new CacheWorkerId("worker-" + i), (1 + i % 4) * 400_000_000_000L, Optional.of("z" + i % 3)))
+                .toList());
+        golden.add("epoch of many", many.epoch());
+        for (int file = 0; file < 8; file++) {
+            String location = "s3://bucket/table/file-%s.orc".formatted(file);
+            for (int index = 0; index < 3; index++) {
+                ChunkKey chunk = new ChunkKey(ChunkKey.locationHash(origin, location), index);
+                golden.add("first on many of chunk %s of %s".formatted(index, location), many.first(chunk, 5));
+                golden.add("second on many of chunk %s of %s".formatted(index, location), many.second(chunk).orElseThrow());
+                golden.add(
+                        "owners in zones of many of chunk %s of %s".formatted(index, location),
+                        IntStream.range(0, 3).mapToObj(zone -> many.owner(chunk, Optional.of("z" + zone)).orElseThrow()).toList());
             }
         }
         golden.verify();
@@ -180,6 +197,59 @@ class TestHashRing
         }
     }
 
+    /**
+     * Against the rule as it is written, without anything that makes it fast.
+     */
+    @Test
+    void testOrderIsThatOfTheScores()
+    {
+        for (int round = 0; round < 200; round++) {
+            List<RingMember> members = randomMembers(1 + random.nextInt(40));
+            HashRing ring = HashRing.of(members);
+            ChunkKey chunk = new ChunkKey(random.nextLong(), random.nextInt(5));
+            List<RingMember> expected = ModelRing.order(members, chunk);
+            List<CacheWorkerId> ids = expected.stream().map(RingMember::id).toList();
+            assertThat(ring.order(chunk)).isEqualTo(ids);
+            assertThat(ring.owner(chunk)).contains(ids.getFirst());
+            int count = random.nextInt(members.size() + 3);
+            assertThat(ring.first(chunk, count)).isEqualTo(ids.subList(0, Math.min(count, ids.size())));
+
+            // zones
+            Optional<String> zone = expected.getFirst().zone();
+            List<CacheWorkerId> near = expected.stream().filter(member -> member.zone().equals(zone)).map(RingMember::id).toList();
+            assertThat(ring.second(chunk)).isEqualTo(near.stream().skip(1).findFirst());
+            List<CacheWorkerId> nearest = new ArrayList<>(near);
+            ids.stream().filter(id -> !near.contains(id)).forEach(nearest::add);
+            assertThat(ring.nearest(chunk, count)).isEqualTo(nearest.subList(0, Math.min(count, ids.size())));
+            for (RingMember member : members) {
+                CacheWorkerId owner = member.zone().isEmpty() ?
+                        ids.getFirst() :
+                        expected.stream().filter(other -> other.zone().equals(member.zone())).findFirst().orElseThrow().id();
+                assertThat(ring.owner(chunk, member.zone())).contains(owner);
+            }
+            assertThat(ring.owner(chunk, Optional.of("zone of nobody"))).contains(ids.getFirst());
+
+            // some of the members
+            Set<CacheWorkerId> some = ids.stream().filter(_ -> random.nextBoolean()).collect(toSet());
+            HashRing restricted = ring.restrictedTo(member -> some.contains(member.id()));
+            assertThat(restricted.order(chunk)).isEqualTo(ids.stream().filter(some::contains).toList());
+            assertThat(restricted).isEqualTo(HashRing.of(members.stream().filter(member -> some.contains(member.id())).toList()));
+        }
+    }
+
+    private List<RingMember> randomMembers(int count)
+    {
+        int weights = 1 + random.nextInt(3);
+        int zones = random.nextInt(4);
+        return IntStream.range(0, count)
+                .mapToObj(i -> new RingMember(
+                        new CacheWorkerId("worker-%s-%s".formatted(i, random.nextInt(1000))),
+                        // up to a thousand million times another's
+                        1L << (30 * random.nextInt(weights) / 2),
+                        zones == 0 ? Optional.empty() : Optional.of("zone-" + random.nextInt(zones))))
+                .toList();
+    }
+
     @Test
     void testEqualSetsAreEqual()
     {
@@ -204,6 +274,10 @@ class TestHashRing
         assertThat(ring.isEmpty()).isTrue();
         assertThat(ring.owner(new ChunkKey(1, 1))).isEmpty();
         assertThat(ring.order(new ChunkKey(1, 1))).isEmpty();
+        assertThat(ring.first(new ChunkKey(1, 1), 3)).isEmpty();
+        assertThat(ring.nearest(new ChunkKey(1, 1), 3)).isEmpty();
+        assertThat(ring.second(new ChunkKey(1, 1))).isEmpty();
+        assertThat(ring.owner(new ChunkKey(1, 1), Optional.of("zone"))).isEmpty();
         assertThat(ring.share(new CacheWorkerId("a"))).isZero();
     }
 

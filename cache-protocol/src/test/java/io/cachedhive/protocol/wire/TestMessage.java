@@ -21,6 +21,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 
@@ -72,8 +73,21 @@ class TestMessage
             new Message.Stats(PONG, 1, Optional.of("a problem"), Map.of("s.t", Map.of("requests", 2L)), Map.of("ram_blocks", 3L)),
             new Message.Preload(1, FILE, 2, 3, new RingEpoch(4), "schema.table"),
             new Message.Preloaded(1, 2, 3, Optional.empty()),
+            new Message.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE, FILE)),
             new Message.Ack(),
-            new Message.Error("it is so"));
+            new Message.Error("it is so"),
+            new Message.OfferGuest(1, FILE, 2, "s.t", 3, 4, ByteBuffer.wrap(new byte[] {5, 6})),
+            new Message.ChunkSize(512 << 20),
+            new Message.Describe(FILE.id(), 2, 3),
+            new Message.Description(true, Optional.of("etag"), "schema.table", List.of(new Message.DescribedBlock(2, 1, 5), new Message.DescribedBlock(3, 0, 0xFFFF_FFFFL))),
+            Message.Description.UNKNOWN,
+            new Message.HandOver(new CacheWorkerId("leaving"), List.of(new Message.FileBlocks(FILE, List.of(3, 1)), new Message.FileBlocks(FILE, List.of()))),
+            new Message.HandedOver(2),
+            new Message.OnTerms(
+                    new FillTerms(Optional.of(FillClass.PINNED), OptionalLong.of(5000)),
+                    new Message.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table")),
+            new Message.OnTerms(FillTerms.UNSAID, new Message.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE))),
+            new Message.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))));
 
     @Test
     void testEveryTypeIsHere()
@@ -125,6 +139,9 @@ class TestMessage
         for (Source source : Source.values()) {
             golden.add("source " + source, source.ordinal());
         }
+        for (FillClass fillClass : FillClass.values()) {
+            golden.add("class " + fillClass, fillClass.ordinal());
+        }
         for (OriginStatus status : OriginStatus.values()) {
             golden.add("origin status " + status, status.ordinal());
         }
@@ -135,6 +152,16 @@ class TestMessage
             golden.add("proof of " + role, HexFormat.of().formatHex(HandshakeProof.prove(Optional.of("secret"), role, clientNonce, serverNonce)));
         }
         golden.verify();
+    }
+
+    @Test
+    void testOnlyWhatFillsBlocksHasTerms()
+    {
+        assertThatThrownBy(() -> new Message.OnTerms(FillTerms.UNSAID, new Message.Ping())).isInstanceOf(IllegalArgumentException.class).hasMessage("PING fills no blocks");
+        ByteBuffer ping = ByteBuffer.wrap(new byte[] {0, 0, MessageType.PING.code()});
+        assertThatThrownBy(() -> Message.read(MessageType.ON_TERMS, ping)).isInstanceOf(WireException.class).hasMessage("PING message is not one that fills blocks");
+        ByteBuffer unknownClass = ByteBuffer.wrap(new byte[] {1, 3, 0, MessageType.PING.code()});
+        assertThatThrownBy(() -> Message.read(MessageType.ON_TERMS, unknownClass)).isInstanceOf(WireException.class).hasMessage("unknown class: 3");
     }
 
     @Test
@@ -153,7 +180,7 @@ class TestMessage
     {
         for (Message message : MESSAGES) {
             ByteBuffer body = body(message);
-            boolean endsWithPayload = message instanceof BlockBytes || message instanceof Fill;
+            boolean endsWithPayload = endsWithPayload(message);
             for (int length = 0; length < body.remaining(); length++) {
                 ByteBuffer truncated = body.slice(0, length);
                 try {
@@ -167,11 +194,16 @@ class TestMessage
         }
     }
 
+    private static boolean endsWithPayload(Message message)
+    {
+        return message instanceof BlockBytes || message instanceof Fill || message instanceof Message.OfferGuest;
+    }
+
     @Test
     void testBytesAfterTheEnd()
     {
         for (Message message : MESSAGES) {
-            if (message instanceof BlockBytes || message instanceof Fill) {
+            if (endsWithPayload(message)) {
                 continue;
             }
             ByteBuffer body = body(message);

@@ -20,6 +20,14 @@ public interface Disk
     boolean exists(Path file);
 
     /**
+     * Where the file system that the directory is on is mounted.
+     *
+     * @throws DiskException {@link DiskException.Cause#NOT_FOUND} if there is no such directory
+     */
+    Path mountPoint(Path directory)
+            throws IOException;
+
+    /**
      * Opens a file for reading and, unless the access says otherwise, writing; makes it, empty, if it is missing and may be made.
      *
      * @param access how its bytes are to be moved

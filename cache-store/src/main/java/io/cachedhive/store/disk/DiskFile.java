@@ -3,6 +3,7 @@ package io.cachedhive.store.disk;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.List;
 
 /**
  * An open file. Any number of threads may read and write ranges of it at once; none is disturbed by another's interrupt.
@@ -20,6 +21,27 @@ public interface DiskFile
      */
     int read(long position, ByteBuffer target)
             throws IOException;
+
+    /**
+     * Reads into one buffer after the other, until all are full or the file ends.
+     *
+     * @param targets direct buffers
+     * @return bytes read
+     */
+    default int read(long position, List<ByteBuffer> targets)
+            throws IOException
+    {
+        int total = 0;
+        for (ByteBuffer target : targets) {
+            int wanted = target.remaining();
+            int count = read(position + total, target);
+            total += count;
+            if (count < wanted) {
+                break;
+            }
+        }
+        return total;
+    }
 
     /**
      * Writes all of the buffer.

@@ -37,6 +37,20 @@ public final class LocalDisk
     }
 
     @Override
+    public Path mountPoint(Path directory)
+            throws IOException
+    {
+        // tells by its cause what is wrong with a directory that cannot be looked into
+        Posix.close(directory, Posix.open(directory, Posix.O_RDONLY, 0));
+        Path mounted = directory.toRealPath();
+        Object device = Files.getAttribute(mounted, "unix:dev");
+        while (mounted.getParent() != null && Files.getAttribute(mounted.getParent(), "unix:dev").equals(device)) {
+            mounted = mounted.getParent();
+        }
+        return mounted;
+    }
+
+    @Override
     public DiskFile open(Path file, boolean create, Access access)
             throws IOException
     {

@@ -10,8 +10,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.List;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -55,6 +57,7 @@ public final class Posix
     private static final int EAGAIN = 11;
     private static final int EACCES = 13;
     private static final int EEXIST = 17;
+    private static final int ENOTDIR = 20;
     private static final int EINVAL = 22;
     private static final int ENOSPC = 28;
     private static final int EROFS = 30;
@@ -70,6 +73,7 @@ public final class Posix
     private static final MethodHandle OPEN = handle("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), Linker.Option.firstVariadicArg(2));
     private static final MethodHandle CLOSE = handle("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle PREAD = handle("pread", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle PREADV = handle("preadv", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, JAVA_LONG));
     private static final MethodHandle PWRITE = handle("pwrite", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle FSYNC = handle("fsync", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle FDATASYNC = handle("fdatasync", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
@@ -115,6 +119,26 @@ public final class Posix
     {
         MemorySegment segment = MemorySegment.ofBuffer(target);
         return (int) call("read", path, _ -> errno -> (long) PREAD.invokeExact(errno, descriptor, segment, segment.byteSize(), position));
+    }
+
+    static int preadv(Path path, int descriptor, List<ByteBuffer> targets, long position)
+            throws DiskException
+    {
+        return (int) call("read", path, arena -> {
+            // struct iovec: an address and a length of 64 bits each
+            MemorySegment vectors = arena.allocate(JAVA_LONG, 2L * targets.size());
+            for (int i = 0; i < targets.size(); i++) {
+                MemorySegment segment = MemorySegment.ofBuffer(targets.get(i));
+                vectors.setAtIndex(JAVA_LONG, 2L * i, segment.address());
+                vectors.setAtIndex(JAVA_LONG, 2L * i + 1, segment.byteSize());
+            }
+            return errno -> {
+                long count = (long) PREADV.invokeExact(errno, descriptor, vectors, targets.size(), position);
+                // only their addresses are with the system: their memory must not be given back before
+                Reference.reachabilityFence(targets);
+                return count;
+            };
+        });
     }
 
     static int pwrite(Path path, int descriptor, ByteBuffer source, long position)
@@ -261,6 +285,7 @@ public final class Posix
     {
         return switch (errno) {
             case ENOENT -> failure(Cause.NOT_FOUND, name, path, "no such file or directory");
+            case ENOTDIR -> failure(Cause.NOT_FOUND, name, path, "not a directory");
             case EEXIST -> failure(Cause.EXISTS, name, path, "file exists");
             case EPERM -> failure(Cause.NOT_PERMITTED, name, path, "operation not permitted");
             case EACCES -> failure(Cause.NOT_PERMITTED, name, path, "permission denied");

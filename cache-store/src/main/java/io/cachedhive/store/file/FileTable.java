@@ -36,10 +36,16 @@ public final class FileTable
     // files without blocks are kept for a while: between the bind and the first block, and so that a later fill meets the same ETag
     private static final int MAX_IDLE_FILES = 10_000;
 
+    /**
+     * Shared texts that a record has, behind its first two numbers.
+     */
+    static final int TEXTS = 3;
+
     // bits of the state; 0 is a free ordinal
     private static final int USED = 1;
     private static final int DROPPED = 2;
     private static final int PROVISIONAL = 4;
+    private static final int GUESTS_ONLY = 8;
 
     private final LongColumn digestHighs = new LongColumn();
     private final LongColumn digestLows = new LongColumn();
@@ -120,7 +126,48 @@ public final class FileTable
 
     public StoredFile add(FileVersionId id, FileMetadata metadata)
     {
+        return add(id, metadata, metadata.etagDigest(), metadata.provisional() ? PROVISIONAL : 0);
+    }
+
+    /**
+     * A file version of which there are guests only: whoever had them told the digest of the ETag, and nobody the ETag.
+     */
+    public StoredFile addForGuests(FileVersionId id, FileVersion version, String table, long etagDigest)
+    {
+        return add(id, new FileMetadata(version, Optional.empty(), false, table), etagDigest, GUESTS_ONLY);
+    }
+
+    /**
+     * Whether the file was bound by guests: it has no other blocks then, and is not to stand in the way of what the origin itself says.
+     */
+    public boolean isForGuests(StoredFile file)
+    {
+        return file.isKnown() && (states.get(file.ordinal()) & GUESTS_ONLY) != 0;
+    }
+
+    private StoredFile add(FileVersionId id, FileMetadata metadata, long etagDigest, int state)
+    {
         verify(find(id) == HashChains.NONE, "file %s is bound already", id);
+        RecordWriter record = record(metadata);
+        return addRecord(id, etagDigest, state, record.bytes(), record.length());
+    }
+
+    /**
+     * Adds a file by its record.
+     *
+     * @param textNumbers of its texts, which are in use
+     */
+    StoredFile add(FileVersionId id, long etagDigest, boolean provisional, byte[] record, int recordLength, int[] textNumbers)
+    {
+        verify(find(id) == HashChains.NONE, "file %s is bound already", id);
+        for (int number : textNumbers) {
+            texts.addUse(number);
+        }
+        return addRecord(id, etagDigest, provisional ? PROVISIONAL : 0, record, recordLength);
+    }
+
+    private StoredFile addRecord(FileVersionId id, long etagDigest, int state, byte[] record, int recordLength)
+    {
         int ordinal = firstFree;
         if (ordinal == HashChains.NONE) {
             ordinal = limit;
@@ -131,13 +178,13 @@ public final class FileTable
         }
         digestHighs.set(ordinal, id.digest().high());
         digestLows.set(ordinal, id.digest().low());
-        etagDigests.set(ordinal, metadata.etagDigest());
+        etagDigests.set(ordinal, etagDigest);
         bindings.set(ordinal, bindings.find(ordinal) + 1);
         fills.set(ordinal, 0);
         ramBlocks.set(ordinal, 0);
         ssdBlocks.set(ordinal, 0);
-        states.set(ordinal, USED | (metadata.provisional() ? PROVISIONAL : 0));
-        writeRecord(ordinal, metadata);
+        states.set(ordinal, USED | state);
+        records.add(ordinal, record, recordLength);
         byId.link(ordinal);
         StoredFile file = file(ordinal);
         idle.add(ordinal);
@@ -147,7 +194,7 @@ public final class FileTable
         return file;
     }
 
-    private void writeRecord(int ordinal, FileMetadata metadata)
+    private RecordWriter record(FileMetadata metadata)
     {
         FileVersion version = metadata.version();
         String location = version.location();
@@ -167,7 +214,44 @@ public final class FileTable
             record.putNumber(0);
         }
         record.putBytes(ByteBuffer.wrap(PackedText.pack(location.substring(nameStart))));
-        records.add(ordinal, record.bytes(), record.length());
+        return record;
+    }
+
+    /**
+     * A copy of the file's record.
+     */
+    byte[] record(int ordinal)
+    {
+        ByteBuffer source = records.get(ordinal);
+        int start = source.position();
+        for (int i = 0; i < 2 + TEXTS; i++) {
+            RecordWriter.getNumber(source);
+        }
+        getEtag(source);
+        RecordWriter.getBytes(source);
+        byte[] record = new byte[source.position() - start];
+        source.get(start, record);
+        return record;
+    }
+
+    boolean isProvisional(int ordinal)
+    {
+        return (states.get(ordinal) & PROVISIONAL) != 0;
+    }
+
+    byte[] packedText(int number)
+    {
+        return texts.packed(number);
+    }
+
+    int useText(ByteBuffer packed)
+    {
+        return texts.use(packed);
+    }
+
+    void releaseText(int number)
+    {
+        texts.release(number);
     }
 
     /**
@@ -189,10 +273,10 @@ public final class FileTable
         Optional<String> etag = getEtag(record).map(PackedText::unpack);
         String name = PackedText.unpack(RecordWriter.getBytes(record));
         FileVersion version = new FileVersion(new OriginId(Digest128.fromHex(origin)), directory + name, length, (zigzag >>> 1) ^ -(zigzag & 1));
-        return new FileMetadata(version, etag, (states.get(ordinal) & PROVISIONAL) != 0, table);
+        return new FileMetadata(version, etag, isProvisional(ordinal), table);
     }
 
-    private static Optional<ByteBuffer> getEtag(ByteBuffer record)
+    static Optional<ByteBuffer> getEtag(ByteBuffer record)
     {
         int mark = (int) RecordWriter.getNumber(record);
         return mark == 0 ? Optional.empty() : Optional.of(RecordWriter.getRest(record, mark - 1));
@@ -359,16 +443,18 @@ public final class FileTable
     }
 
     /**
-     * While held, no ordinal is given to another file.
+     * While held, no ordinal is given to another file, and no number to another text.
      */
     public void holdOrdinals()
     {
         holds++;
+        texts.hold();
     }
 
     public void releaseOrdinals()
     {
         holds--;
+        texts.unhold();
         if (holds > 0) {
             return;
         }

@@ -139,6 +139,32 @@ final class PackedText
         return length;
     }
 
+    /**
+     * Whether no value is cut off.
+     */
+    static boolean isValid(ByteBuffer packed)
+    {
+        int end = packed.limit();
+        for (int i = packed.position(); i < end; i++) {
+            byte next = packed.get(i);
+            if (next == UUID || next == HEX) {
+                i += VALUE_BYTES;
+                if (i >= end) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /**
+     * Whether it is 32 hexadecimal digits and nothing else.
+     */
+    static boolean isDigest(ByteBuffer packed)
+    {
+        return packed.remaining() == 1 + VALUE_BYTES && packed.get(packed.position()) == HEX;
+    }
+
     static String unpack(ByteBuffer packed)
     {
         byte[] bytes = new byte[utf8Length(packed)];

@@ -62,6 +62,22 @@ final class RecordWriter
         length += source.length;
     }
 
+    /**
+     * Likewise, from the buffer's position to its limit.
+     */
+    void putRest(ByteBuffer source)
+    {
+        int count = source.remaining();
+        ensure(count);
+        source.get(bytes, length, count);
+        length += count;
+    }
+
+    void clear()
+    {
+        length = 0;
+    }
+
     static ByteBuffer getRest(ByteBuffer record, int count)
     {
         ByteBuffer view = record.slice(record.position(), count);

@@ -26,6 +26,8 @@ final class SharedTexts
     private final int[] recentNumbers = new int[RECENT];
     // free numbers, each with the next one, in place of its uses
     private int firstFree = HashChains.NONE;
+    private int firstHeld = HashChains.NONE;
+    private int holds;
     private int limit;
 
     /**
@@ -39,15 +41,17 @@ final class SharedTexts
             uses.set(number, uses.get(number) + 1);
             return number;
         }
-        int number = useAnew(text);
+        int number = use(ByteBuffer.wrap(PackedText.pack(text)));
         recentTexts[recent] = text;
         recentNumbers[recent] = number;
         return number;
     }
 
-    private int useAnew(String text)
+    /**
+     * Likewise, of a packed text.
+     */
+    int use(ByteBuffer wanted)
     {
-        ByteBuffer wanted = ByteBuffer.wrap(PackedText.pack(text));
         int number = byText.first(hash(wanted));
         while (number != HashChains.NONE && !text(number).equals(wanted)) {
             number = byText.next(number);
@@ -65,11 +69,46 @@ final class SharedTexts
             firstFree = uses.get(number);
         }
         RecordWriter record = new RecordWriter();
-        record.putBytes(wanted);
+        record.putBytes(wanted.duplicate());
         records.add(number, record.bytes(), record.length());
         uses.set(number, 1);
         byText.link(number);
         return number;
+    }
+
+    /**
+     * Of a text that is in use.
+     */
+    void addUse(int number)
+    {
+        uses.set(number, uses.get(number) + 1);
+    }
+
+    byte[] packed(int number)
+    {
+        ByteBuffer text = text(number);
+        byte[] packed = new byte[text.remaining()];
+        text.get(packed);
+        return packed;
+    }
+
+    /**
+     * While held, no number is given to another text.
+     */
+    void hold()
+    {
+        holds++;
+    }
+
+    void unhold()
+    {
+        holds--;
+        while (holds == 0 && firstHeld != HashChains.NONE) {
+            int number = firstHeld;
+            firstHeld = uses.get(number);
+            uses.set(number, firstFree);
+            firstFree = number;
+        }
     }
 
     void release(int number)
@@ -85,8 +124,14 @@ final class SharedTexts
                     recentTexts[i] = null;
                 }
             }
-            uses.set(number, firstFree);
-            firstFree = number;
+            if (holds > 0) {
+                uses.set(number, firstHeld);
+                firstHeld = number;
+            }
+            else {
+                uses.set(number, firstFree);
+                firstFree = number;
+            }
         }
     }
 

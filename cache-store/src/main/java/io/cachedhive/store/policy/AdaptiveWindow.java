@@ -34,6 +34,8 @@ final class AdaptiveWindow
     private static final int CAPACITY_STEP_SHARE = 16;
 
     private final FrequencySketch sketch;
+    // null where everything is let in
+    private final FilterTrial filter;
     private final WindowModel[] models = new WindowModel[SHARES.length];
     // of each model, in comparison with the chosen one: since it was last behind
     private final double[] gains = new double[SHARES.length];
@@ -47,9 +49,13 @@ final class AdaptiveWindow
     private int chosen = EVERYTHING;
     private boolean changed;
 
-    AdaptiveWindow(FrequencySketch sketch)
+    /**
+     * @param filter also whether less could be let in
+     */
+    AdaptiveWindow(FrequencySketch sketch, boolean filter)
     {
         this.sketch = requireNonNull(sketch, "sketch is null");
+        this.filter = filter ? new FilterTrial(sketch, SHARES[EVERYTHING]) : null;
     }
 
     static boolean isSampled(long digestHigh, int sampleMask)
@@ -66,6 +72,12 @@ final class AdaptiveWindow
         if (models[0] != null && Math.abs(count - capacity) <= capacity / CAPACITY_STEP_SHARE) {
             return;
         }
+        if (count > capacity && !changed) {
+            // what was seen of a cache that is being filled tells nothing
+            rounds = 0;
+            Arrays.fill(gains, 0);
+            Arrays.fill(roundsAhead, 0);
+        }
         capacity = count;
         int rate = Integer.highestOneBit(Math.max(1, Math.ceilDiv(count, MAX_MODEL_BLOCKS) * 2 - 1));
         boolean fewer = rate - 1 > sampleMask;
@@ -73,12 +85,18 @@ final class AdaptiveWindow
         modelBlocks = Math.max(MIN_MODEL_BLOCKS, count / rate);
         for (int i = 0; i < models.length; i++) {
             if (models[i] == null) {
-                models[i] = new WindowModel(sketch, SHARES[i]);
+                models[i] = new WindowModel(sketch, SHARES[i], false);
             }
             if (fewer) {
                 models[i].retain(sampleMask);
             }
             models[i].setCapacity(modelBlocks);
+        }
+        if (filter != null) {
+            if (fewer) {
+                filter.retain(sampleMask);
+            }
+            filter.setCapacity(modelBlocks);
         }
     }
 
@@ -95,9 +113,15 @@ final class AdaptiveWindow
                 hits[i]++;
             }
         }
+        if (filter != null) {
+            filter.request(digestHigh, digestLow);
+        }
         requests++;
         if (requests < modelBlocks / ROUNDS_PER_MODEL) {
             return false;
+        }
+        if (filter != null) {
+            filter.endRound(requests, hits[chosen]);
         }
         requests = 0;
         return endRound();
@@ -130,11 +154,52 @@ final class AdaptiveWindow
         if (!pays) {
             return false;
         }
+        choose(best);
+        return true;
+    }
+
+    private void choose(int model)
+    {
         changed = true;
-        chosen = best;
+        chosen = model;
         Arrays.fill(gains, 0);
         Arrays.fill(roundsAhead, 0);
-        return true;
+        if (filter != null) {
+            filter.setShare(SHARES[chosen]);
+        }
+    }
+
+    /**
+     * The number of the window that is chosen, for {@link #restore}.
+     */
+    int chosen()
+    {
+        return chosen;
+    }
+
+    /**
+     * Goes on with what an earlier run had found out.
+     *
+     * @param model what {@link #chosen} was then; others are passed over
+     */
+    void restore(int model, boolean filters)
+    {
+        if (model < 0 || model >= EVERYTHING) {
+            // it would begin like that
+            return;
+        }
+        choose(model);
+        if (filter != null) {
+            filter.restore(filters);
+        }
+    }
+
+    /**
+     * Whether it costs no hits to let in only what would stay.
+     */
+    boolean filters()
+    {
+        return filter != null && filter.pays();
     }
 
     /**

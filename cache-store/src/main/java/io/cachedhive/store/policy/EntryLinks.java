@@ -136,6 +136,23 @@ public final class EntryLinks
             size++;
         }
 
+        void addFirst(int entry)
+        {
+            verify(EntryLinks.this.tag(entry) == 0, "entry %s is in a list already", entry);
+            grow(entry);
+            tags[entry >> PIECE_BITS][entry & PIECE_MASK] = tag;
+            setPrevious(entry, NONE);
+            setNext(entry, first);
+            if (first == NONE) {
+                last = entry;
+            }
+            else {
+                setPrevious(first, entry);
+            }
+            first = entry;
+            size++;
+        }
+
         void remove(int entry)
         {
             verify(EntryLinks.this.tag(entry) == tag, "entry %s is not in the list", entry);

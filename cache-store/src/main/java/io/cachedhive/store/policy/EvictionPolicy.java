@@ -32,14 +32,24 @@ public final class EvictionPolicy
     private final EntryList pinned;
 
     /**
+     * For places that cost nothing to be filled.
+     *
      * @param sketch with {@link FrequencySketch#setEntryCount} called by the owner
      */
     public EvictionPolicy(EntryLinks links, PolicyEntries entries, FrequencySketch sketch)
     {
+        this(links, entries, sketch, false);
+    }
+
+    /**
+     * @param filter whether {@link #request} is to refuse what is better not let in
+     */
+    public EvictionPolicy(EntryLinks links, PolicyEntries entries, FrequencySketch sketch, boolean filter)
+    {
         this.links = requireNonNull(links, "links is null");
         this.entries = requireNonNull(entries, "entries is null");
         this.sketch = requireNonNull(sketch, "sketch is null");
-        this.window = new AdaptiveWindow(sketch);
+        this.window = new AdaptiveWindow(sketch, filter);
         for (int i = 0; i < queues.length; i++) {
             queues[i] = new TinyLfuQueues(links, firstTag(CLASSES[i]), entries, sketch, window.share());
         }
@@ -71,6 +81,14 @@ public final class EvictionPolicy
     }
 
     /**
+     * Blocks of a class.
+     */
+    public int count(BlockClass blockClass)
+    {
+        return blockClass == BlockClass.PINNED ? pinned.size() : queues[blockClass.ordinal()].size();
+    }
+
+    /**
      * Whether a policy with these links has the entry.
      */
     public boolean contains(int entry)
@@ -84,10 +102,34 @@ public final class EvictionPolicy
     public void add(int entry, BlockClass blockClass)
     {
         enter(entry, blockClass);
-        count(entry);
+        count(entries.digestHigh(entry), entries.digestLow(entry));
     }
 
-    private void enter(int entry, BlockClass blockClass)
+    /**
+     * A block was asked for that is not here.
+     *
+     * @param newcomer its class
+     * @return whether it is worth being let in where all places are taken: false if it would have to leave again soon, as far as can be told
+     */
+    public boolean request(long digestHigh, long digestLow, BlockClass newcomer)
+    {
+        count(digestHigh, digestLow);
+        if (newcomer == BlockClass.PINNED || !window.filters()) {
+            return true;
+        }
+        for (int i = 0; i < newcomer.ordinal(); i++) {
+            if (queues[i].size() > 0) {
+                // that one leaves, whatever it is
+                return true;
+            }
+        }
+        return queues[newcomer.ordinal()].wouldStay(digestHigh, digestLow);
+    }
+
+    /**
+     * A block came for which {@link #request} was called before.
+     */
+    public void enter(int entry, BlockClass blockClass)
     {
         if (blockClass == BlockClass.PINNED) {
             pinned.addLast(entry);
@@ -108,7 +150,41 @@ public final class EvictionPolicy
         else {
             queues[blockClass.ordinal()].restore(entry);
         }
-        count(entry);
+        count(entries.digestHigh(entry), entries.digestLow(entry));
+    }
+
+    /**
+     * A block of an earlier run, which counts as colder than all that are here. For what the sketch knew of it see {@link FrequencySketch#raise}.
+     *
+     * @param part that it was in
+     */
+    public void addColdest(int entry, BlockClass blockClass, QueuePart part)
+    {
+        if (blockClass == BlockClass.PINNED) {
+            pinned.addFirst(entry);
+        }
+        else {
+            queues[blockClass.ordinal()].addColdest(entry, part);
+        }
+    }
+
+    /**
+     * What the policy found out of the queries, in one number for {@link #restoreFindings}.
+     */
+    public int findings()
+    {
+        return 2 * window.chosen() + (window.filters() ? 1 : 0);
+    }
+
+    /**
+     * Goes on with what an earlier run found out.
+     *
+     * @param findings of that run's policy; any number does no harm
+     */
+    public void restoreFindings(int findings)
+    {
+        window.restore(findings >> 1, (findings & 1) != 0);
+        setWindowShares();
     }
 
     /**
@@ -120,18 +196,21 @@ public final class EvictionPolicy
         if (blockClass != BlockClass.PINNED) {
             queues[blockClass.ordinal()].use(entry);
         }
-        count(entry);
+        count(entries.digestHigh(entry), entries.digestLow(entry));
     }
 
-    private void count(int entry)
+    private void count(long digestHigh, long digestLow)
     {
-        long high = entries.digestHigh(entry);
-        long low = entries.digestLow(entry);
-        sketch.increment(high, low);
-        if (window.request(high, low)) {
-            for (TinyLfuQueues queue : queues) {
-                queue.setWindowShare(window.share());
-            }
+        sketch.increment(digestHigh, digestLow);
+        if (window.request(digestHigh, digestLow)) {
+            setWindowShares();
+        }
+    }
+
+    private void setWindowShares()
+    {
+        for (TinyLfuQueues queue : queues) {
+            queue.setWindowShare(window.share());
         }
     }
 
@@ -189,11 +268,30 @@ public final class EvictionPolicy
     }
 
     /**
+     * Removes and gives the guest that would leave first. Those in use are passed over.
+     *
+     * @return {@link #NO_ENTRY} if there is none
+     */
+    public int pollGuest()
+    {
+        TinyLfuQueues guests = queues[BlockClass.GUEST.ordinal()];
+        return guests.size() == 0 ? NO_ENTRY : guests.pollVictim();
+    }
+
+    /**
      * Whether the block is one of those of its class that would leave last.
      */
     public boolean isShielded(int entry)
     {
+        return part(entry) == QueuePart.SHIELDED;
+    }
+
+    /**
+     * Of a block that is here.
+     */
+    public QueuePart part(int entry)
+    {
         BlockClass blockClass = blockClass(entry);
-        return blockClass == BlockClass.PINNED || queues[blockClass.ordinal()].isShielded(entry);
+        return blockClass == BlockClass.PINNED ? QueuePart.SHIELDED : queues[blockClass.ordinal()].part(entry);
     }
 }

@@ -82,6 +82,37 @@ public final class FrequencySketch
         return frequency;
     }
 
+    /**
+     * A block that an earlier run knew as asked for so often.
+     */
+    public void raise(long digestHigh, long digestLow, int frequency)
+    {
+        int line = line(digestLow);
+        halve(line);
+        long[] piece = counters[line >> PIECE_BITS];
+        int first = LINE * (line & PIECE_MASK);
+        long raised = Math.clamp(frequency, 0, MAX_FREQUENCY);
+        for (int i = 0; i < DEPTH; i++) {
+            int place = first + place(digestHigh, i);
+            int shift = shift(digestHigh, i);
+            long present = (piece[place] >>> shift) & MAX_FREQUENCY;
+            if (present < raised) {
+                piece[place] += (raised - present) << shift;
+            }
+        }
+    }
+
+    /**
+     * Brings what is known of a block into the processor's cache. For several blocks one after the other this takes little more than for one.
+     *
+     * @return of no use, so that it is not optimised away
+     */
+    public int touch(long digestLow)
+    {
+        int line = line(digestLow);
+        return (int) counters[line >> PIECE_BITS][LINE * (line & PIECE_MASK)];
+    }
+
     public void increment(long digestHigh, long digestLow)
     {
         int line = line(digestLow);

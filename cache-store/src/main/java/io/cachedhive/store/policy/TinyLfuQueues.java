@@ -105,6 +105,42 @@ final class TinyLfuQueues
         adapt();
     }
 
+    /**
+     * A block of an earlier run, in the part that it was in then. It is the coldest there.
+     */
+    void addColdest(int entry, QueuePart part)
+    {
+        switch (part) {
+            case WINDOW -> window.addFirst(entry);
+            case MAIN -> probation.addFirst(entry);
+            case SHIELDED -> shielded.addFirst(entry);
+        }
+        level = Math.max(level, size());
+        windowSurplus = Math.max(0, window.size() - maxWindow());
+    }
+
+    /**
+     * Where the block is.
+     */
+    QueuePart part(int entry)
+    {
+        int tag = links.tag(entry);
+        return tag == window.tag() ? QueuePart.WINDOW : tag == shielded.tag() ? QueuePart.SHIELDED : QueuePart.MAIN;
+    }
+
+    /**
+     * Whether a block that is not here would stay if it had to compete now: whether it was asked for more often than the one that would leave for it.
+     */
+    boolean wouldStay(long digestHigh, long digestLow)
+    {
+        int victim = firstUnpinned(probation);
+        if (victim == NONE) {
+            victim = firstUnpinned(shielded);
+        }
+        // without a main part it is an LRU, where everything stays for a while
+        return victim == NONE || sketch.frequency(digestHigh, digestLow) > frequency(victim);
+    }
+
     void use(int entry)
     {
         int tag = links.tag(entry);
@@ -215,11 +251,6 @@ final class TinyLfuQueues
             list.moveToLast(entry);
         }
         return NONE;
-    }
-
-    boolean isShielded(int entry)
-    {
-        return links.tag(entry) == shielded.tag();
     }
 
     private void adapt()

@@ -5,14 +5,16 @@ import java.util.Arrays;
 import static io.cachedhive.store.policy.EntryLinks.NONE;
 
 /**
- * A cache of a few blocks without bytes, with a window of a given share, which tells how many requests it could have answered.
+ * A cache of a few blocks without bytes, with a window of a given share and perhaps a filter in front of it, which tells how many requests it could have
+ * answered.
  */
 final class WindowModel
         implements PolicyEntries
 {
     private final EntryLinks links = new EntryLinks();
     private final TinyLfuQueues queues;
-    private final double share;
+    // whether blocks that would leave again at once are not let in at all
+    private final boolean filter;
     private long[] highs = new long[0];
     private long[] lows = new long[0];
     private int[] nexts = new int[0];
@@ -23,15 +25,15 @@ final class WindowModel
     private int capacity;
     private int size;
 
-    WindowModel(FrequencySketch sketch, double share)
+    WindowModel(FrequencySketch sketch, double share, boolean filter)
     {
         this.queues = new TinyLfuQueues(links, 1, this, sketch, share);
-        this.share = share;
+        this.filter = filter;
     }
 
-    double share()
+    void setShare(double share)
     {
-        return share;
+        queues.setWindowShare(share);
     }
 
     /**
@@ -79,6 +81,9 @@ final class WindowModel
             return true;
         }
         if (size == capacity) {
+            if (filter && !queues.wouldStay(high, low)) {
+                return false;
+            }
             evict();
         }
         entry = firstFree;

@@ -7,6 +7,7 @@ import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
 import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.HotBlocks;
 import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
@@ -16,6 +17,7 @@ import io.cachedhive.store.policy.ExpiryQueue;
 import io.cachedhive.store.policy.FrequencySketch;
 import io.cachedhive.store.policy.PolicyEntries;
 import io.cachedhive.store.ram.Frame.State;
+import io.cachedhive.store.slab.SizeClassUses;
 import io.cachedhive.store.slab.SizeClasses;
 
 import java.lang.foreign.MemorySegment;
@@ -59,12 +61,10 @@ public final class RamTier
     // frames that rest in advance, besides those that the present rate of fills needs
     private static final int RESERVE_SHARE = 64;
     private static final int MAX_RESERVE = 64;
+    // frames that blocks of class high do not take for good above an SSD
+    private static final int SHARE_OF_OTHERS = 4;
     private static final int DRAINING_SHARE = 32;
     private static final int MAX_SLABS_COMPARED = 64;
-    // slabs move between classes of which one makes so much more of its frames than the other
-    private static final double MIN_USE_RATIO = 2;
-    // and from a class that makes so little of them to whoever needs some; in uses per frame, those of long ago halved again and again
-    private static final double HARDLY_USED = 1.0 / 64;
     private static final long MUST_STAY = 1L << 40;
     // a class that has frames of its own takes larger ones only if they are not much larger
     private static final int NEAR_CLASSES = 2;
@@ -74,6 +74,8 @@ public final class RamTier
     private final MemoryLayout layout;
     private final FileTable files;
     private final StoreClock clock;
+    private final long maxGuestBytes;
+    private final boolean aboveSsd;
     private final SizeClasses sizeClasses;
     private final List<RamClass> classes = new ArrayList<>();
     private final ArrayDeque<RamSlab> freeSlabs = new ArrayDeque<>();
@@ -86,12 +88,12 @@ public final class RamTier
     // of all frames that hold blocks
     private final ExpiryQueue expiries = new ExpiryQueue();
     private final List<RamSlab> draining = new ArrayList<>();
-    private int frameCount;
-    // since the uses of the classes were halved
-    private long requests;
+    private final SizeClassUses uses;
 
     private long lastGeneration;
     private long usedBytes;
+    // of frames of guests that live or are being filled, whole
+    private long guestBytes;
     private long blocks;
     private long evictions;
     private long expirations;
@@ -108,29 +110,29 @@ public final class RamTier
         long windowStartNanos;
         int allocations;
         int lastAllocations;
-        // of whole frames; those of long ago count less
-        double uses;
 
         RamClass(int index, EvictionPolicy policy)
         {
             this.index = index;
             this.policy = policy;
         }
-
-        double usesPerFrame()
-        {
-            return frameCount == 0 ? 0 : uses / frameCount;
-        }
     }
 
-    public RamTier(MemoryFile file, FileTable files, StoreClock clock)
+    /**
+     * @param guestMaxShare of the frames that guests may take
+     * @param aboveSsd whether there is an SSD tier that keeps pinned blocks
+     */
+    public RamTier(MemoryFile file, FileTable files, StoreClock clock, double guestMaxShare, boolean aboveSsd)
     {
         this.file = requireNonNull(file, "file is null");
         this.writer = file.writer();
         this.layout = writer.layout();
         this.files = requireNonNull(files, "files is null");
         this.clock = requireNonNull(clock, "clock is null");
+        this.maxGuestBytes = (long) (guestMaxShare * layout.slabCount() * layout.slabBytes());
+        this.aboveSsd = aboveSsd;
         this.sizeClasses = SizeClasses.create(layout.unitsPerSlab(), layout.blockSizeBytes() / MemoryLayout.UNIT_BYTES);
+        this.uses = new SizeClassUses(sizeClasses.count());
         PolicyEntries entries = new PolicyEntries()
         {
             @Override
@@ -172,7 +174,7 @@ public final class RamTier
         finishDraining(now);
         RamClass ramClass = classes.get(wanted);
         count(ramClass, now);
-        ageUses();
+        uses.request();
         if (ramClass.free.isEmpty() && !freeSlabs.isEmpty()) {
             cut(freeSlabs.remove(), ramClass);
         }
@@ -190,12 +192,59 @@ public final class RamTier
         if (frame == null) {
             return Optional.empty();
         }
+        if (terms.blockClass() == BlockClass.GUEST && !makeRoomForGuest(frame, now)) {
+            free(frame);
+            return Optional.empty();
+        }
         lastGeneration += 2;
         frame.state = State.FILLING;
         frame.terms = terms;
+        addGuestBytes(frame, 1);
         frame.generation = lastGeneration;
         writer.beginFrame(frame.number(), frame.generation);
         return Optional.of(frame);
+    }
+
+    /**
+     * Guests leave for guests: first those with frames of that size, then others.
+     */
+    private boolean makeRoomForGuest(Frame newcomer, long now)
+    {
+        long bytes = frameBytes(newcomer);
+        if (bytes > maxGuestBytes) {
+            return false;
+        }
+        RamClass own = classOf(newcomer);
+        while (guestBytes + bytes > maxGuestBytes) {
+            if (!evictGuest(own, now) && classes.stream().noneMatch(ramClass -> evictGuest(ramClass, now))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private boolean evictGuest(RamClass ramClass, long now)
+    {
+        int entry = ramClass.policy.pollGuest();
+        if (entry == EvictionPolicy.NO_ENTRY) {
+            return false;
+        }
+        Frame victim = framesByEntry.get(entry);
+        rest(victim, now);
+        ramClass.resting.addLast(victim);
+        return true;
+    }
+
+    private long frameBytes(Frame frame)
+    {
+        return (long) sizeClasses.units(frame.slab().sizeClass) * MemoryLayout.UNIT_BYTES;
+    }
+
+    private void addGuestBytes(Frame frame, int sign)
+    {
+        if (frame.terms.blockClass() == BlockClass.GUEST) {
+            guestBytes += sign * frameBytes(frame);
+        }
     }
 
     private Frame pollReady(RamClass ramClass, long now)
@@ -257,6 +306,9 @@ public final class RamTier
         target = Math.min(target, Math.max(1, ramClass.frameCount / 4));
         while (ramClass.frameCount > 0 && cuttable + ramClass.free.size() + ramClass.resting.size() < target) {
             int entry = ramClass.policy.pollVictim(newcomer);
+            if (entry == EvictionPolicy.NO_ENTRY && mayDisplaceHigh(ramClass, newcomer)) {
+                entry = ramClass.policy.pollVictim(BlockClass.HIGH);
+            }
             if (entry == EvictionPolicy.NO_ENTRY) {
                 break;
             }
@@ -266,9 +318,18 @@ public final class RamTier
         }
     }
 
+    /**
+     * Above an SSD frames are also the way by which blocks are read from there: those of class high leave some to the others.
+     */
+    private boolean mayDisplaceHigh(RamClass ramClass, BlockClass newcomer)
+    {
+        return aboveSsd && newcomer != BlockClass.GUEST && ramClass.policy.count(BlockClass.HIGH) > ramClass.frameCount - Math.max(1, ramClass.frameCount / SHARE_OF_OTHERS);
+    }
+
     private void rest(Frame frame, long now)
     {
         writer.removeEntry(frame.digest.high(), frame.digest.low(), frame.number());
+        addGuestBytes(frame, -1);
         frame.state = State.RESTING;
         frame.restsSinceNanos = now;
     }
@@ -286,12 +347,10 @@ public final class RamTier
             ramClass.free.addLast(slab.frames[i]);
         }
         ramClass.slabs.add(slab);
-        // new frames could not be used yet: they pass for as good as those of any class
-        ramClass.uses += slab.frames.length * classes.stream().filter(other -> other.frameCount > 0).mapToDouble(RamClass::usesPerFrame).max().orElse(0);
+        uses.addPlaces(ramClass.index, slab.frames.length);
         ramClass.frameCount += slab.frames.length;
         ramClass.policy.setCapacity(ramClass.frameCount);
-        frameCount += slab.frames.length;
-        sketch.setEntryCount(frameCount);
+        sketch.setEntryCount(uses.placeCount());
     }
 
     private int nextEntry()
@@ -304,35 +363,26 @@ public final class RamTier
     }
 
     /**
-     * Takes a slab from the class whose frames are used least, if they are used much less than those of this class. What is used of a frame
-     * is the share of it that the block fills, so that classes are compared by the bytes that they save of reading, for the memory that they take.
+     * Takes a slab from the class whose frames are used least, if they are used much less than those of this class.
      */
     private void moveSlab(RamClass taker, long now)
     {
         if (draining.size() >= Math.max(1, layout.slabCount() / DRAINING_SHARE)) {
             return;
         }
-        // without any frame, from whoever has the least use of his
-        RamClass giver = null;
-        double lowest = taker.frameCount == 0 ? Double.POSITIVE_INFINITY : Math.max(HARDLY_USED, taker.usesPerFrame() / MIN_USE_RATIO);
-        for (RamClass candidate : classes) {
-            if (candidate != taker && !candidate.slabs.isEmpty() && candidate.usesPerFrame() < lowest) {
-                giver = candidate;
-                lowest = candidate.usesPerFrame();
-            }
-        }
-        if (giver == null) {
+        int found = uses.giverFor(taker.index);
+        if (found == SizeClassUses.NONE) {
             return;
         }
+        RamClass giver = classes.get(found);
         RamSlab slab = coldest(giver);
         if (slab == null) {
             return;
         }
         giver.slabs.remove(slab);
-        giver.uses -= slab.frames.length * giver.usesPerFrame();
+        uses.removePlaces(giver.index, slab.frames.length);
         giver.frameCount -= slab.frames.length;
         giver.policy.setCapacity(giver.frameCount);
-        frameCount -= slab.frames.length;
         slab.draining = true;
         slab.nextSizeClass = taker.index;
         draining.add(slab);
@@ -354,23 +404,13 @@ public final class RamTier
     {
         RamClass ramClass = classOf(frame);
         // a small block in a large frame is worth little
-        ramClass.uses += (double) frame.length / ((long) sizeClasses.units(ramClass.index) * MemoryLayout.UNIT_BYTES);
-        ageUses();
-    }
-
-    private void ageUses()
-    {
-        requests++;
-        if (requests > frameCount) {
-            requests = 0;
-            classes.forEach(ramClass -> ramClass.uses /= 2);
-        }
+        uses.use(ramClass.index, (double) frame.length / ((long) sizeClasses.units(ramClass.index) * MemoryLayout.UNIT_BYTES));
     }
 
     /**
      * @return null if there is none that may be emptied
      */
-    private static RamSlab coldest(RamClass ramClass)
+    private RamSlab coldest(RamClass ramClass)
     {
         RamSlab coldest = null;
         long lowest = Long.MAX_VALUE;
@@ -389,9 +429,9 @@ public final class RamTier
         return lowest < MUST_STAY ? coldest : null;
     }
 
-    private static long heat(RamClass ramClass, Frame frame)
+    private long heat(RamClass ramClass, Frame frame)
     {
-        if ((frame.state == State.LIVE || frame.state == State.FILLING) && frame.terms.blockClass() == BlockClass.PINNED) {
+        if ((frame.state == State.LIVE || frame.state == State.FILLING) && policyClass(frame.terms) == BlockClass.PINNED) {
             return MUST_STAY;
         }
         if (frame.pins > 0 || frame.state == State.FILLING) {
@@ -399,7 +439,7 @@ public final class RamTier
             return 1000;
         }
         if (frame.state == State.LIVE) {
-            return ramClass.policy.isShielded(frame.entry) || frame.terms.blockClass() == BlockClass.HIGH ? 4 : 1;
+            return ramClass.policy.isShielded(frame.entry) || policyClass(frame.terms) == BlockClass.HIGH ? 4 : 1;
         }
         return 0;
     }
@@ -449,13 +489,23 @@ public final class RamTier
         blocks++;
         writer.publishFrame(frame.number(), frame.generation, digest.high(), digest.low(), storedFile.etagDigest(), length, checksum);
         if (frame.slab().draining) {
+            addGuestBytes(frame, -1);
             frame.state = State.RESTING;
             frame.restsSinceNanos = clock.nanoTime();
         }
         else {
-            classOf(frame).policy.add(frame.entry, frame.terms.blockClass());
+            classOf(frame).policy.add(frame.entry, policyClass(frame.terms));
             enliven(frame);
         }
+    }
+
+    /**
+     * Tells readers whether the block was fetched for somebody who has not asked for it yet. Of a frame that is being filled, or holds a block.
+     */
+    public void setFetchedAhead(Frame frame, boolean ahead)
+    {
+        verify(frame.state == State.FILLING || frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
+        writer.setFetchedAhead(frame.number(), ahead);
     }
 
     private void enliven(Frame frame)
@@ -476,6 +526,7 @@ public final class RamTier
     {
         verify(frame.state == State.FILLING, "frame %s is not being filled", frame.number());
         writer.withdrawFrame(frame.number());
+        addGuestBytes(frame, -1);
         free(frame);
     }
 
@@ -498,6 +549,24 @@ public final class RamTier
             return Optional.empty();
         }
         return Optional.ofNullable(frame);
+    }
+
+    /**
+     * Adds the blocks with such entries, but for those of others.
+     *
+     * @return whether there are entries beyond
+     */
+    public boolean collect(int firstEntry, int endEntry, HotBlocks hottest)
+    {
+        long now = clock.currentTimeMillis();
+        for (int entry = firstEntry; entry < Math.min(endEntry, framesByEntry.size()); entry++) {
+            Frame frame = framesByEntry.get(entry);
+            if (frame != null && frame.holdsBlock() && frame.terms.blockClass() != BlockClass.GUEST && !frame.terms.isExpired(now)) {
+                boolean shielded = frame.state == State.LIVE && classOf(frame).policy.isShielded(entry);
+                hottest.add(frame.file, frame.digest, shielded, sketch.frequency(frame.digest.high(), frame.digest.low()));
+            }
+        }
+        return endEntry < framesByEntry.size();
     }
 
     /**
@@ -535,6 +604,27 @@ public final class RamTier
     }
 
     /**
+     * The class that the block has from now on.
+     */
+    public void setClass(Frame frame, BlockClass blockClass)
+    {
+        verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
+        verify(frame.terms.blockClass() != BlockClass.GUEST && blockClass != BlockClass.GUEST, "a guest has no other class, and nothing else becomes one");
+        frame.terms = new BlockTerms(blockClass, frame.terms.expirySeconds());
+        if (frame.state == State.LIVE) {
+            classOf(frame).policy.setClass(frame.entry, policyClass(frame.terms));
+        }
+    }
+
+    /**
+     * Above an SSD a pinned block may leave: it is kept there.
+     */
+    private BlockClass policyClass(BlockTerms terms)
+    {
+        return aboveSsd && terms.blockClass() == BlockClass.PINNED ? BlockClass.HIGH : terms.blockClass();
+    }
+
+    /**
      * The block was asked for.
      */
     public void use(Frame frame)
@@ -546,9 +636,10 @@ public final class RamTier
         if (frame.state == State.LIVE) {
             classOf(frame).policy.use(frame.entry);
         }
-        else if (!frame.slab().draining) {
+        else if (!frame.slab().draining && (frame.terms.blockClass() != BlockClass.GUEST || makeRoomForGuest(frame, clock.nanoTime()))) {
             classOf(frame).resting.remove(frame);
-            classOf(frame).policy.restore(frame.entry, frame.terms.blockClass());
+            classOf(frame).policy.restore(frame.entry, policyClass(frame.terms));
+            addGuestBytes(frame, 1);
             enliven(frame);
         }
     }
@@ -592,6 +683,7 @@ public final class RamTier
         if (frame.state == State.LIVE) {
             writer.removeEntry(frame.digest.high(), frame.digest.low(), frame.number());
             classOf(frame).policy.remove(frame.entry);
+            addGuestBytes(frame, -1);
         }
         else if (!frame.slab().draining) {
             classOf(frame).resting.remove(frame);
@@ -667,6 +759,14 @@ public final class RamTier
         return usedBytes;
     }
 
+    /**
+     * Frames of guests, whole; not those that rest.
+     */
+    public long guestBytes()
+    {
+        return guestBytes;
+    }
+
     public long blocks()
     {
         return blocks;
@@ -704,6 +804,8 @@ public final class RamTier
      */
     public void checkInvariants()
     {
+        verify(guestBytes >= 0 && guestBytes <= maxGuestBytes, "guests have %s bytes of at most %s", guestBytes, maxGuestBytes);
+        long guests = 0;
         int listed = 0;
         long counted = 0;
         long bytes = 0;
@@ -714,6 +816,9 @@ public final class RamTier
                 verify(!slab.draining && slab.sizeClass == ramClass.index, "slab %s is in the wrong class", slab.number);
                 frameTotal += slab.frames.length;
                 for (Frame frame : slab.frames) {
+                    if ((frame.state == State.LIVE || frame.state == State.FILLING) && frame.terms.blockClass() == BlockClass.GUEST) {
+                        guests += frameBytes(frame);
+                    }
                     boolean inList = frame.list != null;
                     boolean belongsInList = frame.state == State.FREE || frame.state == State.RESTING;
                     verify(inList == belongsInList, "frame %s is %s and in a list: %s", frame.number(), frame.state, inList);
@@ -728,7 +833,8 @@ public final class RamTier
             verify(live == ramClass.policy.size(), "class %s has %s live frames, and %s in its policy", ramClass.index, live, ramClass.policy.size());
             verify(frameTotal == ramClass.frameCount, "class %s has %s frames, not %s", ramClass.index, frameTotal, ramClass.frameCount);
         }
-        verify(listed == frameCount, "there are %s frames, not %s", listed, frameCount);
+        verify(guests == guestBytes || !draining.isEmpty(), "guests have %s bytes, and %s are counted", guests, guestBytes);
+        verify(listed == uses.placeCount(), "there are %s frames, not %s", listed, uses.placeCount());
         for (Map.Entry<Digest128, Frame> entry : frames.entrySet()) {
             Frame frame = entry.getValue();
             verify(frame.holdsBlock() && frame.digest.equals(entry.getKey()) && !frame.file.isDropped(), "frame %s of block %s", frame.number(), entry.getKey());

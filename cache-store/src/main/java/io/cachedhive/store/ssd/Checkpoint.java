@@ -45,8 +45,22 @@ final class Checkpoint
      * @param version of the format
      * @param startLsn from where the journal has to be replayed
      * @param clean whether it was written when the store was closed, so that nothing comes after it
+     * @param filesChunk number of the first chunk with files, after all with slabs and blocks; 0 where the version does not tell
+     * @param filesOffset where that one begins, from the end of the header
      */
-    record Header(int version, Digest128 storeId, long number, long run, long startLsn, boolean clean, int chunkCount, long contentBytes, long blocks, long files)
+    record Header(
+            int version,
+            Digest128 storeId,
+            long number,
+            long run,
+            long startLsn,
+            boolean clean,
+            int chunkCount,
+            long contentBytes,
+            long blocks,
+            long files,
+            int filesChunk,
+            long filesOffset)
     {
         Header
         {
@@ -54,6 +68,17 @@ final class Checkpoint
             if (number < 0 || run < 0 || startLsn < 0 || startLsn > Journal.MAX_LSN || chunkCount < 0 || contentBytes < 0 || blocks < 0 || files < 0) {
                 throw new IllegalArgumentException("checkpoint has a negative number, or one that is too high");
             }
+            if (filesChunk < 0 || filesChunk > chunkCount || filesOffset < 0 || filesOffset > contentBytes) {
+                throw new IllegalArgumentException("checkpoint has its files where nothing is");
+            }
+        }
+
+        /**
+         * Whether files can be read without what is before them.
+         */
+        boolean tellsFiles()
+        {
+            return version > OLDEST_VERSION;
         }
     }
 
@@ -77,6 +102,7 @@ final class Checkpoint
         }
         try {
             WireReader reader = decoded.body().get();
+            boolean tellsFiles = decoded.version() > OLDEST_VERSION;
             Header header = new Header(
                     decoded.version(),
                     new Digest128(reader.getLong(), reader.getLong()),
@@ -87,7 +113,9 @@ final class Checkpoint
                     reader.getInt(),
                     reader.getLong(),
                     reader.getLong(),
-                    reader.getLong());
+                    reader.getLong(),
+                    tellsFiles ? reader.getInt() : 0,
+                    tellsFiles ? reader.getLong() : 0);
             reader.expectEnd();
             return new ReadHeader(HeaderPage.Status.VALID, Optional.of(header));
         }
@@ -98,8 +126,11 @@ final class Checkpoint
 
     interface ChunkReader
     {
+        /**
+         * @throws WireException if the body is not valid
+         */
         void read(int type, WireReader body)
-                throws WireException;
+                throws IOException;
     }
 
     /**
@@ -108,14 +139,11 @@ final class Checkpoint
     static void read(DiskFile file, Header header, ChunkReader chunks)
             throws IOException
     {
-        Reader reader = new Reader(file, header);
-        while (reader.next(chunks)) {
-            // until the end
-        }
+        Reader.ofAll(file, header).readAll(chunks);
     }
 
     /**
-     * Reads one from its first chunk to its last, verifying each.
+     * Reads one, or a part of it, chunk by chunk, verifying each.
      */
     static final class Reader
     {
@@ -123,16 +151,41 @@ final class Checkpoint
         private final Header header;
         private final ByteBuffer buffer = ByteBuffer.allocateDirect(2 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
         private final long end;
+        private final int endNumber;
         // in the file, of the buffer's limit
-        private long position = HeaderPage.BYTES;
+        private long position;
         private int number;
 
-        Reader(DiskFile file, Header header)
+        private Reader(DiskFile file, Header header, int number, long offset, int endNumber, long endOffset)
         {
             this.file = requireNonNull(file, "file is null");
             this.header = requireNonNull(header, "header is null");
-            this.end = HeaderPage.BYTES + header.contentBytes();
+            this.number = number;
+            this.position = HeaderPage.BYTES + offset;
+            this.endNumber = endNumber;
+            this.end = HeaderPage.BYTES + endOffset;
             buffer.limit(0);
+        }
+
+        static Reader ofAll(DiskFile file, Header header)
+        {
+            return new Reader(file, header, 0, 0, header.chunkCount(), header.contentBytes());
+        }
+
+        /**
+         * Of slabs and blocks, and in a version that does not tell where they end, of all.
+         */
+        static Reader ofBlocks(DiskFile file, Header header)
+        {
+            return header.tellsFiles() ? new Reader(file, header, 0, 0, header.filesChunk(), header.filesOffset()) : ofAll(file, header);
+        }
+
+        /**
+         * Of what {@link #ofBlocks} leaves.
+         */
+        static Reader ofFiles(DiskFile file, Header header)
+        {
+            return new Reader(file, header, header.filesChunk(), header.filesOffset(), header.chunkCount(), header.contentBytes());
         }
 
         Header header()
@@ -147,7 +200,7 @@ final class Checkpoint
         boolean next(ChunkReader chunks)
                 throws IOException
         {
-            if (number == header.chunkCount()) {
+            if (number == endNumber) {
                 if (position - buffer.remaining() != end) {
                     throw new WireException("a checkpoint has more than its chunks");
                 }
@@ -171,6 +224,17 @@ final class Checkpoint
             buffer.position(start + CHUNK_HEADER_BYTES + length);
             number++;
             return true;
+        }
+
+        /**
+         * @throws WireException if it is damaged: what was given to the reader before is not to be used either
+         */
+        void readAll(ChunkReader chunks)
+                throws IOException
+        {
+            while (next(chunks)) {
+                // until the end
+            }
         }
 
         private void refill(int wanted)
@@ -210,6 +274,8 @@ final class Checkpoint
         private final ByteBuffer buffer = ByteBuffer.allocateDirect(4 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
         private long position = HeaderPage.BYTES;
         private int chunkCount;
+        private int filesChunk;
+        private long filesOffset;
 
         /**
          * Takes the file's old content out of force.
@@ -239,6 +305,15 @@ final class Checkpoint
             buffer.putInt(type).putInt(length).putLong(number).putInt(chunkCount).putInt(0).put(body.finish());
             buffer.putInt(start + CHUNK_CHECKSUM_OFFSET, checksum(buffer, start, length));
             chunkCount++;
+        }
+
+        /**
+         * From here on there are files only.
+         */
+        void beginFiles()
+        {
+            filesChunk = chunkCount;
+            filesOffset = position + buffer.position() - HeaderPage.BYTES;
         }
 
         private void drain()
@@ -272,7 +347,9 @@ final class Checkpoint
                     .putInt(chunkCount)
                     .putLong(position - HeaderPage.BYTES)
                     .putLong(blocks)
-                    .putLong(files);
+                    .putLong(files)
+                    .putInt(filesChunk)
+                    .putLong(filesOffset);
             file.write(0, HeaderPage.encode(MAGIC, FORMAT_VERSION, body));
             file.sync();
         }

@@ -23,36 +23,45 @@ final class DirectoryCandidate
 {
     private static final Logger log = Logger.get(DirectoryCandidate.class);
 
+    private final int number;
     private final Path path;
     private final long capacityBytes;
     private final Geometry geometry;
     private final DirectoryFiles files;
     private final Optional<Superblock> superblock;
     private final Optional<RecoveryFinding> doubt;
+    private final boolean late;
 
     private DirectoryCandidate(
+            int number,
             Path path,
             long capacityBytes,
             Geometry geometry,
             DirectoryFiles files,
             Optional<Superblock> superblock,
-            Optional<RecoveryFinding> doubt)
+            Optional<RecoveryFinding> doubt,
+            boolean late)
     {
+        this.number = number;
         this.path = requireNonNull(path, "path is null");
         this.capacityBytes = capacityBytes;
         this.geometry = requireNonNull(geometry, "geometry is null");
         this.files = requireNonNull(files, "files is null");
         this.superblock = requireNonNull(superblock, "superblock is null");
         this.doubt = requireNonNull(doubt, "doubt is null");
+        this.late = late;
     }
 
     /**
      * Locks the directory and reads its superblock. Changes nothing but for making the lock's file.
      *
+     * @param number among the configured directories
+     * @param late whether the store is in use already
      * @throws StoreException if somebody else has it, or the capacity cannot be had
+     * @throws DirectoryOutException if its disk does not do what it should
      */
-    static DirectoryCandidate look(Path path, long capacityBytes, int blockSizeBytes, Disk disk)
-            throws StoreException
+    static DirectoryCandidate look(int number, Path path, long capacityBytes, int blockSizeBytes, Disk disk, boolean late)
+            throws StoreException, DirectoryOutException
     {
         Geometry geometry;
         try {
@@ -63,11 +72,11 @@ final class DirectoryCandidate
         }
         boolean success = false;
         DirectoryFiles files = null;
+        Optional<Superblock> superblock = Optional.empty();
         try {
             Closeable lock = disk.tryLock(path.resolve(DirectoryFiles.LOCK_NAME)).orElseThrow(() -> new StoreException(
                     "SSD directory %s is in use by another cache worker: stop it, or name another directory in cache.ssd.directories".formatted(path)));
             files = new DirectoryFiles(path, disk, lock);
-            Optional<Superblock> superblock = Optional.empty();
             Optional<RecoveryFinding> doubt = Optional.of(RecoveryFinding.NEW_DIRECTORY);
             if (disk.exists(path.resolve(DirectoryFiles.SUPERBLOCK_NAME))) {
                 files.openSuperblock();
@@ -83,22 +92,30 @@ final class DirectoryCandidate
             long present = files.presentBytes();
             long usable = disk.usableBytes(path);
             if (geometry.totalBytes() - present > usable) {
+                if (isOf(superblock, geometry)) {
+                    throw DirectoryOutException.noSpace(path, geometry.totalBytes() - present - usable);
+                }
                 throw new StoreException("SSD directory %s is to hold %s, but its disk has %s left for it: make its size in cache.ssd.max-sizes smaller".formatted(
                         path,
                         ByteSize.format(capacityBytes),
                         ByteSize.format(usable + present)));
             }
             success = true;
-            return new DirectoryCandidate(path, capacityBytes, geometry, files, superblock, doubt);
+            return new DirectoryCandidate(number, path, capacityBytes, geometry, files, superblock, doubt, late);
         }
         catch (IOException e) {
-            throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or mend the disk".formatted(path, e.getMessage()), e);
+            throw DirectoryOutException.of(path, e, isOf(superblock, geometry));
         }
         finally {
             if (!success && files != null) {
                 closeQuietly(files);
             }
         }
+    }
+
+    private static boolean isOf(Optional<Superblock> superblock, Geometry geometry)
+    {
+        return superblock.filter(found -> found.geometry().equals(geometry)).isPresent();
     }
 
     private static void closeQuietly(Closeable closeable)
@@ -109,6 +126,14 @@ final class DirectoryCandidate
         catch (IOException e) {
             log.warn("Cannot close: %s", e.getMessage());
         }
+    }
+
+    /**
+     * Among the configured directories.
+     */
+    int number()
+    {
+        return number;
     }
 
     Path path()
@@ -129,6 +154,14 @@ final class DirectoryCandidate
     DirectoryFiles files()
     {
         return files;
+    }
+
+    /**
+     * Whether all that is configured was there before, in this size.
+     */
+    boolean wasMade()
+    {
+        return isOf(superblock, geometry);
     }
 
     /**
@@ -153,9 +186,9 @@ final class DirectoryCandidate
     /**
      * Why what is there cannot be gone on with.
      *
-     * @param lastRun the last run of this worker's store, in any directory
+     * @param usedRun the last run in which this worker's store was used, with any directory
      */
-    Optional<RecoveryOutcome> reasonToFormat(CacheWorkerId workerId, long lastRun)
+    Optional<RecoveryOutcome> reasonToFormat(CacheWorkerId workerId, long usedRun)
     {
         if (superblock.isEmpty()) {
             RecoveryFinding finding = doubt.orElseThrow();
@@ -183,11 +216,17 @@ final class DirectoryCandidate
                     path,
                     "it was made for %s, and is configured as %s; starting empty".formatted(found.geometry(), geometry)));
         }
-        if (found.run() != lastRun) {
+        if (late) {
+            return Optional.of(new RecoveryOutcome(
+                    RecoveryFinding.TAKEN_IN_LATE,
+                    path,
+                    "it was out of service when the worker started, and does not know what was dropped since; starting empty"));
+        }
+        if (found.run() < usedRun) {
             return Optional.of(new RecoveryOutcome(
                     RecoveryFinding.CHECKPOINT_OUTDATED,
                     path,
-                    "its last run was %s, and the worker's %s: it does not know what was dropped since; starting empty".formatted(found.run(), lastRun)));
+                    "its last run was %s, and the worker's %s: it does not know what was dropped since; starting empty".formatted(found.run(), usedRun)));
         }
         return Optional.empty();
     }

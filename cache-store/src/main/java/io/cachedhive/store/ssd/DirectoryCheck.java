@@ -160,6 +160,7 @@ public final class DirectoryCheck
                 slabIsLost,
                 table,
                 new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
+                Runnable::run,
                 Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();

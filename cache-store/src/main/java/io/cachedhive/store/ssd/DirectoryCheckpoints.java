@@ -2,16 +2,16 @@ package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.wire.WireWriter;
-import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.file.FileImage;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.BitSet;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -32,8 +32,9 @@ final class DirectoryCheckpoints
     private static final Logger log = Logger.get(DirectoryCheckpoints.class);
 
     private static final int BLOCKS_AT_ONCE = 4096;
-    private static final int FILES_AT_ONCE = 256;
-    private static final int FILES_CHUNK_BYTES = 32 << 10;
+    private static final int LOOKED_AT_ONCE = 1 << 16;
+    private static final int ORDINALS_AT_ONCE = 1024;
+    private static final int FILES_CHUNK_BYTES = 64 << 10;
 
     private final Path directory;
     private final Geometry geometry;
@@ -48,6 +49,10 @@ final class DirectoryCheckpoints
     private final AtomicIntegerArray unsyncedSlabs;
 
     private Superblock superblock;
+    // the superblock's; or a later one, which makes what is here outdated until there is a checkpoint that knows all
+    private long run;
+    // nothing here tells of some drops
+    private boolean lacksDrops;
     private long newest;
     private long next;
     private long lastNanos;
@@ -76,6 +81,7 @@ final class DirectoryCheckpoints
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.superblock = requireNonNull(superblock, "superblock is null");
+        this.run = superblock.run();
         this.newest = newest;
         this.newestStartLsn = newestStartLsn;
         this.next = next;
@@ -105,12 +111,25 @@ final class DirectoryCheckpoints
     }
 
     /**
+     * The run is going to be used: a directory that does not know of it is outdated from here on.
+     */
+    synchronized void setUsed()
+            throws IOException
+    {
+        superblock = superblock.used().writeTo(opened.superblock());
+    }
+
+    /**
      * Declares everything that is durable here void.
      *
      * @return false if even that failed
      */
     synchronized boolean invalidate()
     {
+        if (run > superblock.run()) {
+            // it is known elsewhere that nothing here counts
+            return true;
+        }
         try {
             // beyond all that the journal may have
             long base = (journal.nextLsn() / geometry.journalBytes() + 2) * geometry.journalBytes();
@@ -119,8 +138,38 @@ final class DirectoryCheckpoints
         }
         catch (IOException e) {
             log.warn("Cannot declare %s void: %s", directory, e.getMessage());
+            lacksDrops = true;
             return false;
         }
+    }
+
+    /**
+     * A further run begins, so that directories that do not know of it are outdated.
+     *
+     * @return whether it is durable here; not if this is a directory that has to be outdated
+     */
+    synchronized boolean beginRun(long run)
+    {
+        if (lacksDrops) {
+            return false;
+        }
+        try {
+            superblock = superblock.withRun(run).used().writeTo(opened.superblock());
+            this.run = run;
+            return true;
+        }
+        catch (IOException e) {
+            log.warn("Cannot tell %s of a further run: %s", directory, e.getMessage());
+            return false;
+        }
+    }
+
+    /**
+     * Somebody else knows of a further run.
+     */
+    synchronized void setRun(long run)
+    {
+        this.run = run;
     }
 
     /**
@@ -179,10 +228,16 @@ final class DirectoryCheckpoints
                 journal.setLiveLsn(newestStartLsnNow());
             }
             writeSlabs(writer);
+            writePolicy(writer);
             long blockCount = writeBlocks(writer);
+            writer.beginFiles();
             long fileCount = writeFiles(writer);
             syncSlabs();
-            writer.finish(superblock.run(), startLsn, clean, blockCount, fileCount);
+            writer.finish(run, startLsn, clean, blockCount, fileCount);
+            if (superblock.run() < run) {
+                superblock = superblock.withRun(run).used().writeTo(opened.superblock());
+            }
+            lacksDrops = false;
             newest = next;
             next++;
             lastNanos = clock.nanoTime();
@@ -276,82 +331,131 @@ final class DirectoryCheckpoints
         writer.write(DirectoryRecovery.SLABS_CHUNK, body);
     }
 
+    private void writePolicy(Checkpoint.Writer writer)
+            throws IOException
+    {
+        int classCount = geometry.sizeClasses().count();
+        WireWriter body = new WireWriter(classCount * DirectoryContents.POLICY_RECORD_BYTES);
+        lock.lock();
+        try {
+            for (int sizeClass = 0; sizeClass < classCount; sizeClass++) {
+                body.putByte(sizeClass).putByte(contents.policy().findings(sizeClass));
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        writer.write(DirectoryRecovery.POLICY_CHUNK, body);
+    }
+
+    /**
+     * Those that were used last come first, and each once, also if it is used meanwhile: it is as old as it was or younger when it is looked at
+     * next, and the last round takes all that are left.
+     */
     private long writeBlocks(Checkpoint.Writer writer)
             throws IOException
     {
         SsdIndex index = contents.index();
-        SsdSlab[] slabs = contents.slabs();
-        FileTable files = contents.files();
-        long count = 0;
-        for (int first = 0; ; first += BLOCKS_AT_ONCE) {
-            WireWriter body = new WireWriter(BLOCKS_AT_ONCE * DirectoryContents.BLOCK_RECORD_BYTES);
-            lock.lock();
-            try {
-                if (first >= index.limit()) {
-                    return count;
-                }
-                for (int entry = first; entry < Math.min(index.limit(), first + BLOCKS_AT_ONCE); entry++) {
-                    if (index.isUsed(entry) && !files.isDropped(index.file(entry))) {
-                        int slab = index.slab(entry);
-                        body.putLong(index.digestHigh(entry))
-                                .putLong(index.digestLow(entry))
-                                .putLong(index.sequence(entry))
-                                .putInt(slab)
-                                .putByte(slabs[slab].sizeClass)
-                                .putInt(index.extent(entry))
-                                .putInt(index.length(entry))
-                                .putInt(index.file(entry))
-                                .putByte(index.frequency(entry))
-                                .putByte(index.blockClass(entry).ordinal())
-                                .putInt((int) index.expirySeconds(entry));
-                        count++;
-                    }
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-            writer.write(DirectoryRecovery.BLOCKS_CHUNK, body);
+        DirectoryPolicy policy = contents.policy();
+        byte now;
+        lock.lock();
+        try {
+            now = policy.time();
         }
+        finally {
+            lock.unlock();
+        }
+        BitSet written = new BitSet();
+        WireWriter body = new WireWriter(BLOCKS_AT_ONCE * DirectoryContents.BLOCK_RECORD_BYTES);
+        int inBody = 0;
+        for (int age = 0; age <= DirectoryPolicy.MAX_AGE; age++) {
+            int next = 0;
+            boolean more = true;
+            while (more) {
+                lock.lock();
+                try {
+                    int end = Math.min(index.limit(), next + LOOKED_AT_ONCE);
+                    for (; next < end && inBody < BLOCKS_AT_ONCE; next++) {
+                        if (!written.get(next) && policy.age(next, now) <= age && isToBeWritten(next)) {
+                            writeBlock(body, next);
+                            written.set(next);
+                            inBody++;
+                        }
+                    }
+                    more = next < index.limit();
+                }
+                finally {
+                    lock.unlock();
+                }
+                if (inBody == BLOCKS_AT_ONCE) {
+                    writer.write(DirectoryRecovery.BLOCKS_CHUNK, body);
+                    body = new WireWriter(BLOCKS_AT_ONCE * DirectoryContents.BLOCK_RECORD_BYTES);
+                    inBody = 0;
+                }
+            }
+        }
+        writer.write(DirectoryRecovery.BLOCKS_CHUNK, body);
+        return written.cardinality();
+    }
+
+    private boolean isToBeWritten(int entry)
+    {
+        return contents.index().isUsed(entry) && !contents.files().isDropped(contents.index().file(entry));
+    }
+
+    private void writeBlock(WireWriter body, int entry)
+    {
+        SsdIndex index = contents.index();
+        int slab = index.slab(entry);
+        body.putLong(index.digestHigh(entry))
+                .putLong(index.digestLow(entry))
+                .putLong(index.sequence(entry))
+                .putInt(slab)
+                .putByte(contents.slabs()[slab].sizeClass)
+                .putInt(index.extent(entry))
+                .putInt(index.length(entry))
+                .putInt(index.file(entry))
+                .putByte(contents.policy().heat(entry))
+                .putByte(index.blockClass(entry).ordinal())
+                .putInt((int) index.expirySeconds(entry));
     }
 
     private long writeFiles(Checkpoint.Writer writer)
             throws IOException
     {
         FileTable files = contents.files();
+        FileImage.Writer image = new FileImage.Writer(files);
         long count = 0;
-        WireWriter body = new WireWriter(2 * FILES_CHUNK_BYTES);
-        for (int first = 0; ; first += FILES_AT_ONCE) {
-            List<StoredFile> some = new ArrayList<>();
-            List<FileMetadata> metadata = new ArrayList<>();
+        int ordinal = 0;
+        boolean more = true;
+        while (more) {
+            WireWriter texts = new WireWriter(FILES_CHUNK_BYTES);
+            WireWriter body = new WireWriter(FILES_CHUNK_BYTES);
             lock.lock();
             try {
-                if (first >= contents.ordinalLimit()) {
-                    break;
-                }
-                for (int ordinal = first; ordinal < Math.min(contents.ordinalLimit(), first + FILES_AT_ONCE); ordinal++) {
+                int end = Math.min(contents.ordinalLimit(), ordinal + ORDINALS_AT_ONCE);
+                // a record is not longer than half of a chunk
+                for (; ordinal < end && texts.length() + body.length() < FILES_CHUNK_BYTES; ordinal++) {
                     if (contents.blocksOf(ordinal) > 0) {
-                        files.find(ordinal).ifPresent(file -> {
-                            some.add(file);
-                            metadata.add(file.metadata());
-                        });
+                        Optional<StoredFile> file = files.find(ordinal);
+                        if (file.isPresent()) {
+                            image.write(file.get(), texts, body);
+                            count++;
+                        }
                     }
                 }
+                more = ordinal < contents.ordinalLimit();
             }
             finally {
                 lock.unlock();
             }
-            for (int i = 0; i < some.size(); i++) {
-                body.putInt(some.get(i).ordinal());
-                JournalEntry.writeFile(body, some.get(i).id(), metadata.get(i));
-                count++;
-                if (body.length() > FILES_CHUNK_BYTES) {
-                    writer.write(DirectoryRecovery.FILES_CHUNK, body);
-                    body = new WireWriter(2 * FILES_CHUNK_BYTES);
-                }
+            if (texts.length() > 0) {
+                writer.write(DirectoryRecovery.TEXTS_CHUNK, texts);
+            }
+            if (body.length() > 0) {
+                writer.write(DirectoryRecovery.FILES_CHUNK, body);
             }
         }
-        writer.write(DirectoryRecovery.FILES_CHUNK, body);
         return count;
     }
 }

@@ -14,7 +14,7 @@ import static java.util.Objects.requireNonNull;
  * What an SSD directory holds, in memory: the index, the slabs' extents, and what is counted of them. It knows neither journal nor disk: whoever
  * changes it tells them. Guarded by the store's lock.
  *
- * <p>Invariants: an entry of the index and its extent name each other; its file is in the table and counted there; what a checkpoint of all
+ * <p>Invariants: an entry of the index and its extent name each other, and the policy knows it; its file is in the table and counted there; what a checkpoint of all
  * of it would take is known at any time.
  */
 final class DirectoryContents
@@ -23,13 +23,19 @@ final class DirectoryContents
     static final int BLOCK_RECORD_BYTES = 8 + 8 + 8 + 4 + 1 + 4 + 4 + 4 + 1 + 1 + 4;
     // of the version before, without class and expiry
     static final int OLD_BLOCK_RECORD_BYTES = BLOCK_RECORD_BYTES - 5;
-    private static final int SLAB_RECORD_BYTES = 5;
+    static final int SLAB_RECORD_BYTES = 5;
+    // of a size class
+    static final int POLICY_RECORD_BYTES = 2;
+    // of a file and its texts, without what is in these: 4 + 16 + 8 + 1 + 4, numbers of at most 7, 10, 5, 5, 5, 3 and 3 bytes, three times 4 + 4, and 17 for
+    // the origin
+    private static final int FILE_RECORD_BYTES = 33 + 38 + 24 + 17;
 
     private final Geometry geometry;
     private final SizeClasses sizeClasses;
     private final FileTable files;
     private final SsdIndex index = new SsdIndex();
     private final SsdSlab[] slabs;
+    private final DirectoryPolicy policy;
     private final IntColumn blocksByFile = new IntColumn();
     private long blocks;
     private long usedBytes;
@@ -45,6 +51,7 @@ final class DirectoryContents
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
         }
+        this.policy = new DirectoryPolicy(index, slabs, sizeClasses);
     }
 
     SsdIndex index()
@@ -55,6 +62,11 @@ final class DirectoryContents
     SsdSlab[] slabs()
     {
         return slabs;
+    }
+
+    DirectoryPolicy policy()
+    {
+        return policy;
     }
 
     FileTable files()
@@ -74,21 +86,41 @@ final class DirectoryContents
     {
         int entry = index.insert(digest.high(), digest.low(), sequence, slab.number, extent, length, file.ordinal(), terms);
         slab.written(extent, entry);
+        policy.add(entry);
         count(file.ordinal(), length, 1);
     }
 
     /**
-     * An entry was put into the index and its extent by the recovery.
+     * An entry was put into the index and its extent by the recovery, from the journal.
      */
-    void countRestored(int entry)
+    void countReplayed(int entry)
     {
+        policy.addAgain(entry);
         count(index.file(entry), index.length(entry), 1);
+    }
+
+    /**
+     * Likewise, from the checkpoint.
+     *
+     * @param heat as it says
+     */
+    void countRestored(int entry, byte heat)
+    {
+        policy.restore(entry, heat);
+        count(index.file(entry), index.length(entry), 1);
+    }
+
+    void setTerms(int entry, BlockTerms terms)
+    {
+        policy.setTerms(entry, terms);
+        changed = true;
     }
 
     void remove(int entry)
     {
         int ordinal = index.file(entry);
         int length = index.length(entry);
+        policy.remove(entry);
         slabs[index.slab(entry)].free(index.extent(entry));
         index.remove(entry);
         count(ordinal, length, -1);
@@ -115,7 +147,15 @@ final class DirectoryContents
      */
     long fileRecordBytes(int ordinal)
     {
-        return 100 + files.textBytes(ordinal);
+        return fileRecordBytes(files, ordinal);
+    }
+
+    /**
+     * Likewise, of a file of the table. With all its texts, though most are there already.
+     */
+    static long fileRecordBytes(FileTable files, int ordinal)
+    {
+        return FILE_RECORD_BYTES + files.textBytes(ordinal);
     }
 
     /**
@@ -123,7 +163,8 @@ final class DirectoryContents
      */
     long checkpointBytes()
     {
-        return 2L * HeaderPage.BYTES + withChunkHeaders(blocks * BLOCK_RECORD_BYTES + fileRecordBytes + (long) slabs.length * SLAB_RECORD_BYTES);
+        long recordBytes = blocks * BLOCK_RECORD_BYTES + fileRecordBytes + (long) slabs.length * SLAB_RECORD_BYTES + (long) sizeClasses.count() * POLICY_RECORD_BYTES;
+        return 2L * HeaderPage.BYTES + withChunkHeaders(recordBytes);
     }
 
     /**
@@ -230,6 +271,7 @@ final class DirectoryContents
         }
         verify(counted == index.size() && counted == blocks, "%s blocks are counted as %s, %s", counted, index.size(), blocks);
         verify(bytes == usedBytes, "%s bytes are counted as %s", bytes, usedBytes);
+        policy.checkInvariants();
         verify(checkpointBytes() <= geometry.checkpointBytes(), "a checkpoint of %s bytes does not fit into %s", checkpointBytes(), geometry.checkpointBytes());
     }
 }

@@ -15,6 +15,7 @@ import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.column.IntColumn;
 import io.cachedhive.store.column.LongSet;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.file.FileImage;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.slab.SizeClasses;
@@ -25,17 +26,22 @@ import io.cachedhive.store.ssd.JournalEntry.FileConfirmed;
 import io.cachedhive.store.ssd.JournalEntry.FileDropped;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
+import java.util.function.Supplier;
 
 import static java.util.Comparator.comparing;
 import static java.util.Comparator.reverseOrder;
@@ -60,16 +66,16 @@ final class DirectoryRecovery
     // chunks of a checkpoint
     static final int SLABS_CHUNK = 1;
     static final int BLOCKS_CHUNK = 2;
-    static final int FILES_CHUNK = 3;
+    static final int PLAIN_FILES_CHUNK = 3;
+    static final int TEXTS_CHUNK = 4;
+    static final int FILES_CHUNK = 5;
+    static final int POLICY_CHUNK = 6;
 
     private static final BlockClass[] CLASSES = BlockClass.values();
 
     // states of files
     private static final int PROVISIONAL = 1;
     private static final int CONFIRMED = 2;
-
-    // by how much what is reckoned for a file is more than what it takes
-    private static final int FILE_OVERHEAD_BYTES = 40;
 
     // what a checkpoint with more files would take is more than any has
     private static final int MAX_ORDINAL = 1 << 27;
@@ -91,7 +97,8 @@ final class DirectoryRecovery
     private final FileTable files;
     // of blocks that the version before wrote
     private final BlockTerms oldTerms;
-    private final Executor executor;
+    private final Executor taker;
+    private final Executor verifier;
     // by ordinal: the files of the table that this directory has, each held there by a fill
     private ByteColumn states = new ByteColumn();
     // files that another directory binds to another ETag
@@ -100,9 +107,13 @@ final class DirectoryRecovery
     // of the table, by the ordinals of the checkpoint; and the other way round
     private IntColumn ordinals = new IntColumn(UNSEEN);
     private IntColumn checkpointOrdinals = new IntColumn(SsdIndex.NONE);
+    // what the checkpoint's files take in the next one; not less
+    private long fileRecordBytes;
     // sequences of blocks that are gone, though the checkpoint may tell of them
     private LongSet removed = new LongSet();
     private Optional<Checkpoint.Reader> blocks = Optional.empty();
+    // by size class
+    private final Map<Integer, Integer> policyFindings = new HashMap<>();
 
     /**
      * @param files states of the files by their ordinals, which the index has as well; a file that has one is held in the table by a fill
@@ -127,10 +138,9 @@ final class DirectoryRecovery
 
     private record Candidate(int slot, Checkpoint.Header header) {}
 
-    private record CheckpointFile(int ordinal, FileVersionId id, FileMetadata metadata) {}
-
     /**
-     * @param executor takes files over while further ones are read; runs what it is given one after the other
+     * @param taker takes files over while further ones are read; runs what it is given one after the other
+     * @param verifier verifies what a checkpoint has besides files while these are read
      */
     DirectoryRecovery(
             Path directory,
@@ -142,7 +152,8 @@ final class DirectoryRecovery
             boolean[] slabIsNew,
             FileTable files,
             BlockTerms oldTerms,
-            Executor executor)
+            Executor taker,
+            Executor verifier)
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.superblock = requireNonNull(superblock, "superblock is null");
@@ -154,7 +165,8 @@ final class DirectoryRecovery
         this.sizeClasses = superblock.geometry().sizeClasses();
         this.files = requireNonNull(files, "files is null");
         this.oldTerms = requireNonNull(oldTerms, "oldTerms is null");
-        this.executor = requireNonNull(executor, "executor is null");
+        this.taker = requireNonNull(taker, "taker is null");
+        this.verifier = requireNonNull(verifier, "verifier is null");
     }
 
     /**
@@ -177,7 +189,7 @@ final class DirectoryRecovery
         }
 
         for (Candidate candidate : candidates) {
-            if (!journalIsWhole && !(candidate.header.clean() && candidate.header.run() == superblock.run())) {
+            if (!journalIsWhole && !(candidate.header.clean() && candidate.header.run() >= superblock.usedRun())) {
                 continue;
             }
             clear();
@@ -185,7 +197,7 @@ final class DirectoryRecovery
                 continue;
             }
             Checkpoint.Header header = candidate.header;
-            index.reserve(Math.min(header.blocks(), header.contentBytes() / blockRecordBytes(header)));
+            index.reserve(blockCount(header));
             Journal.Tail tail = Journal.tail(batches, header.startLsn(), journalFile, journalBytes);
             if (!replay(tail)) {
                 continue;
@@ -205,8 +217,12 @@ final class DirectoryRecovery
                     .min(comparing(start -> start))
                     .orElse(header.startLsn());
             long next = (lastNumber + 1) % 2 == candidate.slot ? lastNumber + 2 : lastNumber + 1;
-            blocks = Optional.of(new Checkpoint.Reader(checkpointFiles.get(candidate.slot), header));
-            long checkpointBytes = contentBytes(header) + FILE_OVERHEAD_BYTES * header.files() + checkpointBytes(tail);
+            blocks = Optional.of(Checkpoint.Reader.ofBlocks(checkpointFiles.get(candidate.slot), header));
+            long recordBytes = blockCount(header) * DirectoryContents.BLOCK_RECORD_BYTES
+                    + fileRecordBytes
+                    + (long) slabs.length * DirectoryContents.SLAB_RECORD_BYTES
+                    + (long) sizeClasses.count() * DirectoryContents.POLICY_RECORD_BYTES;
+            long checkpointBytes = DirectoryContents.withChunkHeaders(recordBytes) + checkpointBytes(tail);
             return new Result(outcomes, finishFiles(), tail.endLsn(), liveLsn, header.number(), header.startLsn(), next, checkpointBytes, false);
         }
 
@@ -246,13 +262,9 @@ final class DirectoryRecovery
         return tail.batches().stream().mapToLong(batch -> 2L * batch.bodyLength()).sum();
     }
 
-    /**
-     * What the content takes in this version.
-     */
-    private static long contentBytes(Checkpoint.Header header)
+    private static long blockCount(Checkpoint.Header header)
     {
-        long longer = header.blocks() * (DirectoryContents.BLOCK_RECORD_BYTES - blockRecordBytes(header));
-        return header.contentBytes() + DirectoryContents.withChunkHeaders(longer);
+        return Math.min(header.blocks(), header.contentBytes() / blockRecordBytes(header));
     }
 
     private static int blockRecordBytes(Checkpoint.Header header)
@@ -316,6 +328,14 @@ final class DirectoryRecovery
         return new RecoveryOutcome(finding, directory.resolve(DirectoryFiles.CHECKPOINT_NAMES.get(slot)), decision);
     }
 
+    /**
+     * Lets go of the files that it holds in the table.
+     */
+    void abandon()
+    {
+        clear();
+    }
+
     private void clear()
     {
         index.clear();
@@ -326,9 +346,11 @@ final class DirectoryRecovery
         }
         states = new ByteColumn();
         contradicting.clear();
+        fileRecordBytes = 0;
         ordinals = new IntColumn(UNSEEN);
         checkpointOrdinals = new IntColumn(SsdIndex.NONE);
         removed = new LongSet();
+        policyFindings.clear();
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
         }
@@ -337,12 +359,30 @@ final class DirectoryRecovery
     private boolean load(Candidate candidate)
             throws IOException
     {
+        DiskFile file = checkpointFiles.get(candidate.slot);
+        Checkpoint.Header header = candidate.header;
+        // blocks are much more than files, and nothing but the decision waits for them
+        CompletableFuture<Void> verified = header.tellsFiles() ? CompletableFuture.runAsync(() -> verify(file, header), verifier) : CompletableFuture.completedFuture(null);
         Deque<CompletableFuture<Void>> taking = new ArrayDeque<>();
+        FileImage.Reader image = new FileImage.Reader(files);
         try {
-            Checkpoint.read(checkpointFiles.get(candidate.slot), candidate.header, (type, body) -> loadChunk(candidate.header, type, body, taking));
+            if (header.tellsFiles()) {
+                Checkpoint.Reader.ofFiles(file, header).readAll((type, body) -> takeFiles(type, body, image, taking));
+            }
+            else {
+                Checkpoint.read(file, header, (type, body) -> {
+                    if (type == PLAIN_FILES_CHUNK) {
+                        takeFiles(type, body, image, taking);
+                    }
+                    else {
+                        loadOther(header, type, body);
+                    }
+                });
+            }
             while (!taking.isEmpty()) {
                 await(taking.poll());
             }
+            await(verified);
             return true;
         }
         catch (WireException e) {
@@ -350,65 +390,117 @@ final class DirectoryRecovery
             return false;
         }
         finally {
-            // nobody uses the table any more when this returns
+            // nobody uses table or slabs any more when this returns
             taking.forEach(task -> task.exceptionally(_ -> null).join());
+            verified.exceptionally(_ -> null).join();
+            image.finish();
+        }
+    }
+
+    /**
+     * Of a checkpoint, all that is before its files.
+     */
+    private void verify(DiskFile file, Checkpoint.Header header)
+    {
+        try {
+            Checkpoint.Reader.ofBlocks(file, header).readAll((type, body) -> loadOther(header, type, body));
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
     private static void await(CompletableFuture<Void> task)
-            throws WireException
+            throws IOException
     {
         try {
             task.join();
         }
         catch (CompletionException e) {
-            if (e.getCause() instanceof IllegalArgumentException) {
-                throw new WireException("a checkpoint is not valid: " + e.getCause().getMessage());
+            switch (e.getCause()) {
+                case IllegalArgumentException invalid -> throw new WireException("a checkpoint is not valid: " + invalid.getMessage());
+                case UncheckedIOException failure -> throw failure.getCause();
+                default -> throw e;
             }
-            throw e;
         }
     }
 
-    private void loadChunk(Checkpoint.Header header, int type, WireReader body, Deque<CompletableFuture<Void>> taking)
+    private void loadOther(Checkpoint.Header header, int type, WireReader body)
             throws WireException
+    {
+        switch (type) {
+            case SLABS_CHUNK -> {
+                while (body.remaining() > 0) {
+                    int slab = body.getInt();
+                    int sizeClass = body.getByte();
+                    if (slab >= 0 && slab < slabs.length && sizeClass >= 0 && sizeClass < sizeClasses.count() && slabs[slab].sizeClass == -1) {
+                        slabs[slab].cutUnknown(sizeClass, sizeClasses.piecesPerSlab(sizeClass));
+                    }
+                }
+            }
+            case BLOCKS_CHUNK -> {
+                if (body.remaining() % blockRecordBytes(header) != 0) {
+                    throw new WireException("a checkpoint has a part of a block");
+                }
+            }
+            case POLICY_CHUNK -> {
+                while (body.remaining() > 0) {
+                    int sizeClass = body.getByte();
+                    int findings = body.getByte();
+                    if (sizeClass >= 0 && sizeClass < sizeClasses.count()) {
+                        policyFindings.put(sizeClass, findings);
+                    }
+                }
+            }
+            default -> throw new WireException("a checkpoint has a chunk of type %s where there is none".formatted(type));
+        }
+    }
+
+    private void takeFiles(int type, WireReader body, FileImage.Reader image, Deque<CompletableFuture<Void>> taking)
+            throws IOException
+    {
+        if (type != PLAIN_FILES_CHUNK && type != TEXTS_CHUNK && type != FILES_CHUNK) {
+            throw new WireException("a checkpoint has a chunk of type %s among its files".formatted(type));
+        }
+        byte[] bytes = new byte[body.remaining()];
+        body.getRest().get(bytes);
+        taking.add(CompletableFuture.runAsync(() -> takeFiles(type, new WireReader(ByteBuffer.wrap(bytes)), image), taker));
+        if (taking.size() > MAX_CHUNKS_AHEAD) {
+            await(taking.poll());
+        }
+    }
+
+    private void takeFiles(int type, WireReader body, FileImage.Reader image)
     {
         try {
             switch (type) {
-                case SLABS_CHUNK -> {
-                    while (body.remaining() > 0) {
-                        int slab = body.getInt();
-                        int sizeClass = body.getByte();
-                        if (slab >= 0 && slab < slabs.length && sizeClass >= 0 && sizeClass < sizeClasses.count() && slabs[slab].sizeClass == -1) {
-                            slabs[slab].cutUnknown(sizeClass, sizeClasses.piecesPerSlab(sizeClass));
-                        }
-                    }
-                }
-                case BLOCKS_CHUNK -> {
-                    if (body.remaining() % blockRecordBytes(header) != 0) {
-                        throw new WireException("a checkpoint has a part of a block");
-                    }
-                }
+                case TEXTS_CHUNK -> image.readTexts(body);
                 case FILES_CHUNK -> {
-                    List<CheckpointFile> some = new ArrayList<>();
                     while (body.remaining() > 0) {
-                        some.add(new CheckpointFile(body.getInt(), JournalEntry.readId(body), JournalEntry.readFile(body)));
-                    }
-                    taking.add(CompletableFuture.runAsync(() -> some.forEach(this::take), executor));
-                    if (taking.size() > MAX_CHUNKS_AHEAD) {
-                        await(taking.poll());
+                        image.read(body);
+                        if (image.length() > JournalEntry.MAX_FILE_BYTES) {
+                            throw new WireException("a file has %s bytes".formatted(image.length()));
+                        }
+                        take(image.ordinal(), image.id(), image.etagDigest(), image.isProvisional(), image::add);
                     }
                 }
-                default -> throw new WireException("unknown chunk of a checkpoint: " + type);
+                default -> {
+                    while (body.remaining() > 0) {
+                        int ordinal = body.getInt();
+                        FileVersionId id = JournalEntry.readId(body);
+                        FileMetadata metadata = JournalEntry.readFile(body);
+                        take(ordinal, id, metadata.etagDigest(), metadata.provisional(), () -> add(id, metadata));
+                    }
+                }
             }
         }
-        catch (IllegalArgumentException e) {
-            throw new WireException("a checkpoint is not valid: " + e.getMessage());
+        catch (WireException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
-    private void take(CheckpointFile file)
+    private void take(int ordinal, FileVersionId id, long etagDigest, boolean provisional, Supplier<StoredFile> adder)
     {
-        int ordinal = file.ordinal;
         if (ordinal < 0 || ordinal > MAX_ORDINAL) {
             throw new IllegalArgumentException("a file cannot have the ordinal " + ordinal);
         }
@@ -416,12 +508,21 @@ final class DirectoryRecovery
             throw new IllegalArgumentException("two files have the ordinal " + ordinal);
         }
         // dropped and bound anew while the checkpoint was written
-        held(file.id).ifPresent(this::release);
+        held(id).ifPresent(this::release);
         ordinals.set(ordinal, SsdIndex.NONE);
-        hold(file.id, file.metadata).ifPresent(stored -> {
+        hold(id, etagDigest, provisional, adder).ifPresent(stored -> {
             ordinals.set(ordinal, stored.ordinal());
             checkpointOrdinals.set(stored.ordinal(), ordinal);
+            fileRecordBytes += DirectoryContents.fileRecordBytes(files, stored.ordinal());
         });
+    }
+
+    /**
+     * As a provisional one: whether it is confirmed is known when all is read.
+     */
+    private StoredFile add(FileVersionId id, FileMetadata metadata)
+    {
+        return files.add(id, new FileMetadata(metadata.version(), metadata.etag(), true, metadata.table()));
     }
 
     /**
@@ -429,7 +530,7 @@ final class DirectoryRecovery
      */
     interface BlockTaker
     {
-        void take(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int file, int frequency, int blockClass, int expirySeconds);
+        void take(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int file, int heat, int blockClass, int expirySeconds);
     }
 
     /**
@@ -466,6 +567,7 @@ final class DirectoryRecovery
      * Restores a block of the checkpoint, if it still counts.
      *
      * @param checkpointOrdinal of its file
+     * @param heat for the policy; of no meaning here
      * @return the entry, or {@link SsdIndex#NONE}
      */
     int restoreBlock(
@@ -477,7 +579,7 @@ final class DirectoryRecovery
             int extent,
             int length,
             int checkpointOrdinal,
-            int frequency,
+            int heat,
             int blockClass,
             int expirySeconds)
     {
@@ -493,11 +595,15 @@ final class DirectoryRecovery
             // from the journal, or written in the present run
             return SsdIndex.NONE;
         }
-        int entry = restore(digestHigh, digestLow, sequence, slab, sizeClass, extent, length, ordinal, new BlockTerms(CLASSES[blockClass], Integer.toUnsignedLong(expirySeconds)));
-        if (entry != SsdIndex.NONE) {
-            index.setFrequency(entry, frequency);
-        }
-        return entry;
+        return restore(digestHigh, digestLow, sequence, slab, sizeClass, extent, length, ordinal, new BlockTerms(CLASSES[blockClass], Integer.toUnsignedLong(expirySeconds)));
+    }
+
+    /**
+     * What the policy of the run before had found out of the queries, by size class.
+     */
+    Map<Integer, Integer> policyFindings()
+    {
+        return Map.copyOf(policyFindings);
     }
 
     /**
@@ -549,6 +655,10 @@ final class DirectoryRecovery
         }
         int occupant = slab.entry(extent);
         if (occupant >= 0) {
+            if (index.sequence(occupant) == sequence && index.digestHigh(occupant) == digestHigh && index.digestLow(occupant) == digestLow) {
+                // the same block, on other terms
+                index.setTerms(occupant, terms);
+            }
             if (index.sequence(occupant) >= sequence) {
                 return SsdIndex.NONE;
             }
@@ -618,7 +728,8 @@ final class DirectoryRecovery
                     log.warn("The journal of %s binds file %s to another ETag without dropping it", directory, id);
                     drop(id);
                 }
-                hold(id, metadata).ifPresent(stored -> states.set(stored.ordinal(), metadata.provisional() ? PROVISIONAL : CONFIRMED));
+                hold(id, metadata.etagDigest(), metadata.provisional(), () -> add(id, metadata))
+                        .ifPresent(stored -> states.set(stored.ordinal(), metadata.provisional() ? PROVISIONAL : CONFIRMED));
             }
             case FileConfirmed(FileVersionId id) -> held(id).ifPresent(file -> states.set(file.ordinal(), CONFIRMED));
             case FileDropped(FileVersionId id) -> drop(id);
@@ -673,18 +784,17 @@ final class DirectoryRecovery
      *
      * @return empty if it is bound to another ETag there
      */
-    private Optional<StoredFile> hold(FileVersionId id, FileMetadata metadata)
+    private Optional<StoredFile> hold(FileVersionId id, long etagDigest, boolean provisional, Supplier<StoredFile> adder)
     {
         Optional<StoredFile> known = files.get(id);
-        if (known.isPresent() && known.get().etagDigest() != metadata.etagDigest()) {
+        if (known.isPresent() && known.get().etagDigest() != etagDigest) {
             contradicting.add(id);
             return Optional.empty();
         }
-        // confirmed when all is read: the journal may know better
-        StoredFile file = known.orElseGet(() -> files.add(id, new FileMetadata(metadata.version(), metadata.etag(), true, metadata.table())));
+        StoredFile file = known.orElseGet(adder);
         if (states.find(file.ordinal()) == 0) {
             files.addFills(file, 1);
-            states.set(file.ordinal(), metadata.provisional() ? PROVISIONAL : CONFIRMED);
+            states.set(file.ordinal(), provisional ? PROVISIONAL : CONFIRMED);
         }
         return Optional.of(file);
     }

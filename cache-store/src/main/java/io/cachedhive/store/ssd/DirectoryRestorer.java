@@ -63,7 +63,7 @@ final class DirectoryRestorer
         final int[] extents = new int[MAX_COUNT];
         final int[] lengths = new int[MAX_COUNT];
         final int[] files = new int[MAX_COUNT];
-        final byte[] frequencies = new byte[MAX_COUNT];
+        final byte[] heats = new byte[MAX_COUNT];
         final byte[] classes = new byte[MAX_COUNT];
         final int[] expiries = new int[MAX_COUNT];
         int count;
@@ -78,7 +78,7 @@ final class DirectoryRestorer
                 int extent,
                 int length,
                 int file,
-                int frequency,
+                int heat,
                 int blockClass,
                 int expirySeconds)
         {
@@ -90,7 +90,7 @@ final class DirectoryRestorer
             extents[count] = extent;
             lengths[count] = length;
             files[count] = file;
-            frequencies[count] = (byte) frequency;
+            heats[count] = (byte) heat;
             classes[count] = (byte) blockClass;
             expiries[count] = expirySeconds;
             count++;
@@ -133,13 +133,14 @@ final class DirectoryRestorer
      */
     void start()
     {
+        allocator.start(recovery.isPresent());
+        recovery.ifPresent(source -> source.policyFindings().forEach(contents.policy()::restoreFindings));
         SsdIndex index = contents.index();
         for (int entry = 0; entry < index.limit(); entry++) {
-            if (index.isUsed(entry)) {
-                countRestored(entry);
+            if (index.isUsed(entry) && keepRestored(entry)) {
+                contents.countReplayed(entry);
             }
         }
-        allocator.start(recovery.isPresent());
     }
 
     /**
@@ -201,7 +202,7 @@ final class DirectoryRestorer
             }
             int end = Math.min(piece.count, first + RESTORED_AT_ONCE);
             for (int i = first; i < end; i++) {
-                touched += contents.index().touch(piece.digestLows[i]);
+                touched += contents.index().touch(piece.digestLows[i]) + contents.policy().touch(piece.digestLows[i]);
             }
             for (int i = first; i < end; i++) {
                 int entry = source.restoreBlock(
@@ -213,11 +214,11 @@ final class DirectoryRestorer
                         piece.extents[i],
                         piece.lengths[i],
                         piece.files[i],
-                        piece.frequencies[i],
+                        piece.heats[i],
                         piece.classes[i],
                         piece.expiries[i]);
-                if (entry != SsdIndex.NONE) {
-                    countRestored(entry);
+                if (entry != SsdIndex.NONE && keepRestored(entry)) {
+                    contents.countRestored(entry, piece.heats[i]);
                 }
             }
             return true;
@@ -227,15 +228,14 @@ final class DirectoryRestorer
         }
     }
 
-    private void countRestored(int entry)
+    private boolean keepRestored(int entry)
     {
         if (contents.hasRoomForRestored(entry)) {
-            contents.countRestored(entry);
             restoredBlocks++;
+            return true;
         }
-        else {
-            contents.removeUncounted(entry);
-        }
+        contents.removeUncounted(entry);
+        return false;
     }
 
     private void finish()

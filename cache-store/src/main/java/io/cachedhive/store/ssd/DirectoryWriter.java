@@ -2,6 +2,8 @@ package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.SsdRefusalCause;
 import io.cachedhive.store.ssd.SsdTier.Write;
 
 import java.io.IOException;
@@ -15,11 +17,16 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
+import static com.google.common.base.Verify.verify;
+import static io.cachedhive.store.SsdRefusalCause.NOT_ADMITTED;
+import static io.cachedhive.store.SsdRefusalCause.NO_ROOM;
+import static io.cachedhive.store.SsdRefusalCause.OUT_OF_SERVICE;
+import static io.cachedhive.store.SsdRefusalCause.QUEUE_FULL;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Writes blocks into one directory, in the order in which they were offered, by a thread of its own. What it is offered while its queue is full, or
- * while the directory takes nothing, it refuses.
+ * Writes blocks into one directory, in the order in which they were offered, by a thread of its own. It does not want blocks that are not worth it, nor
+ * any while its queue is full or the directory takes nothing.
  *
  * <p>Methods are called under the store's lock, which guards all fields, unless they say otherwise.
  */
@@ -28,25 +35,26 @@ final class DirectoryWriter
     private static final Logger log = Logger.get(DirectoryWriter.class);
 
     private final SsdDirectory directory;
-    private final StagingBuffers staging;
+    private final int bufferBytes;
     private final ReentrantLock lock;
     private final Condition changed;
     private final Condition idle;
     private final ArrayDeque<Write> writes = new ArrayDeque<>();
     private final Set<Digest128> digests = new HashSet<>();
+    private final long[] refused = new long[SsdRefusalCause.values().length];
     private long bytes;
-    private long refused;
     private boolean closed;
     // not guarded: set before anybody can end it
     private Optional<Thread> thread = Optional.empty();
 
     /**
+     * @param bufferBytes of the largest extent
      * @param idle signalled when nothing is queued
      */
-    DirectoryWriter(SsdDirectory directory, StagingBuffers staging, ReentrantLock lock, Condition idle)
+    DirectoryWriter(SsdDirectory directory, int bufferBytes, ReentrantLock lock, Condition idle)
     {
         this.directory = requireNonNull(directory, "directory is null");
-        this.staging = requireNonNull(staging, "staging is null");
+        this.bufferBytes = bufferBytes;
         this.lock = requireNonNull(lock, "lock is null");
         this.idle = requireNonNull(idle, "idle is null");
         this.changed = lock.newCondition();
@@ -71,18 +79,51 @@ final class DirectoryWriter
     }
 
     /**
-     * @return whether {@code release} will be called
+     * A block was asked for that is not in the directory. To be called once for each time.
+     *
+     * @param first whether it just came into the cache: a block that is refused is counted then, not whenever it is asked for again
+     * @return whether it should be {@link #offer offered}
      */
-    boolean offer(Write write, long maxQueuedBytes)
+    boolean wants(Digest128 digest, int length, BlockClass blockClass, boolean first, long maxQueuedBytes)
     {
-        if (closed || !directory.isInService() || bytes + write.length() > maxQueuedBytes || !digests.add(write.digest())) {
-            refused++;
+        if (digests.contains(digest)) {
             return false;
         }
+        Optional<SsdRefusalCause> cause = reasonToRefuse(digest, length, blockClass, maxQueuedBytes);
+        if (first) {
+            cause.ifPresent(this::countRefused);
+        }
+        return cause.isEmpty();
+    }
+
+    private Optional<SsdRefusalCause> reasonToRefuse(Digest128 digest, int length, BlockClass blockClass, long maxQueuedBytes)
+    {
+        if (!directory.admits(digest, length, blockClass)) {
+            return Optional.of(NOT_ADMITTED);
+        }
+        if (closed || !directory.isInService()) {
+            return Optional.of(OUT_OF_SERVICE);
+        }
+        if (bytes + length > maxQueuedBytes) {
+            return Optional.of(QUEUE_FULL);
+        }
+        return Optional.empty();
+    }
+
+    private void countRefused(SsdRefusalCause cause)
+    {
+        refused[cause.ordinal()]++;
+    }
+
+    /**
+     * Queues a block that the directory {@link #wants}.
+     */
+    void offer(Write write)
+    {
+        verify(digests.add(write.digest()), "block %s is being written already", write.digest());
         writes.add(write);
         bytes += write.length();
         changed.signal();
-        return true;
     }
 
     boolean isIdle()
@@ -90,9 +131,14 @@ final class DirectoryWriter
         return writes.isEmpty();
     }
 
-    long refused()
+    long queuedBytes()
     {
-        return refused;
+        return bytes;
+    }
+
+    long refused(SsdRefusalCause cause)
+    {
+        return refused[cause.ordinal()];
     }
 
     /**
@@ -130,7 +176,7 @@ final class DirectoryWriter
 
     private void writeAll()
     {
-        ByteBuffer buffer = staging.allocateOne();
+        ByteBuffer buffer = StagingBuffers.allocate(bufferBytes);
         while (true) {
             Write write;
             lock.lock();
@@ -176,9 +222,13 @@ final class DirectoryWriter
             if (write.file().isDropped() || directory.find(write.digest()).isPresent()) {
                 return;
             }
-            Optional<SsdDirectory.Reservation> reserved = directory.isInService() ? directory.reserve(write.file(), write.length()) : Optional.empty();
+            if (!directory.isInService() || !directory.hasJournalRoom()) {
+                countRefused(directory.isInService() ? QUEUE_FULL : OUT_OF_SERVICE);
+                return;
+            }
+            Optional<SsdDirectory.Reservation> reserved = directory.reserve(write.file(), write.length(), write.terms().get().blockClass());
             if (reserved.isEmpty()) {
-                refused++;
+                countRefused(NO_ROOM);
                 return;
             }
             reservation = reserved.get();
@@ -201,7 +251,7 @@ final class DirectoryWriter
             lock.lock();
             try {
                 if (written && !write.file().isDropped()) {
-                    directory.add(reservation, write.file(), write.digest(), write.length(), write.terms());
+                    directory.add(reservation, write.file(), write.digest(), write.length(), write.terms().get());
                 }
                 else {
                     directory.cancel(reservation);

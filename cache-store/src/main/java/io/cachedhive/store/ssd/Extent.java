@@ -4,6 +4,7 @@ import io.cachedhive.protocol.file.Digest128;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.OptionalInt;
 import java.util.zip.CRC32C;
 
 /**
@@ -27,6 +28,7 @@ import java.util.zip.CRC32C;
 final class Extent
 {
     static final int TRAILER_BYTES = 64;
+    static final int MAX_TAIL_BYTES = 2 * Geometry.UNIT_BYTES;
 
     private static final long MAGIC = 0x01_54_58_45_56_49_48_43L; // "CHIVEXT", version 1
 
@@ -87,6 +89,43 @@ final class Extent
         }
         buffer.order(ByteOrder.LITTLE_ENDIAN);
         int trailer = bytes - TRAILER_BYTES;
+        return verifyTrailer(buffer, trailer, digest, sequence, etagDigest, length, storeId)
+                && buffer.getInt(trailer + PAYLOAD_CHECKSUM_OFFSET) == checksum(buffer, 0, length);
+    }
+
+    /**
+     * Bytes of the payload that fill whole units: they can be read by O_DIRECT to where they are wanted. What comes after them are the remaining bytes
+     * of the payload, zeros and the trailer, in one unit or two: the tail.
+     */
+    static int wholeUnitsBytes(int length)
+    {
+        return length / Geometry.UNIT_BYTES * Geometry.UNIT_BYTES;
+    }
+
+    static int tailBytes(int length)
+    {
+        return units(length) * Geometry.UNIT_BYTES - wholeUnitsBytes(length);
+    }
+
+    /**
+     * Whether the tail of an extent says that the extent holds exactly this block, its payload having the checksum that the tail names.
+     *
+     * @return the CRC32C that the payload must have; empty if the tail is not of this block
+     */
+    static OptionalInt verifyTail(ByteBuffer tail, Digest128 digest, long sequence, long etagDigest, int length, Digest128 storeId)
+    {
+        if (tail.limit() < tailBytes(length)) {
+            return OptionalInt.empty();
+        }
+        tail.order(ByteOrder.LITTLE_ENDIAN);
+        int trailer = tailBytes(length) - TRAILER_BYTES;
+        return verifyTrailer(tail, trailer, digest, sequence, etagDigest, length, storeId) ?
+                OptionalInt.of(tail.getInt(trailer + PAYLOAD_CHECKSUM_OFFSET)) :
+                OptionalInt.empty();
+    }
+
+    private static boolean verifyTrailer(ByteBuffer buffer, int trailer, Digest128 digest, long sequence, long etagDigest, int length, Digest128 storeId)
+    {
         return buffer.getLong(trailer + MAGIC_OFFSET) == MAGIC
                 && buffer.getInt(trailer + TRAILER_CHECKSUM_OFFSET) == checksum(buffer, trailer, TRAILER_CHECKSUM_OFFSET)
                 && buffer.getLong(trailer + DIGEST_HIGH_OFFSET) == digest.high()
@@ -94,8 +133,7 @@ final class Extent
                 && buffer.getLong(trailer + SEQUENCE_OFFSET) == sequence
                 && buffer.getLong(trailer + ETAG_OFFSET) == etagDigest
                 && buffer.getInt(trailer + LENGTH_OFFSET) == length
-                && buffer.getLong(trailer + STORE_OFFSET) == storeId.high()
-                && buffer.getInt(trailer + PAYLOAD_CHECKSUM_OFFSET) == checksum(buffer, 0, length);
+                && buffer.getLong(trailer + STORE_OFFSET) == storeId.high();
     }
 
     /**
@@ -127,14 +165,6 @@ final class Extent
         return buffer.getLong(trailer + DIGEST_HIGH_OFFSET) == digest.high()
                 && buffer.getLong(trailer + DIGEST_LOW_OFFSET) == digest.low()
                 && buffer.getLong(trailer + SEQUENCE_OFFSET) == sequence;
-    }
-
-    /**
-     * Of a verified extent.
-     */
-    static int payloadChecksum(ByteBuffer buffer, int length)
-    {
-        return buffer.getInt(units(length) * Geometry.UNIT_BYTES - TRAILER_BYTES + PAYLOAD_CHECKSUM_OFFSET);
     }
 
     private static int checksum(ByteBuffer buffer, int offset, int length)

@@ -1,5 +1,8 @@
 package io.cachedhive.store.ssd;
 
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.policy.EvictionPolicy;
+import io.cachedhive.store.slab.SizeClassUses;
 import io.cachedhive.store.slab.SizeClasses;
 
 import java.util.ArrayDeque;
@@ -11,56 +14,40 @@ import static java.util.Objects.requireNonNull;
 /**
  * Gives out the extents of a directory's slabs. Guarded by the store's lock.
  *
- * <p>Each size class has slabs; its extents are taken in the order of their places, so that a filling cache writes sequentially. When all are in use, a
- * hand goes over them in the same order: blocks that were used since it last passed lose one of their chances, the first one without
- * leaves (CLOCK; Corbató, "A paging experiment with the Multics system", 1968, with counters in place of the bit). Where blocks leave
- * soonest, slabs are short: now and then the class with the most pressure takes one from the class with the least.
+ * <p>Each size class has slabs; its extents are taken in the order of their places, so that a filling cache writes sequentially. When all are in use,
+ * those of expired blocks are looked for, and then the {@link DirectoryPolicy} tells which block leaves. Where extents are used much more than those of
+ * another size class, a slab of that one is emptied, some blocks at a time, and cut anew.
  */
 final class ExtentAllocator
 {
-    private static final int MAX_STEPS = 10_000;
     private static final int DRAINED_AT_ONCE = 256;
+    private static final int MAX_SLABS_COMPARED = 16;
+    private static final int MAX_EXTENTS_COMPARED = 64;
+    // a class that has extents of its own takes larger ones only if they are not much larger
+    private static final int NEAR_CLASSES = 2;
 
     private final SizeClasses sizeClasses;
+    private final DirectoryPolicy policy;
     private final Evictor evictor;
     private final SsdSlab[] slabs;
-    private final List<ClassState> classes = new ArrayList<>();
+    private final List<List<SsdSlab>> slabsByClass = new ArrayList<>();
     private final ArrayDeque<SsdSlab> freeSlabs = new ArrayDeque<>();
     private SsdSlab draining;
+    private int drainedFor;
     private int drainHand;
-    private long evictedUnits;
     private boolean restoring;
 
     /**
-     * What the allocator needs to know of blocks.
+     * Takes blocks out of the index, so that their extents are free.
      */
     interface Evictor
     {
-        /**
-         * @param entry in the index
-         */
-        int frequency(int entry);
-
-        void setFrequency(int entry, int frequency);
-
-        /**
-         * Removes the block from the index and frees its extent.
-         */
         void evict(int entry);
-    }
 
-    private static final class ClassState
-    {
-        final int index;
-        final List<SsdSlab> slabs = new ArrayList<>();
-        int handSlab;
-        int handExtent;
-        long evictedUnits;
-
-        ClassState(int index)
-        {
-            this.index = index;
-        }
+        /**
+         * Takes some of the expired ones out, if there are any.
+         */
+        void evictExpired();
     }
 
     /**
@@ -68,18 +55,19 @@ final class ExtentAllocator
      */
     record Place(SsdSlab slab, int extent) {}
 
-    ExtentAllocator(SizeClasses sizeClasses, SsdSlab[] slabs, Evictor evictor)
+    ExtentAllocator(SizeClasses sizeClasses, SsdSlab[] slabs, DirectoryPolicy policy, Evictor evictor)
     {
         this.sizeClasses = requireNonNull(sizeClasses, "sizeClasses is null");
-        this.evictor = requireNonNull(evictor, "evictor is null");
         this.slabs = requireNonNull(slabs, "slabs is null");
+        this.policy = requireNonNull(policy, "policy is null");
+        this.evictor = requireNonNull(evictor, "evictor is null");
         for (int i = 0; i < sizeClasses.count(); i++) {
-            classes.add(new ClassState(i));
+            slabsByClass.add(new ArrayList<>());
         }
     }
 
     /**
-     * Takes the slabs as they were restored.
+     * Takes the slabs as they were restored, before any block is told to the policy.
      *
      * @param restoring whether there is more to come, until {@link #settle}: of slabs in use only what is known to be free, or to hold a
      *         block, is given out, and none is given to another class
@@ -95,9 +83,15 @@ final class ExtentAllocator
                 freeSlabs.add(slab);
             }
             else {
-                classes.get(slab.sizeClass).slabs.add(slab);
+                take(slab);
             }
         }
+    }
+
+    private void take(SsdSlab slab)
+    {
+        slabsByClass.get(slab.sizeClass).add(slab);
+        policy.addPlaces(slab.sizeClass, slab.extentCount());
     }
 
     /**
@@ -106,52 +100,76 @@ final class ExtentAllocator
     void settle()
     {
         restoring = false;
-        for (ClassState state : classes) {
-            for (SsdSlab slab : List.copyOf(state.slabs)) {
+        for (List<SsdSlab> ofClass : slabsByClass) {
+            for (SsdSlab slab : List.copyOf(ofClass)) {
                 if (slab.isEmpty()) {
-                    state.slabs.remove(slab);
+                    ofClass.remove(slab);
+                    policy.removePlaces(slab.sizeClass, slab.extentCount());
                     slab.uncut();
                     freeSlabs.add(slab);
                 }
             }
-            state.handSlab = 0;
-            state.handExtent = 0;
         }
+    }
+
+    /**
+     * Whether there is an extent that nobody has to leave.
+     */
+    boolean hasFree(int units)
+    {
+        if (!freeSlabs.isEmpty()) {
+            return true;
+        }
+        for (SsdSlab slab : slabsByClass.get(sizeClasses.classFor(units))) {
+            if (slab.freeCount() > 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**
      * An extent to be written; its fate is told to the slab.
      *
      * @param mayGrow whether there may be one block more; if not, one of the class has to leave even if there is room
+     * @param newcomer the class of the block: none of a higher one leaves for it
      * @return null if there is none to be had now
      */
-    Place allocate(int units, boolean mayGrow)
+    Place allocate(int units, boolean mayGrow, BlockClass newcomer)
     {
         drain();
         int wanted = sizeClasses.classFor(units);
-        ClassState state = classes.get(wanted);
-        Place place = mayGrow ? takeFree(state) : null;
-        if (place == null) {
-            place = evictOne(state);
+        Place place = mayGrow ? takeFree(wanted) : null;
+        if (place != null) {
+            return place;
         }
-        if (place == null && state.slabs.isEmpty()) {
-            takeSlabFor(state);
-            // until the slab is there, a larger extent will do
-            for (int i = wanted + 1; place == null && i < classes.size(); i++) {
-                place = mayGrow ? takeFree(classes.get(i)) : null;
-                if (place == null) {
-                    place = evictOne(classes.get(i));
-                }
+        evictor.evictExpired();
+        place = mayGrow ? takeFree(wanted) : null;
+        if (place != null) {
+            return place;
+        }
+        if (!mayGrow && hasFree(units) && evictSmaller(wanted, newcomer)) {
+            return takeFree(wanted);
+        }
+        moveSlabTo(wanted);
+        place = evictOne(wanted, newcomer);
+        // better an extent that is too large than none
+        int limit = slabsByClass.get(wanted).isEmpty() ? sizeClasses.count() : Math.min(sizeClasses.count(), wanted + 1 + NEAR_CLASSES);
+        for (int i = wanted + 1; place == null && i < limit; i++) {
+            place = mayGrow ? takeFree(i) : null;
+            if (place == null) {
+                place = evictOne(i, newcomer);
             }
         }
         return place;
     }
 
-    private Place takeFree(ClassState state)
+    private Place takeFree(int sizeClass)
     {
+        List<SsdSlab> ofClass = slabsByClass.get(sizeClass);
         // the slab that was cut last is the one with room, unless blocks were dropped
-        for (int i = state.slabs.size() - 1; i >= 0; i--) {
-            SsdSlab slab = state.slabs.get(i);
+        for (int i = ofClass.size() - 1; i >= 0; i--) {
+            SsdSlab slab = ofClass.get(i);
             if (slab.freeCount() > 0) {
                 return new Place(slab, slab.takeFree());
             }
@@ -160,127 +178,106 @@ final class ExtentAllocator
         if (slab == null) {
             return null;
         }
-        slab.cut(state.index, sizeClasses.piecesPerSlab(state.index));
-        state.slabs.add(slab);
+        cut(slab, sizeClass);
         return new Place(slab, slab.takeFree());
     }
 
-    private Place evictOne(ClassState state)
+    private void cut(SsdSlab slab, int sizeClass)
     {
-        if (state.slabs.isEmpty()) {
-            return null;
-        }
-        long extents = (long) state.slabs.size() * sizeClasses.piecesPerSlab(state.index);
-        // after the last round everything has lost its chances, or is being written
-        // (while blocks are restored, there may be nothing else yet, and no reason to look everywhere)
-        long limit = restoring ? MAX_STEPS : Math.min(MAX_STEPS, 4 * extents) + extents;
-        for (long step = 0; step < limit; step++) {
-            if (state.handSlab >= state.slabs.size()) {
-                state.handSlab = 0;
+        slab.cut(sizeClass, sizeClasses.piecesPerSlab(sizeClass));
+        take(slab);
+    }
+
+    private Place evictOne(int sizeClass, BlockClass newcomer)
+    {
+        while (true) {
+            int entry = policy.pollVictim(sizeClass, newcomer);
+            if (entry == EvictionPolicy.NO_ENTRY) {
+                return null;
             }
-            SsdSlab slab = state.slabs.get(state.handSlab);
-            if (state.handExtent >= slab.extentCount()) {
-                state.handExtent = 0;
-                state.handSlab++;
-                continue;
-            }
-            int extent = state.handExtent;
-            state.handExtent++;
-            int entry = slab.entry(extent);
-            if (entry < 0) {
-                continue;
-            }
-            int frequency = evictor.frequency(entry);
-            if (frequency > 0 && step < MAX_STEPS) {
-                evictor.setFrequency(entry, frequency - 1);
-                continue;
-            }
+            SsdSlab slab = policy.slab(entry);
+            int extent = policy.extent(entry);
             evictor.evict(entry);
-            slab.take(extent);
-            int units = sizeClasses.units(state.index);
-            state.evictedUnits += units;
-            evictedUnits += units;
-            balance();
-            return new Place(slab, extent);
+            // those of a slab that is being emptied have to leave anyway
+            if (slab != draining) {
+                slab.take(extent);
+                return new Place(slab, extent);
+            }
         }
-        return null;
     }
 
     /**
-     * Once an eighth of the capacity has gone through, compares the classes.
+     * Where it is not room that is short, but records in a checkpoint, smaller blocks leave first: theirs save less for as much.
      */
-    private void balance()
+    private boolean evictSmaller(int sizeClass, BlockClass newcomer)
     {
-        long total = 0;
-        for (ClassState state : classes) {
-            total += (long) state.slabs.size() * sizeClasses.piecesPerSlab(state.index) * sizeClasses.units(state.index);
+        for (int i = 0; i < sizeClass; i++) {
+            int entry = policy.pollVictim(i, newcomer);
+            if (entry != EvictionPolicy.NO_ENTRY) {
+                evictor.evict(entry);
+                return true;
+            }
         }
-        if (restoring || evictedUnits < total / 8) {
+        return false;
+    }
+
+    /**
+     * Begins to empty a slab of the class that makes least of its extents, if that is much less than what this class makes of its.
+     */
+    private void moveSlabTo(int taker)
+    {
+        if (draining != null || restoring || !freeSlabs.isEmpty()) {
             return;
         }
-        ClassState most = null;
-        for (ClassState state : classes) {
-            if (!state.slabs.isEmpty() && (most == null || pressure(state) > pressure(most))) {
-                most = state;
-            }
+        int giver = policy.giverFor(taker);
+        if (giver == SizeClassUses.NONE) {
+            return;
         }
-        if (most != null && draining == null) {
-            ClassState least = leastPressed(most);
-            if (least != null && pressure(most) > 2 * pressure(least)) {
-                beginDraining(least);
-            }
+        SsdSlab slab = coldest(slabsByClass.get(giver));
+        if (slab == null) {
+            return;
         }
-        evictedUnits = 0;
-        for (ClassState state : classes) {
-            state.evictedUnits = 0;
-        }
-    }
-
-    private static double pressure(ClassState state)
-    {
-        return (double) state.evictedUnits / state.slabs.size();
-    }
-
-    private ClassState leastPressed(ClassState except)
-    {
-        ClassState least = null;
-        for (ClassState state : classes) {
-            if (state != except && !state.slabs.isEmpty()) {
-                boolean better = least == null
-                        || pressure(state) < pressure(least)
-                        || (pressure(state) == pressure(least) && state.slabs.size() > least.slabs.size());
-                if (better) {
-                    least = state;
-                }
-            }
-        }
-        return least;
-    }
-
-    private void takeSlabFor(ClassState state)
-    {
-        if (draining == null && freeSlabs.isEmpty() && !restoring) {
-            ClassState least = leastPressed(state);
-            if (least != null) {
-                beginDraining(least);
-            }
-        }
+        slabsByClass.get(giver).remove(slab);
+        policy.removePlaces(giver, slab.extentCount());
+        draining = slab;
+        drainedFor = taker;
+        drainHand = 0;
+        drain();
     }
 
     /**
-     * Takes the slab that the hand comes to next: its blocks are the oldest.
+     * @return null if there is none that may be emptied
      */
-    private void beginDraining(ClassState state)
+    private SsdSlab coldest(List<SsdSlab> ofClass)
     {
-        int index = state.handSlab >= state.slabs.size() ? 0 : state.handSlab;
-        if (state.handExtent > 0 && index + 1 < state.slabs.size()) {
-            index++;
+        SsdSlab coldest = null;
+        double lowest = Double.POSITIVE_INFINITY;
+        int step = Math.max(1, ofClass.size() / MAX_SLABS_COMPARED);
+        for (int i = 0; i < ofClass.size(); i += step) {
+            SsdSlab slab = ofClass.get(i);
+            if (slab.pinnedCount() > 0 || slab.isBeingWritten()) {
+                continue;
+            }
+            double cost = cost(slab);
+            if (cost < lowest) {
+                coldest = slab;
+                lowest = cost;
+            }
         }
-        draining = state.slabs.remove(index);
-        drainHand = 0;
-        if (state.handSlab > index) {
-            state.handSlab--;
+        return coldest;
+    }
+
+    private double cost(SsdSlab slab)
+    {
+        int step = Math.max(1, slab.extentCount() / MAX_EXTENTS_COMPARED);
+        int compared = 0;
+        int cost = 0;
+        for (int extent = 0; extent < slab.extentCount(); extent += step) {
+            int entry = slab.entry(extent);
+            cost += entry >= 0 ? policy.cost(entry) : 0;
+            compared++;
         }
+        return (double) cost / compared;
     }
 
     private void drain()
@@ -298,15 +295,10 @@ final class ExtentAllocator
             drainHand++;
         }
         if (drainHand >= draining.extentCount()) {
-            if (draining.isEmpty()) {
-                draining.uncut();
-                freeSlabs.add(draining);
-                draining = null;
-            }
-            else {
-                // something was being written
-                drainHand = 0;
-            }
+            SsdSlab empty = draining;
+            draining = null;
+            empty.uncut();
+            cut(empty, drainedFor);
         }
     }
 }

@@ -3,15 +3,12 @@ package io.cachedhive.store.ssd;
 import com.google.common.io.Closer;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.ByteSize;
 import io.cachedhive.store.SsdDirectoryConfig;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.StoreException;
 import io.cachedhive.store.disk.Disk;
 
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -29,52 +26,54 @@ public final class SsdCandidates
 {
     private static final Logger log = Logger.get(SsdCandidates.class);
 
+    private final List<SsdDirectoryConfig> configs;
+    private final DirectoryLook look;
     private final List<DirectoryCandidate> directories;
+    private final List<AbsentDirectory> absent;
     private final Closer closer;
 
-    private SsdCandidates(List<DirectoryCandidate> directories, Closer closer)
+    private SsdCandidates(List<SsdDirectoryConfig> configs, DirectoryLook look, List<DirectoryCandidate> directories, List<AbsentDirectory> absent, Closer closer)
     {
+        this.configs = List.copyOf(configs);
+        this.look = requireNonNull(look, "look is null");
+        this.absent = List.copyOf(absent);
         this.directories = List.copyOf(directories);
         this.closer = requireNonNull(closer, "closer is null");
     }
 
     /**
      * Locks the directories and reads their superblocks.
+     *
+     * @param mounts where the directories were before
+     * @throws StoreException if one of them cannot be what it is configured to be
      */
-    public static SsdCandidates look(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk)
+    public static SsdCandidates look(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk, SsdMounts mounts)
             throws StoreException
     {
+        DirectoryLook look = new DirectoryLook(blockSizeBytes, disk, mounts);
         List<DirectoryCandidate> candidates = new ArrayList<>();
+        List<AbsentDirectory> absent = new ArrayList<>();
         Set<Path> seen = new HashSet<>();
         Closer closer = Closer.create();
         boolean success = false;
         try {
-            for (SsdDirectoryConfig config : configs) {
-                Path path = config.directory();
-                if (!Files.exists(path)) {
-                    throw new StoreException("SSD directory %s does not exist: make it, or take it out of cache.ssd.directories".formatted(path));
-                }
-                if (!Files.isDirectory(path)) {
-                    throw new StoreException("%s in cache.ssd.directories is not a directory: name a directory".formatted(path));
-                }
-                if (!Files.isWritable(path)) {
-                    throw new StoreException("SSD directory %s is not writable: let this user write there, or take it out of cache.ssd.directories".formatted(path));
+            for (int i = 0; i < configs.size(); i++) {
+                Path path = configs.get(i).directory();
+                // where it does not lead anywhere at present, as it is written
+                if (!seen.add(realPath(path))) {
+                    throw new StoreException("SSD directory %s is listed twice: take it out of cache.ssd.directories once".formatted(path));
                 }
                 try {
-                    if (!seen.add(path.toRealPath())) {
-                        throw new StoreException("SSD directory %s is listed twice: take it out of cache.ssd.directories once".formatted(path));
-                    }
-                    long capacityBytes = capacityBytes(config, disk);
-                    DirectoryCandidate candidate = DirectoryCandidate.look(path, capacityBytes, blockSizeBytes, disk);
+                    DirectoryCandidate candidate = look.look(i, configs.get(i), false);
                     closer.register(candidate);
                     candidates.add(candidate);
                 }
-                catch (IOException e) {
-                    throw new StoreException("SSD directory %s cannot be used (%s): mend the disk, or take it out of cache.ssd.directories".formatted(path, e.getMessage()), e);
+                catch (DirectoryOutException e) {
+                    absent.add(new AbsentDirectory(i, configs.get(i), e));
                 }
             }
             success = true;
-            return new SsdCandidates(candidates, closer);
+            return new SsdCandidates(configs, look, candidates, absent, closer);
         }
         finally {
             if (!success) {
@@ -83,22 +82,36 @@ public final class SsdCandidates
         }
     }
 
-    private static long capacityBytes(SsdDirectoryConfig config, Disk disk)
-            throws IOException, StoreException
+    private static Path realPath(Path path)
     {
-        long total = disk.totalBytes(config.directory());
-        return switch (config.capacity()) {
-            case Capacity.Bytes(long bytes) -> {
-                if (bytes > total) {
-                    throw new StoreException("SSD directory %s is to hold %s, but its disk has %s: make its share in cache.ssd.max-sizes smaller".formatted(
-                            config.directory(),
-                            ByteSize.format(bytes),
-                            ByteSize.format(total)));
-                }
-                yield bytes;
-            }
-            case Capacity.DiskPercentage(int percentage) -> total / 100 * percentage;
-        };
+        try {
+            return path.toRealPath();
+        }
+        catch (IOException e) {
+            return path.normalize();
+        }
+    }
+
+    /**
+     * Unlocks a directory that cannot be gone on with.
+     */
+    AbsentDirectory giveUp(DirectoryCandidate candidate, DirectoryOutException reason)
+    {
+        closeQuietly(candidate);
+        return new AbsentDirectory(candidate.number(), configs.get(candidate.number()), reason);
+    }
+
+    DirectoryLook directoryLook()
+    {
+        return look;
+    }
+
+    /**
+     * Those that have to be done without for now.
+     */
+    List<AbsentDirectory> absent()
+    {
+        return absent;
     }
 
     private static void closeQuietly(Closeable closeable)
@@ -136,6 +149,19 @@ public final class SsdCandidates
                 .flatMap(candidate -> candidate.superblock().stream())
                 .filter(superblock -> superblock.workerId().equals(workerId))
                 .mapToLong(Superblock::run)
+                .max()
+                .orElse(0);
+    }
+
+    /**
+     * The last run in which the worker used its store, as its directories know it; 0 without any.
+     */
+    long usedRun(CacheWorkerId workerId)
+    {
+        return directories.stream()
+                .flatMap(candidate -> candidate.superblock().stream())
+                .filter(superblock -> superblock.workerId().equals(workerId))
+                .mapToLong(Superblock::usedRun)
                 .max()
                 .orElse(0);
     }

@@ -4,8 +4,11 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.memory.MemoryChecksum;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.HotBlocks;
 import io.cachedhive.store.RecoveryOutcome;
 import io.cachedhive.store.SsdErrorCause;
 import io.cachedhive.store.StoreClock;
@@ -13,7 +16,7 @@ import io.cachedhive.store.StoreException;
 import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
-import io.cachedhive.store.ssd.DirectoryHealth.Part;
+import io.cachedhive.store.slab.SizeClasses;
 import io.cachedhive.store.ssd.JournalEntry.BlockAdded;
 import io.cachedhive.store.ssd.JournalEntry.BlockRemoved;
 import io.cachedhive.store.ssd.JournalEntry.FileAdded;
@@ -22,19 +25,19 @@ import io.cachedhive.store.ssd.JournalEntry.FileDropped;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
 
-import static io.cachedhive.store.ssd.DirectoryHealth.Part.INDEX;
-import static io.cachedhive.store.ssd.DirectoryHealth.Part.SLAB_READS;
-import static io.cachedhive.store.ssd.DirectoryHealth.Part.SLAB_WRITES;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -50,9 +53,10 @@ import static java.util.Objects.requireNonNull;
  * <li>{@link DirectoryCandidate}: whose the directory is, and whether what is in it can be gone on with
  * <li>{@link DirectoryFiles}: the files, by name, size and access
  * <li>{@link DirectoryContents}: index, extents and their counts, in memory
+ * <li>{@link DirectoryPolicy}: what leaves for want of space, and what is worth being written; {@link ExtentAllocator}: places for it
  * <li>{@link DirectoryRecovery}: what checkpoint and journal tell; {@link DirectoryRestorer}: its second step, while blocks come and go
  * <li>{@link DirectoryCheckpoints}: when and how checkpoints are written, and the superblock that says which of them count
- * <li>{@link DirectoryHealth}: whether the disk takes blocks at present
+ * <li>{@link DirectoryHealth}: whether the disk takes blocks at present; {@link WatchedDisk} tells it how each call went
  * </ul>
  *
  * <p>Methods are called under the store's lock, which guards all fields, unless they say otherwise; disks are used without it.
@@ -67,20 +71,24 @@ final class SsdDirectory
     private static final int DROPPED_AT_ONCE = 1024;
     private static final int LOOKED_AT_ONCE = 1024;
     // once a second: a block that nobody asks for goes within minutes, also from among ten million
-    private static final int LOOKED_IN_A_ROUND = 64 * LOOKED_AT_ONCE;
+    private static final int LOOKS_IN_A_ROUND = 64;
 
     private final int number;
     private final Path path;
     private final long capacityBytes;
     private final Geometry geometry;
+    private final SizeClasses sizeClasses;
     private final ReentrantLock lock;
     private final StoreClock clock;
     private final FileTable files;
     private final DirectoryFiles opened;
     private final DirectoryContents contents;
     private final SsdIndex index;
+    private final DirectoryPolicy policy;
+    private final ExpirySweep expirySweep;
     private final ExtentAllocator allocator;
     private final Journal journal;
+    private final WatchedDisk disk;
     private final DirectoryRestorer restorer;
     private final DirectoryCheckpoints checkpoints;
     private final DirectoryHealth health;
@@ -92,41 +100,42 @@ final class SsdDirectory
     private long evictions;
     private long expirations;
     private long corruptBlocks;
-    private int nextExpiryLook;
 
     /**
      * Restores or formats the directory. Its files are added to the table; of its blocks some are restored, and the rest by {@link #restorer}.
      *
-     * @param lastRun the last run of this worker's store, in any directory
+     * @param lastRun the last run of this worker's store, with any directory
+     * @param usedRun the last one in which it was used
      * @param newStoreId for a directory that is formatted
      * @param oldTerms of blocks that were written by the version before, without any
+     * @throws DirectoryOutException if its disk does not do what it should; the table is as it was before
      */
     static SsdDirectory open(
-            int number,
             DirectoryCandidate candidate,
             CacheWorkerId workerId,
             long lastRun,
+            long usedRun,
             Digest128 newStoreId,
             FileTable files,
             BlockTerms oldTerms,
             ReentrantLock lock,
             StoreClock clock,
             ThreadFactory threads)
-            throws StoreException
+            throws StoreException, DirectoryOutException
     {
         try {
-            return new SsdDirectory(number, candidate, workerId, lastRun, newStoreId, files, oldTerms, lock, clock, threads);
+            return new SsdDirectory(candidate, workerId, lastRun, usedRun, newStoreId, files, oldTerms, lock, clock, threads);
         }
         catch (IOException e) {
-            throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or mend the disk".formatted(candidate.path(), e.getMessage()), e);
+            throw DirectoryOutException.of(candidate.path(), e, candidate.wasMade());
         }
     }
 
     private SsdDirectory(
-            int number,
             DirectoryCandidate candidate,
             CacheWorkerId workerId,
             long lastRun,
+            long usedRun,
             Digest128 newStoreId,
             FileTable files,
             BlockTerms oldTerms,
@@ -135,26 +144,29 @@ final class SsdDirectory
             ThreadFactory threads)
             throws IOException
     {
-        this.number = number;
+        this.number = candidate.number();
         this.path = candidate.path();
         this.capacityBytes = candidate.capacityBytes();
         this.geometry = candidate.geometry();
+        this.sizeClasses = geometry.sizeClasses();
         this.opened = candidate.files();
         this.files = requireNonNull(files, "files is null");
         this.lock = requireNonNull(lock, "lock is null");
         this.clock = requireNonNull(clock, "clock is null");
         this.contents = new DirectoryContents(geometry, files);
         this.index = contents.index();
+        this.policy = contents.policy();
+        this.expirySweep = new ExpirySweep(index, clock, this::expire);
         this.health = new DirectoryHealth(path, clock);
         long openedNanos = clock.nanoTime();
 
-        Optional<RecoveryOutcome> reason = candidate.reasonToFormat(workerId, lastRun);
+        Optional<RecoveryOutcome> reason = candidate.reasonToFormat(workerId, usedRun);
         Superblock superblock;
         Optional<DirectoryRecovery> recovery;
         DirectoryRecovery.Result result;
         if (reason.isPresent()) {
             outcomes.add(reason.get());
-            superblock = format(workerId, lastRun + 1, newStoreId);
+            superblock = format(workerId, lastRun + 1, usedRun, newStoreId);
             recovery = Optional.empty();
             result = new DirectoryRecovery.Result(
                     List.of(),
@@ -168,56 +180,32 @@ final class SsdDirectory
                     false);
         }
         else {
-            Superblock found = candidate.superblock().orElseThrow();
             candidate.superblockDoubt().ifPresent(outcomes::add);
-            boolean[] slabIsNew = opened.open(geometry, outcomes::add);
-            try (ExecutorService executor = Executors.newSingleThreadExecutor(threads)) {
-                recovery = Optional.of(new DirectoryRecovery(
-                        path,
-                        found,
-                        opened.journal(),
-                        opened.checkpoints(),
-                        index,
-                        contents.slabs(),
-                        slabIsNew,
-                        files,
-                        oldTerms,
-                        executor));
-                result = recover(recovery.get());
-            }
+            Restored restored = restore(candidate.superblock().orElseThrow(), lastRun + 1, oldTerms, threads);
+            superblock = restored.superblock;
+            recovery = Optional.of(restored.recovery);
+            result = restored.result;
             result.outcomes().stream().distinct().forEach(outcomes::add);
-            Superblock next = found.withRun(lastRun + 1);
-            if (result.givenUp()) {
-                next = next.withBase(result.nextLsn(), result.nextCheckpoint());
-            }
-            superblock = next.writeTo(opened.superblock());
-            // not before the superblock says that what the journal had is void
-            opened.journal().allocate(geometry.journalBytes());
         }
         this.storeId = superblock.storeId();
         this.run = superblock.run();
         // never used before: neither by an earlier run nor, for lack of a synced journal, unknown to this one
         this.sequence = run << 40;
         this.journal = new Journal(opened.journal(), storeId, geometry.journalBytes(), lock, result.nextLsn(), result.liveLsn());
-        this.allocator = new ExtentAllocator(geometry.sizeClasses(), contents.slabs(), new ExtentAllocator.Evictor()
+        this.disk = new WatchedDisk(path, opened, journal, health, lock);
+        this.allocator = new ExtentAllocator(sizeClasses, contents.slabs(), policy, new ExtentAllocator.Evictor()
         {
-            @Override
-            public int frequency(int entry)
-            {
-                return index.frequency(entry);
-            }
-
-            @Override
-            public void setFrequency(int entry, int frequency)
-            {
-                index.setFrequency(entry, frequency);
-            }
-
             @Override
             public void evict(int entry)
             {
                 evictions++;
                 remove(entry);
+            }
+
+            @Override
+            public void evictExpired()
+            {
+                expirySweep.look(LOOKED_AT_ONCE);
             }
         });
         this.restorer = new DirectoryRestorer(path, recovery, result.files(), result.checkpointBytes(), contents, allocator, health, lock, clock, openedNanos);
@@ -243,13 +231,54 @@ final class SsdDirectory
         }
     }
 
-    private Superblock format(CacheWorkerId workerId, long run, Digest128 storeId)
+    private Superblock format(CacheWorkerId workerId, long run, long usedRun, Digest128 storeId)
             throws IOException
     {
         opened.make(geometry);
-        Superblock made = new Superblock(storeId, 0, run, workerId, geometry, Journal.firstLsn(geometry.journalBytes()), 1).writeTo(opened.superblock());
+        Superblock made = new Superblock(storeId, 0, run, usedRun, workerId, geometry, Journal.firstLsn(geometry.journalBytes()), 1).writeTo(opened.superblock());
         opened.sync();
         return made;
+    }
+
+    private record Restored(Superblock superblock, DirectoryRecovery recovery, DirectoryRecovery.Result result) {}
+
+    private Restored restore(Superblock found, long run, BlockTerms oldTerms, ThreadFactory threads)
+            throws IOException
+    {
+        boolean[] slabIsNew = opened.open(geometry, outcomes::add);
+        boolean success = false;
+        try (ExecutorService taker = Executors.newSingleThreadExecutor(threads);
+                ExecutorService verifier = Executors.newSingleThreadExecutor(threads)) {
+            DirectoryRecovery recovery = new DirectoryRecovery(
+                    path,
+                    found,
+                    opened.journal(),
+                    opened.checkpoints(),
+                    index,
+                    contents.slabs(),
+                    slabIsNew,
+                    files,
+                    oldTerms,
+                    taker,
+                    verifier);
+            try {
+                DirectoryRecovery.Result result = recover(recovery);
+                Superblock next = found.withRun(run);
+                if (result.givenUp()) {
+                    next = next.withBase(result.nextLsn(), result.nextCheckpoint());
+                }
+                Superblock written = next.writeTo(opened.superblock());
+                // not before the superblock says that what the journal had is void
+                opened.journal().allocate(geometry.journalBytes());
+                success = true;
+                return new Restored(written, recovery, result);
+            }
+            finally {
+                if (!success) {
+                    abandon(recovery);
+                }
+            }
+        }
     }
 
     private DirectoryRecovery.Result recover(DirectoryRecovery recovery)
@@ -263,6 +292,34 @@ final class SsdDirectory
         finally {
             lock.unlock();
         }
+    }
+
+    private void abandon(DirectoryRecovery recovery)
+    {
+        lock.lock();
+        try {
+            recovery.abandon();
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Among the configured directories. Without the lock.
+     */
+    int number()
+    {
+        return number;
+    }
+
+    /**
+     * All directories are opened. Without the lock.
+     */
+    void setUsed()
+            throws IOException
+    {
+        checkpoints.setUsed();
     }
 
     /**
@@ -305,23 +362,37 @@ final class SsdDirectory
         return run;
     }
 
+    boolean collect(int firstEntry, int endEntry, Predicate<Digest128> known, HotBlocks hottest)
+    {
+        if (!health.isReadable()) {
+            return false;
+        }
+        int limit = index.limit();
+        for (int entry = firstEntry; entry < Math.min(endEntry, limit); entry++) {
+            if (!index.isUsed(entry) || expirySweep.isExpired(entry)) {
+                continue;
+            }
+            Digest128 digest = new Digest128(index.digestHigh(entry), index.digestLow(entry));
+            Optional<StoredFile> file = files.find(index.file(entry));
+            if (file.isPresent() && !known.test(digest)) {
+                hottest.add(file.get(), digest, false, policy.frequency(entry));
+            }
+        }
+        return endEntry < limit;
+    }
+
     Optional<SsdBlock> find(Digest128 digest)
     {
         int entry = contents.find(digest);
         if (entry == SsdIndex.NONE || !health.isReadable() || files.isDropped(index.file(entry))) {
             return Optional.empty();
         }
-        if (isExpired(entry)) {
+        if (expirySweep.isExpired(entry)) {
             expire(entry);
             return Optional.empty();
         }
         StoredFile file = files.byOrdinal(index.file(entry));
         return Optional.of(new SsdBlock(digest, file, index.length(entry), number, index.slab(entry), index.extent(entry), index.sequence(entry), index.terms(entry)));
-    }
-
-    private boolean isExpired(int entry)
-    {
-        return BlockTerms.isExpired(index.expirySeconds(entry), clock.currentTimeMillis());
     }
 
     private void expire(int entry)
@@ -335,36 +406,47 @@ final class SsdDirectory
      */
     void removeExpired()
     {
-        int looked = 0;
-        int limit;
-        do {
+        for (int i = 0; i < LOOKS_IN_A_ROUND; i++) {
             lock.lock();
             try {
-                limit = index.limit();
-                if (nextExpiryLook >= limit) {
-                    nextExpiryLook = 0;
+                if (journal.hasRoom()) {
+                    expirySweep.look(LOOKED_AT_ONCE);
                 }
-                int end = Math.min(limit, nextExpiryLook + LOOKED_AT_ONCE);
-                looked += end - nextExpiryLook;
-                for (; nextExpiryLook < end; nextExpiryLook++) {
-                    if (index.isUsed(nextExpiryLook) && isExpired(nextExpiryLook) && journal.hasRoom()) {
-                        expire(nextExpiryLook);
-                    }
+                if (index.limit() <= (i + 1) * LOOKED_AT_ONCE) {
+                    return;
                 }
             }
             finally {
                 lock.unlock();
             }
         }
-        while (looked < Math.min(limit, LOOKED_IN_A_ROUND));
     }
 
-    void use(Digest128 digest)
+    /**
+     * A block was asked for.
+     *
+     * @return whether it is here
+     */
+    boolean use(Digest128 digest)
     {
         int entry = contents.find(digest);
-        if (entry != SsdIndex.NONE) {
-            index.setFrequency(entry, index.frequency(entry) + 1);
+        if (entry == SsdIndex.NONE || expirySweep.isExpired(entry)) {
+            return false;
         }
+        policy.use(entry);
+        return true;
+    }
+
+    /**
+     * A block was asked for that is not here. To be called once for each time, whatever the answer.
+     *
+     * @return whether it is worth being written: there is room that nobody has to leave for it, or it is likely to stay
+     */
+    boolean admits(Digest128 digest, int length, BlockClass blockClass)
+    {
+        int units = Extent.units(length);
+        boolean worthwhile = policy.request(digest.high(), digest.low(), sizeClasses.classFor(units), blockClass);
+        return worthwhile || (mayGrow(DirectoryContents.withChunkHeaders(DirectoryContents.BLOCK_RECORD_BYTES + 1)) && allocator.hasFree(units));
     }
 
     /**
@@ -388,22 +470,21 @@ final class SsdDirectory
     /**
      * @return empty if the block cannot be written now
      */
-    Optional<Reservation> reserve(StoredFile file, int length)
+    Optional<Reservation> reserve(StoredFile file, int length, BlockClass blockClass)
     {
         long fileRecordBytes = contents.fileRecordBytes(file.ordinal());
-        if (!journal.hasRoom() || fileRecordBytes > MAX_FILE_RECORD_BYTES || files.lengthBytes(file) > JournalEntry.MAX_FILE_BYTES) {
+        if (!hasJournalRoom() || fileRecordBytes > MAX_FILE_RECORD_BYTES || files.lengthBytes(file) > JournalEntry.MAX_FILE_BYTES) {
             return Optional.empty();
         }
         long added = DirectoryContents.withChunkHeaders(DirectoryContents.BLOCK_RECORD_BYTES + 1 + (contents.contains(file) ? 0 : fileRecordBytes));
-        boolean mayGrow = checkpointBytes() + added <= geometry.checkpointBytes();
         int units = Extent.units(length);
-        ExtentAllocator.Place place = allocator.allocate(units, mayGrow);
+        ExtentAllocator.Place place = allocator.allocate(units, mayGrow(added), blockClass);
         if (place == null) {
             return Optional.empty();
         }
         sequence++;
         Reservation reservation = new Reservation(place.slab(), place.extent(), units, sequence);
-        if (checkpointBytes() + added > geometry.checkpointBytes()) {
+        if (!mayGrow(added)) {
             // its file's record was larger than what left
             cancel(reservation);
             return Optional.empty();
@@ -412,9 +493,21 @@ final class SsdDirectory
         return Optional.of(reservation);
     }
 
-    private long checkpointBytes()
+    /**
+     * Whether the journal takes records of new blocks, or they have to wait for the next checkpoint.
+     */
+    boolean hasJournalRoom()
     {
-        return restorer.isRestored() ? contents.checkpointBytes() : restorer.checkpointBytes();
+        return journal.hasRoom();
+    }
+
+    /**
+     * Whether a checkpoint has room for more.
+     */
+    private boolean mayGrow(long addedBytes)
+    {
+        long bytes = restorer.isRestored() ? contents.checkpointBytes() : restorer.checkpointBytes();
+        return bytes + addedBytes <= geometry.checkpointBytes();
     }
 
     /**
@@ -433,59 +526,8 @@ final class SsdDirectory
     {
         int slab = reservation.slab.number;
         // the slab keeps its class for as long as something in it is being written
-        watched(SLAB_WRITES, () -> opened.slab(slab).write(contents.position(slab, reservation.extent), buffer));
+        disk.write(slab, contents.position(slab, reservation.extent), buffer);
         checkpoints.setUnsynced(slab);
-    }
-
-    private interface DiskCall
-    {
-        void run()
-                throws IOException;
-    }
-
-    /**
-     * Has the disk do something and keeps in mind how that went. Without the lock.
-     */
-    private void watched(Part part, DiskCall call)
-            throws IOException
-    {
-        DirectoryHealth.Operation operation = begin(part);
-        Optional<IOException> failure = Optional.empty();
-        boolean success = false;
-        try {
-            call.run();
-            success = true;
-        }
-        catch (IOException e) {
-            failure = Optional.of(e);
-            throw e;
-        }
-        finally {
-            lock.lock();
-            try {
-                if (success) {
-                    health.succeeded(operation);
-                }
-                else {
-                    health.ended(operation);
-                    failure.ifPresent(e -> health.failed(part, e));
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-        }
-    }
-
-    private DirectoryHealth.Operation begin(Part part)
-    {
-        lock.lock();
-        try {
-            return health.begin(part);
-        }
-        finally {
-            lock.unlock();
-        }
     }
 
     /**
@@ -521,6 +563,30 @@ final class SsdDirectory
                 Optional.of(terms)).encode());
     }
 
+    /**
+     * Changes the class of a block, if it is here. Not while the journal is full: whoever asks for the block next tries again.
+     */
+    void setClass(Digest128 digest, BlockClass blockClass)
+    {
+        int entry = contents.find(digest);
+        if (entry == SsdIndex.NONE || index.blockClass(entry) == blockClass || files.isDropped(index.file(entry)) || !journal.hasRoom()) {
+            return;
+        }
+        BlockTerms terms = new BlockTerms(blockClass, index.expirySeconds(entry));
+        contents.setTerms(entry, terms);
+        SsdSlab slab = policy.slab(entry);
+        // the record of a block that is there already says its terms anew
+        journal.append(new BlockAdded(
+                digest,
+                files.byOrdinal(index.file(entry)).id(),
+                slab.number,
+                slab.sizeClass,
+                index.extent(entry),
+                index.sequence(entry),
+                index.length(entry),
+                Optional.of(terms)).encode());
+    }
+
     private void remove(int entry)
     {
         Digest128 digest = new Digest128(index.digestHigh(entry), index.digestLow(entry));
@@ -531,28 +597,37 @@ final class SsdDirectory
     }
 
     /**
-     * Reads a block and verifies it. Without the lock.
+     * Reads a block to where it is wanted, and verifies it there. Without the lock.
      *
-     * @return whether the buffer holds the block
+     * @param target as long as the block, aligned for O_DIRECT
+     * @param tail of {@link Extent#MAX_TAIL_BYTES}
+     * @return CRC32C of the block's bytes; empty if it did not verify
      */
-    boolean read(SsdBlock block, ByteBuffer buffer)
+    OptionalInt read(SsdBlock block, MemorySegment target, ByteBuffer tail, byte[] scratch)
             throws IOException
     {
         long position;
         lock.lock();
         try {
             if (!isStillThere(block)) {
-                return false;
+                return OptionalInt.empty();
             }
             position = contents.position(block.slab(), block.extent());
         }
         finally {
             lock.unlock();
         }
-        buffer.clear().limit(Extent.units(block.length()) * Geometry.UNIT_BYTES);
-        watched(SLAB_READS, () -> opened.slab(block.slab()).read(position, buffer));
-        buffer.flip();
-        return Extent.verify(buffer, block.digest(), block.sequence(), block.file().etagDigest(), block.length(), storeId);
+        int wholeUnitsBytes = Extent.wholeUnitsBytes(block.length());
+        tail.clear().limit(Extent.tailBytes(block.length()));
+        List<ByteBuffer> targets = wholeUnitsBytes == 0 ? List.of(tail) : List.of(target.asSlice(0, wholeUnitsBytes).asByteBuffer(), tail);
+        disk.read(block.slab(), position, targets);
+        tail.flip();
+        OptionalInt expected = Extent.verifyTail(tail, block.digest(), block.sequence(), block.file().etagDigest(), block.length(), storeId);
+        if (expected.isEmpty()) {
+            return expected;
+        }
+        target.asSlice(wholeUnitsBytes).copyFrom(MemorySegment.ofBuffer(tail.slice(0, block.length() - wholeUnitsBytes)));
+        return MemoryChecksum.crc32c(target, scratch) == expected.getAsInt() ? expected : OptionalInt.empty();
     }
 
     /**
@@ -592,22 +667,7 @@ final class SsdDirectory
      */
     void probe()
     {
-        boolean wanted;
-        lock.lock();
-        try {
-            wanted = health.wantsReadProbe();
-        }
-        finally {
-            lock.unlock();
-        }
-        if (wanted) {
-            try {
-                watched(SLAB_READS, () -> opened.slab(0).read(0, StagingBuffers.allocate(Geometry.UNIT_BYTES)));
-            }
-            catch (IOException e) {
-                log.debug("SSD directory %s does not work yet: %s", path, e.getMessage());
-            }
-        }
+        disk.probe();
     }
 
     void confirm(StoredFile file)
@@ -668,7 +728,7 @@ final class SsdDirectory
      */
     boolean flush()
     {
-        return flush(false);
+        return disk.flush(false);
     }
 
     /**
@@ -676,41 +736,7 @@ final class SsdDirectory
      */
     boolean flushAndSeal()
     {
-        return flush(true);
-    }
-
-    private boolean flush(boolean seal)
-    {
-        DirectoryHealth.Operation operation = begin(INDEX);
-        Optional<IOException> failure = Optional.empty();
-        try {
-            if (seal) {
-                journal.flushAndSeal();
-            }
-            else {
-                journal.flush();
-            }
-            return true;
-        }
-        catch (Journal.BrokenException e) {
-            // what broke it was counted
-            return false;
-        }
-        catch (IOException e) {
-            failure = Optional.of(e);
-            return false;
-        }
-        finally {
-            lock.lock();
-            try {
-                // that it works is no proof: after a failure the journal goes on when a checkpoint was written
-                health.ended(operation);
-                failure.ifPresent(e -> health.failed(INDEX, e));
-            }
-            finally {
-                lock.unlock();
-            }
-        }
+        return disk.flush(true);
     }
 
     /**

@@ -21,7 +21,6 @@ final class SsdIndex
     private static final int PIECE_BITS = 12;
     private static final int PIECE = 1 << PIECE_BITS;
     private static final int PIECE_MASK = PIECE - 1;
-    private static final int MAX_FREQUENCY = 3;
     // what a damaged number may make it take: 256 MiB
     private static final int MAX_RESERVED = 1 << 26;
     private static final BlockClass[] CLASSES = BlockClass.values();
@@ -34,7 +33,6 @@ final class SsdIndex
     private int[][] lengths = new int[0][];
     private int[][] files = new int[0][];
     private int[][] nexts = new int[0][];
-    private byte[][] frequencies = new byte[0][];
     private byte[][] classes = new byte[0][];
     // in seconds since the epoch, unsigned
     private int[][] expiries = new int[0][];
@@ -129,7 +127,6 @@ final class SsdIndex
         extents[piece][place] = extent;
         lengths[piece][place] = length;
         files[piece][place] = file;
-        frequencies[piece][place] = 0;
         classes[piece][place] = (byte) terms.blockClass().ordinal();
         expiries[piece][place] = (int) terms.expirySeconds();
         link(entry, bucket(digestLow));
@@ -172,7 +169,6 @@ final class SsdIndex
         lengths = new int[0][];
         files = new int[0][];
         nexts = new int[0][];
-        frequencies = new byte[0][];
         classes = new byte[0][];
         expiries = new int[0][];
         buckets = new int[][] {emptyBuckets()};
@@ -201,8 +197,6 @@ final class SsdIndex
         files[count - 1] = new int[PIECE];
         nexts = Arrays.copyOf(nexts, count);
         nexts[count - 1] = new int[PIECE];
-        frequencies = Arrays.copyOf(frequencies, count);
-        frequencies[count - 1] = new byte[PIECE];
         classes = Arrays.copyOf(classes, count);
         classes[count - 1] = new byte[PIECE];
         expiries = Arrays.copyOf(expiries, count);
@@ -300,6 +294,12 @@ final class SsdIndex
         return new BlockTerms(blockClass(entry), expirySeconds(entry));
     }
 
+    void setTerms(int entry, BlockTerms terms)
+    {
+        classes[entry >> PIECE_BITS][entry & PIECE_MASK] = (byte) terms.blockClass().ordinal();
+        expiries[entry >> PIECE_BITS][entry & PIECE_MASK] = (int) terms.expirySeconds();
+    }
+
     BlockClass blockClass(int entry)
     {
         return CLASSES[classes[entry >> PIECE_BITS][entry & PIECE_MASK]];
@@ -308,16 +308,6 @@ final class SsdIndex
     long expirySeconds(int entry)
     {
         return Integer.toUnsignedLong(expiries[entry >> PIECE_BITS][entry & PIECE_MASK]);
-    }
-
-    int frequency(int entry)
-    {
-        return frequencies[entry >> PIECE_BITS][entry & PIECE_MASK];
-    }
-
-    void setFrequency(int entry, int frequency)
-    {
-        frequencies[entry >> PIECE_BITS][entry & PIECE_MASK] = (byte) Math.clamp(frequency, 0, MAX_FREQUENCY);
     }
 
     private int next(int entry)

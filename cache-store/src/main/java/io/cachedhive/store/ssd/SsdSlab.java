@@ -21,6 +21,7 @@ final class SsdSlab
     private int unknownCount;
     private int cursor;
     private int writing;
+    private int pinnedCount;
 
     SsdSlab(int number)
     {
@@ -89,6 +90,19 @@ final class SsdSlab
     boolean isBeingWritten()
     {
         return writing > 0;
+    }
+
+    /**
+     * Of the blocks in it, those that do not leave for want of space.
+     */
+    int pinnedCount()
+    {
+        return pinnedCount;
+    }
+
+    void countPinned(int change)
+    {
+        pinnedCount += change;
     }
 
     int entry(int extent)

@@ -3,9 +3,12 @@ package io.cachedhive.store.ssd;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.HotBlocks;
 import io.cachedhive.store.RecoveryOutcome;
 import io.cachedhive.store.SsdErrorCause;
+import io.cachedhive.store.SsdRefusalCause;
 import io.cachedhive.store.StoreEnvironment;
 import io.cachedhive.store.StoreException;
 import io.cachedhive.store.file.FileTable;
@@ -19,18 +22,24 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 
+import static java.util.Comparator.comparing;
 import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 /**
  * The blocks on SSD, in one or more directories. A block has its place in one of them, chosen by its digest in proportion to their
- * capacities; while that one is out of service, it is not kept on SSD. What is done with one directory is the matter of {@link SsdDirectory} and, for
+ * capacities; while that one is out of service, it is not kept on SSD. What could not be
+ * taken when the tier was opened is tried again, and takes part when it can. What is done with one directory is the matter of {@link SsdDirectory} and, for
  * what is queued to be written into it, {@link DirectoryWriter}; here they are made one, with the threads and the times at which they work.
  *
  * <p>Methods are called under the store's lock unless they say otherwise.
@@ -45,26 +54,35 @@ public final class SsdTier
     private static final long CLOSE_MILLIS = 30_000;
     private static final int RESTORED_AT_ONCE = 1 << 16;
 
-    private final List<SsdDirectory> directories;
+    // by number; replaced, under the lock, when one is taken in late
+    private volatile List<SsdDirectory> directories;
+    private volatile List<DirectoryWriter> writers;
+    private volatile long totalCapacityBytes;
+    private final AbsentDirectories absent;
+    private final DirectoryLook look;
     private final List<RecoveryOutcome> recovery;
-    private final StagingBuffers staging;
+    private final int stagingBytes;
+    private final StagingBuffers tails;
     private final ReentrantLock lock;
     private final Duration checkpointInterval;
-    private final long totalCapacityBytes;
-    private final List<DirectoryWriter> writers = new ArrayList<>();
     // not guarded
     private final List<Thread> restorers = new ArrayList<>();
     private final ScheduledThreadPoolExecutor executor;
     private final Condition idle;
+    // guarded by this
+    private long lastRun;
     private long maxQueuedBytes;
     private boolean started;
+    // guarded by the lock
+    private boolean stopped;
 
     /**
      * A block that is to be written, in a frame that stays as it is until it was.
      *
+     * @param terms as they are at the moment, under the store's lock
      * @param release called under the store's lock when the frame is needed no longer
      */
-    public record Write(Digest128 digest, StoredFile file, int length, int checksum, BlockTerms terms, MemorySegment payload, Runnable release)
+    public record Write(Digest128 digest, StoredFile file, int length, int checksum, Supplier<BlockTerms> terms, MemorySegment payload, Runnable release)
     {
         public Write
         {
@@ -80,13 +98,13 @@ public final class SsdTier
      * Restores the directories, but for the blocks of large ones, which come when the tier is started. Without the lock.
      *
      * @param blocksToRestore of each directory now
-     * @param lastRun of the worker, in any of its directories or beside them
+     * @param keptRun the last run of the worker that is known beside its directories
      * @param oldTerms of blocks that were written by the version before, without any
      */
     public static SsdTier open(
             SsdCandidates candidates,
             CacheWorkerId workerId,
-            long lastRun,
+            long keptRun,
             int blockSizeBytes,
             Duration checkpointInterval,
             long blocksToRestore,
@@ -96,48 +114,73 @@ public final class SsdTier
             StoreEnvironment environment)
             throws StoreException
     {
-        StagingBuffers staging = new StagingBuffers(Geometry.largestExtentUnits(blockSizeBytes) * Geometry.UNIT_BYTES);
+        long lastRun = Math.max(keptRun, candidates.lastRun(workerId));
+        long usedRun = Math.max(keptRun, candidates.usedRun(workerId));
+        AbsentDirectories.Opener opener = (candidate, runBefore) -> SsdDirectory.open(
+                candidate,
+                workerId,
+                runBefore,
+                usedRun,
+                new Digest128(environment.random().nextLong(), environment.random().nextLong()),
+                files,
+                oldTerms,
+                lock,
+                environment.clock(),
+                environment.threads());
         List<SsdDirectory> directories = new ArrayList<>();
+        List<AbsentDirectory> absent = new ArrayList<>(candidates.absent());
         for (DirectoryCandidate candidate : candidates.directories()) {
-            Digest128 newStoreId = new Digest128(environment.random().nextLong(), environment.random().nextLong());
-            directories.add(SsdDirectory.open(
-                    directories.size(),
-                    candidate,
-                    workerId,
-                    lastRun,
-                    newStoreId,
-                    files,
-                    oldTerms,
-                    lock,
-                    environment.clock(),
-                    environment.threads()));
+            try {
+                directories.add(opener.open(candidate, lastRun));
+            }
+            catch (DirectoryOutException e) {
+                absent.add(candidates.giveUp(candidate, e));
+            }
         }
-        // only when all are there: a file that one of them gave up may be another's as well
+        // only when all know of the run: until then nothing is dropped that one of them could not know of
+        for (SsdDirectory directory : directories) {
+            try {
+                directory.setUsed();
+            }
+            catch (IOException e) {
+                throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or mend the disk".formatted(directory.path(), e.getMessage()), e);
+            }
+        }
+        // likewise: a file that one of them gave up may be another's as well
         directories.forEach(directory -> directory.restorer().restore(blocksToRestore));
-        return new SsdTier(directories, staging, checkpointInterval, lock, environment);
+        DirectoryLook look = candidates.directoryLook();
+        AbsentDirectories absentDirectories = new AbsentDirectories(absent, look, opener, lock, environment.clock());
+        return new SsdTier(directories, lastRun + 1, absentDirectories, look, blockSizeBytes, checkpointInterval, lock, environment);
     }
 
     private SsdTier(
             List<SsdDirectory> directories,
-            StagingBuffers staging,
+            long run,
+            AbsentDirectories absent,
+            DirectoryLook look,
+            int blockSizeBytes,
             Duration checkpointInterval,
             ReentrantLock lock,
             StoreEnvironment environment)
     {
         this.directories = List.copyOf(directories);
-        this.staging = requireNonNull(staging, "staging is null");
+        this.absent = requireNonNull(absent, "absent is null");
+        this.look = requireNonNull(look, "look is null");
+        this.stagingBytes = Geometry.largestExtentUnits(blockSizeBytes) * Geometry.UNIT_BYTES;
+        this.tails = new StagingBuffers(Extent.MAX_TAIL_BYTES);
         this.checkpointInterval = requireNonNull(checkpointInterval, "checkpointInterval is null");
         this.lock = requireNonNull(lock, "lock is null");
         this.idle = lock.newCondition();
         this.recovery = directories.stream()
                 .flatMap(directory -> directory.outcomes().stream())
                 .toList();
+        this.lastRun = run;
         this.totalCapacityBytes = directories.stream().mapToLong(SsdDirectory::capacityBytes).sum();
-        for (SsdDirectory directory : directories) {
-            writers.add(new DirectoryWriter(directory, staging, lock, idle));
-        }
+        this.writers = directories.stream()
+                .map(directory -> new DirectoryWriter(directory, stagingBytes, lock, idle))
+                .toList();
         // a checkpoint may take long; the journals go on meanwhile
-        this.executor = new ScheduledThreadPoolExecutor(2 * Math.max(1, directories.size()), environment.threads());
+        this.executor = new ScheduledThreadPoolExecutor(2 * Math.max(1, directories.size() + absent.count()), environment.threads());
         executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         executor.setContinueExistingPeriodicTasksAfterShutdownPolicy(false);
     }
@@ -151,24 +194,71 @@ public final class SsdTier
     {
         this.maxQueuedBytes = maxQueuedBytes;
         started = true;
-        for (DirectoryWriter writer : writers) {
-            SsdDirectory directory = writer.directory();
-            executor.scheduleWithFixedDelay(() -> guarded(directory::flush), FLUSH_INTERVAL_MILLIS, FLUSH_INTERVAL_MILLIS, MILLISECONDS);
-            executor.scheduleWithFixedDelay(
-                    () -> guarded(() -> {
-                        directory.probe();
-                        directory.checkpoints().writeIfDue(checkpointInterval);
-                    }),
-                    CHECKPOINT_CHECK_MILLIS,
-                    CHECKPOINT_CHECK_MILLIS,
-                    MILLISECONDS);
-            executor.scheduleWithFixedDelay(() -> guarded(directory::removeExpired), EXPIRY_LOOK_MILLIS, EXPIRY_LOOK_MILLIS, MILLISECONDS);
-            writer.start(environment.threads());
-            if (!isRestored(directory)) {
-                Thread restorer = environment.threads().newThread(() -> guarded(() -> restoreAll(directory)));
-                restorers.add(restorer);
-                restorer.start();
+        writers.forEach(writer -> start(writer, environment));
+        for (int number : absent.numbers()) {
+            // a directory that hangs holds up none but itself
+            executor.scheduleWithFixedDelay(() -> guarded(() -> takeIn(number, environment)), CHECKPOINT_CHECK_MILLIS, CHECKPOINT_CHECK_MILLIS, MILLISECONDS);
+        }
+    }
+
+    private synchronized long lastRun()
+    {
+        return lastRun;
+    }
+
+    private void takeIn(int number, StoreEnvironment environment)
+    {
+        Optional<SsdDirectory> found = absent.retry(number, lastRun() - 1);
+        if (found.isEmpty()) {
+            return;
+        }
+        SsdDirectory directory = found.get();
+        try {
+            directory.setUsed();
+        }
+        catch (IOException e) {
+            log.warn("SSD directory %s cannot be used yet: %s", directory.path(), e.getMessage());
+            closeQuietly(directory);
+            return;
+        }
+        directory.outcomes().forEach(outcome -> log.info("Recovery: %s", outcome));
+        DirectoryWriter writer = new DirectoryWriter(directory, stagingBytes, lock, idle);
+        lock.lock();
+        try {
+            if (!stopped) {
+                absent.remove(number);
+                directories = Stream.concat(directories.stream(), Stream.of(directory)).sorted(comparing(SsdDirectory::number)).toList();
+                writers = Stream.concat(writers.stream(), Stream.of(writer)).sorted(comparing(each -> each.directory().number())).toList();
+                // blocks whose place it is now are found where they are
+                totalCapacityBytes += directory.capacityBytes();
+                start(writer, environment);
+                return;
             }
+        }
+        finally {
+            lock.unlock();
+        }
+        closeQuietly(directory);
+    }
+
+    private void start(DirectoryWriter writer, StoreEnvironment environment)
+    {
+        SsdDirectory directory = writer.directory();
+        executor.scheduleWithFixedDelay(() -> guarded(directory::flush), FLUSH_INTERVAL_MILLIS, FLUSH_INTERVAL_MILLIS, MILLISECONDS);
+        executor.scheduleWithFixedDelay(
+                () -> guarded(() -> {
+                    directory.probe();
+                    directory.checkpoints().writeIfDue(checkpointInterval);
+                }),
+                CHECKPOINT_CHECK_MILLIS,
+                CHECKPOINT_CHECK_MILLIS,
+                MILLISECONDS);
+        executor.scheduleWithFixedDelay(() -> guarded(directory::removeExpired), EXPIRY_LOOK_MILLIS, EXPIRY_LOOK_MILLIS, MILLISECONDS);
+        writer.start(environment.threads());
+        if (!isRestored(directory)) {
+            Thread restorer = environment.threads().newThread(() -> guarded(() -> restoreAll(directory)));
+            restorers.add(restorer);
+            restorer.start();
         }
     }
 
@@ -236,23 +326,61 @@ public final class SsdTier
     }
 
     /**
-     * The block was asked for.
+     * A block was asked for.
+     *
+     * @return whether it is here
      */
-    public void use(Digest128 digest)
+    public boolean use(Digest128 digest)
     {
         for (SsdDirectory directory : directories) {
-            directory.use(digest);
+            if (directory.use(digest)) {
+                return true;
+            }
         }
+        return false;
+    }
+
+    public int directoryCount()
+    {
+        return directories.size();
     }
 
     /**
-     * Queues a block to be written, if there is room in the queue.
+     * Adds the blocks of a directory with such entries.
      *
-     * @return whether {@code release} will be called
+     * @param known blocks to be left out
+     * @return whether there are entries beyond
      */
-    public boolean offer(Write write)
+    public boolean collect(int directory, int firstEntry, int endEntry, Predicate<Digest128> known, HotBlocks hottest)
     {
-        return !writers.isEmpty() && writerFor(write.digest).offer(write, maxQueuedBytes);
+        return directories.get(directory).collect(firstEntry, endEntry, known, hottest);
+    }
+
+    /**
+     * Whether the queue of a directory is more than half full.
+     */
+    public boolean isBehindWriting()
+    {
+        return writers.stream().anyMatch(writer -> writer.queuedBytes() > maxQueuedBytes / 2);
+    }
+
+    /**
+     * A block that is in RAM was asked for. To be called once for each time, in place of {@link #use}.
+     *
+     * @param first whether it just came into the cache
+     * @return whether it is not here, and worth being written: then it should be {@link #offer offered}
+     */
+    public boolean request(Digest128 digest, int length, BlockClass blockClass, boolean first)
+    {
+        return !use(digest) && !writers.isEmpty() && writerFor(digest).wants(digest, length, blockClass, first, maxQueuedBytes);
+    }
+
+    /**
+     * Queues a block to be written for which {@link #request} just said so.
+     */
+    public void offer(Write write)
+    {
+        writerFor(write.digest).offer(write);
     }
 
     private DirectoryWriter writerFor(Digest128 digest)
@@ -269,40 +397,28 @@ public final class SsdTier
     }
 
     /**
-     * Takes the bytes of a block that was read.
-     */
-    public interface Sink<T>
-    {
-        /**
-         * Without the lock.
-         *
-         * @param payload the block's bytes, verified
-         * @param checksum CRC32C of them
-         */
-        T accept(ByteBuffer payload, int checksum);
-    }
-
-    /**
-     * Reads and verifies a block. A block that cannot be read, or is not what it should be, is dropped. Without the lock.
+     * Reads a block to where it is wanted, and verifies it there. A block that cannot be read, or is not what it should be, is dropped. Without the lock.
      *
-     * @return what the sink made of it; empty if there is no such block any more
+     * @param target as long as the block, aligned for O_DIRECT; nobody else sees it before this returns. It has any bytes if the block does not verify
+     * @param scratch checksums are made of copies on the heap
+     * @return CRC32C of the block's bytes; empty if there is no such block any more
      */
-    public <T> Optional<T> read(SsdBlock block, Sink<T> sink)
+    public OptionalInt read(SsdBlock block, MemorySegment target, byte[] scratch)
     {
-        SsdDirectory directory = directories.get(block.directory());
-        ByteBuffer buffer = staging.acquire();
+        SsdDirectory directory = directory(block);
+        ByteBuffer tail = tails.acquire();
         try {
-            if (directory.read(block, buffer)) {
-                return Optional.of(sink.accept(buffer.slice(0, block.length()), Extent.payloadChecksum(buffer, block.length())));
+            OptionalInt checksum = directory.read(block, target, tail, scratch);
+            if (checksum.isEmpty()) {
+                lock.lock();
+                try {
+                    directory.dropCorrupt(block);
+                }
+                finally {
+                    lock.unlock();
+                }
             }
-            lock.lock();
-            try {
-                directory.dropCorrupt(block);
-            }
-            finally {
-                lock.unlock();
-            }
-            return Optional.empty();
+            return checksum;
         }
         catch (IOException e) {
             lock.lock();
@@ -312,11 +428,21 @@ public final class SsdTier
             finally {
                 lock.unlock();
             }
-            return Optional.empty();
+            return OptionalInt.empty();
         }
         finally {
-            staging.release(buffer);
+            tails.release(tail);
         }
+    }
+
+    private SsdDirectory directory(SsdBlock block)
+    {
+        for (SsdDirectory directory : directories) {
+            if (directory.number() == block.directory()) {
+                return directory;
+            }
+        }
+        throw new IllegalArgumentException("there is no directory " + block.directory());
     }
 
     /**
@@ -324,7 +450,15 @@ public final class SsdTier
      */
     public boolean isStillThere(SsdBlock block)
     {
-        return directories.get(block.directory()).isStillThere(block);
+        return directory(block).isStillThere(block);
+    }
+
+    /**
+     * Changes the class of a block, if it is here.
+     */
+    public void setClass(Digest128 digest, BlockClass blockClass)
+    {
+        directories.forEach(directory -> directory.setClass(digest, blockClass));
     }
 
     public void confirm(StoredFile file)
@@ -350,22 +484,75 @@ public final class SsdTier
 
     /**
      * Returns when what was dropped before cannot come back, whatever happens. Without the lock.
+     *
+     * @return false if the disk of a directory takes nothing: until it does, {@link #outdate} has to help
      */
-    public void makeDropsDurable()
+    public boolean makeDropsDurable()
     {
+        boolean durable = true;
         for (SsdDirectory directory : directories) {
             // also where the file had no blocks: the records of their eviction may not be durable yet
-            if (!directory.flushAndSeal() && !directory.checkpoints().invalidate()) {
-                log.error("A dropped file is still in %s, which cannot be written: after a crash it may come back", directory.path());
-            }
+            durable &= directory.flushAndSeal() || directory.checkpoints().invalidate();
         }
+        return durable;
+    }
+
+    /**
+     * Keeps beside the directories which run is the last.
+     */
+    public interface RunKeeper
+    {
+        void keep(long run)
+                throws StoreException;
+    }
+
+    /**
+     * Makes directories start empty that lack drops and cannot be written: a further run begins, of which all others know. Without the lock.
+     *
+     * @return false if nobody else takes it either
+     */
+    public synchronized boolean outdate(RunKeeper keeper)
+    {
+        long further = lastRun + 1;
+        boolean known = false;
+        for (SsdDirectory directory : directories) {
+            known |= directory.checkpoints().beginRun(further);
+        }
+        try {
+            keeper.keep(further);
+            known = true;
+        }
+        catch (StoreException e) {
+            log.warn("%s", e.getMessage());
+        }
+        if (known) {
+            lastRun = further;
+            directories.forEach(directory -> directory.checkpoints().setRun(further));
+        }
+        return known;
     }
 
     public Optional<String> problem()
     {
-        return directories.stream()
+        return absent.problem().or(() -> directories.stream()
                 .flatMap(directory -> directory.problem().stream())
-                .findFirst();
+                .findFirst());
+    }
+
+    /**
+     * How many directories do not do all that they should at present.
+     */
+    public long directoriesOut()
+    {
+        return absent.count() + directories.stream().filter(directory -> directory.problem().isPresent()).count();
+    }
+
+    /**
+     * Where the directories are mounted; as before for those that are not there. Without the lock.
+     */
+    public SsdMounts mounts()
+    {
+        return look.mounts(directories.stream().map(SsdDirectory::path).toList(), absent.paths());
     }
 
     private long sum(ToLongFunction<SsdDirectory> figure)
@@ -410,12 +597,12 @@ public final class SsdTier
 
     public long errors(SsdErrorCause cause)
     {
-        return sum(directory -> directory.errors(cause));
+        return absent.errors(cause) + sum(directory -> directory.errors(cause));
     }
 
-    public long refusedWrites()
+    public long refusedWrites(SsdRefusalCause cause)
     {
-        return writers.stream().mapToLong(DirectoryWriter::refused).sum();
+        return writers.stream().mapToLong(writer -> writer.refused(cause)).sum();
     }
 
     /**
@@ -534,6 +721,7 @@ public final class SsdTier
     {
         lock.lock();
         try {
+            stopped = true;
             for (DirectoryWriter writer : writers) {
                 writer.close();
                 writer.directory().restorer().stop();

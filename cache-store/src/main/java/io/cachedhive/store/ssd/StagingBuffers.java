@@ -7,8 +7,8 @@ import java.util.concurrent.Semaphore;
 import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
 
 /**
- * Memory into which extents are read and from which they are written: aligned for O_DIRECT, and this process's own, so that checksums over it
- * are safe. There are so many and no more: who finds none waits.
+ * Memory from which extents are written and into which what is no payload of them is read: aligned for O_DIRECT, and this process's own, so that
+ * checksums over it are safe. There are so many and no more: who finds none waits.
  */
 final class StagingBuffers
 {
@@ -35,14 +35,6 @@ final class StagingBuffers
                 return buffer.clear();
             }
         }
-        return allocate(bufferBytes);
-    }
-
-    /**
-     * One more, for somebody who needs one all the time.
-     */
-    ByteBuffer allocateOne()
-    {
         return allocate(bufferBytes);
     }
 

@@ -23,11 +23,13 @@ import static java.util.Objects.requireNonNull;
  * @param update counts the writes of the superblock
  * @param run counts the times that the worker's store was opened, the same in all of its directories: one that missed a run knows nothing
  *         of what was dropped meanwhile
+ * @param usedRun the last run in which the store was used, as far as this directory knows: what was opened no further than to the superblocks
+ *         of some directories dropped nothing, so that the others missed nothing
  * @param baseLsn from where the journal tells everything, if no checkpoint is valid: when this was written, the directory was empty, or
  *         what it had was given up
  * @param minCheckpoint checkpoints with lower numbers were written before that, and are not to be believed
  */
-record Superblock(Digest128 storeId, long update, long run, CacheWorkerId workerId, Geometry geometry, long baseLsn, long minCheckpoint)
+record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheWorkerId workerId, Geometry geometry, long baseLsn, long minCheckpoint)
 {
     static final int PAGE_BYTES = HeaderPage.BYTES;
 
@@ -41,8 +43,9 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
         requireNonNull(storeId, "storeId is null");
         requireNonNull(workerId, "workerId is null");
         requireNonNull(geometry, "geometry is null");
-        if (update < 0 || run < 0 || baseLsn < 0 || baseLsn > Journal.MAX_LSN || minCheckpoint < 0) {
-            throw new IllegalArgumentException("superblock has a negative number, or one that is too high: %s, %s, %s, %s".formatted(update, run, baseLsn, minCheckpoint));
+        if (update < 0 || run < 0 || usedRun < 0 || usedRun > run || baseLsn < 0 || baseLsn > Journal.MAX_LSN || minCheckpoint < 0) {
+            throw new IllegalArgumentException(
+                    "superblock has a negative number, or one that is too high: %s, %s, %s, %s, %s".formatted(update, run, usedRun, baseLsn, minCheckpoint));
         }
     }
 
@@ -70,7 +73,7 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
                 case CORRUPT -> damaged = true;
                 case VALID -> {
                     try {
-                        Superblock superblock = decode(page.body().orElseThrow());
+                        Superblock superblock = decode(page.version(), page.body().orElseThrow());
                         if (newest == null || superblock.update > newest.update) {
                             newest = superblock;
                         }
@@ -88,13 +91,17 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
         return new Read(Optional.of(newest), damaged ? Optional.of(RecoveryFinding.SUPERBLOCK_CORRUPT) : Optional.empty());
     }
 
-    private static Superblock decode(WireReader reader)
+    private static Superblock decode(int version, WireReader reader)
             throws WireException
     {
+        Digest128 storeId = new Digest128(reader.getLong(), reader.getLong());
+        long update = reader.getLong();
+        long run = reader.getLong();
         Superblock superblock = new Superblock(
-                new Digest128(reader.getLong(), reader.getLong()),
-                reader.getLong(),
-                reader.getLong(),
+                storeId,
+                update,
+                run,
+                version == OLDEST_VERSION ? run : reader.getLong(),
                 new CacheWorkerId(reader.getString()),
                 new Geometry(reader.getInt(), reader.getInt(), reader.getInt(), reader.getLong(), reader.getLong()),
                 reader.getLong(),
@@ -117,12 +124,13 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
     private Superblock writeNext(DiskFile file)
             throws IOException
     {
-        Superblock next = new Superblock(storeId, update + 1, run, workerId, geometry, baseLsn, minCheckpoint);
+        Superblock next = new Superblock(storeId, update + 1, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
         WireWriter body = new WireWriter(256)
                 .putLong(next.storeId.high())
                 .putLong(next.storeId.low())
                 .putLong(next.update)
                 .putLong(next.run)
+                .putLong(next.usedRun)
                 .putString(next.workerId.value())
                 .putInt(next.geometry.blockSizeBytes())
                 .putInt(next.geometry.unitsPerSlab())
@@ -136,9 +144,20 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
         return next;
     }
 
+    /**
+     * Of a run that is being opened.
+     */
     Superblock withRun(long run)
     {
-        return new Superblock(storeId, update, run, workerId, geometry, baseLsn, minCheckpoint);
+        return new Superblock(storeId, update, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
+    }
+
+    /**
+     * Of the same run, which is going to be used.
+     */
+    Superblock used()
+    {
+        return new Superblock(storeId, update, run, run, workerId, geometry, baseLsn, minCheckpoint);
     }
 
     /**
@@ -146,6 +165,6 @@ record Superblock(Digest128 storeId, long update, long run, CacheWorkerId worker
      */
     Superblock withBase(long baseLsn, long minCheckpoint)
     {
-        return new Superblock(storeId, update, run, workerId, geometry, baseLsn, minCheckpoint);
+        return new Superblock(storeId, update, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
     }
 }

@@ -86,7 +86,7 @@ class TestFuzzTargets
         long seed = Long.getLong("cachedhive.test.seed", System.nanoTime());
         System.out.printf("%s: %s saved inputs, seed: %s%n", name, corpus.size(), seed);
         Random random = new Random(seed);
-        Duration duration = Duration.ofSeconds(Integer.getInteger("cachedhive.test.fuzz-seconds", 10));
+        Duration duration = Duration.ofSeconds(Integer.getInteger("cachedhive.test.fuzz-seconds", 15));
         long runs = 0;
         for (long start = System.nanoTime(); System.nanoTime() - start < duration.toNanos(); runs++) {
             run(target, mutate(corpus, random));

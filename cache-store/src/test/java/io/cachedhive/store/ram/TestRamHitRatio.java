@@ -13,6 +13,7 @@ import io.cachedhive.store.StoreException;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.policy.BlockTraces;
+import io.cachedhive.store.policy.ChangeOfSizes;
 import io.cachedhive.store.policy.TraceSimulator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -126,73 +127,22 @@ class TestRamHitRatio
         }
     }
 
-    /**
-     * The sizes of the blocks that queries read, before and after they change: for each size its share of the requests, and how many such blocks there
-     * are.
-     */
-    enum Change
-    {
-        LARGE_TO_SMALL(new int[] {65536, 4000}, new double[][] {{1, 0}, {0, 1}}, new int[] {2000, 20_000}),
-        SMALL_TO_LARGE(new int[] {65536, 4000}, new double[][] {{0, 1}, {1, 0}}, new int[] {2000, 20_000}),
-        MOSTLY_LARGE_TO_MOSTLY_SMALL(new int[] {65536, 4000}, new double[][] {{0.9, 0.1}, {0.1, 0.9}}, new int[] {2000, 10_000}),
-        MOSTLY_SMALL_TO_MOSTLY_LARGE(new int[] {65536, 4000}, new double[][] {{0.1, 0.9}, {0.9, 0.1}}, new int[] {2000, 10_000}),
-        THREE_SIZES(new int[] {65536, 20_000, 4000}, new double[][] {{0.6, 0.3, 0.1}, {0.1, 0.1, 0.8}}, new int[] {2000, 2000, 10_000}),
-        NEAR_SIZES(new int[] {20_000, 33_000}, new double[][] {{1, 0}, {0, 1}}, new int[] {5000, 5000});
-
-        private final int[] sizes;
-        private final double[][] shares;
-        private final int[] blocks;
-
-        Change(int[] sizes, double[][] shares, int[] blocks)
-        {
-            this.sizes = sizes;
-            this.shares = shares;
-            this.blocks = blocks;
-        }
-    }
-
     @ParameterizedTest
-    @EnumSource(Change.class)
-    void memoryFollowsTheSizesOfBlocks(Change change)
+    @EnumSource(ChangeOfSizes.class)
+    void memoryFollowsTheSizesOfBlocks(ChangeOfSizes change)
             throws Exception
     {
-        double changed = afterChange(change, true);
-        double fresh = afterChange(change, false);
+        double changed;
+        try (Tier tier = new Tier(64)) {
+            changed = change.percentOfBytesHit(true, tier::request);
+            tier.ram.checkInvariants();
+        }
+        double fresh;
+        try (Tier tier = new Tier(64)) {
+            fresh = change.percentOfBytesHit(false, tier::request);
+        }
         System.out.printf("%-30s bytes hit: %6.2f %% after the change, %6.2f %% in a new RAM tier%n", change, changed, fresh);
         assertThat(changed).isGreaterThan(fresh - 2);
-    }
-
-    private double afterChange(Change change, boolean withPast)
-            throws StoreException
-    {
-        int requests = 100_000;
-        long hitBytes = 0;
-        long bytes = 0;
-        try (Tier tier = new Tier(64)) {
-            for (int phase = withPast ? 0 : 1; phase < 2; phase++) {
-                Random random = new Random(SEEDS[0] + phase);
-                long[][] traces = new long[change.sizes.length][];
-                for (int i = 0; i < traces.length; i++) {
-                    traces[i] = BlockTraces.zipf(random, change.blocks[i], 0.9, requests);
-                }
-                for (int i = 0; i < requests; i++) {
-                    double choice = random.nextDouble();
-                    int kind = 0;
-                    while (kind < traces.length - 1 && choice >= change.shares[phase][kind]) {
-                        choice -= change.shares[phase][kind];
-                        kind++;
-                    }
-                    int size = change.sizes[kind];
-                    boolean hit = tier.request(digest((long) size << 32 | traces[kind][i]), size);
-                    if (phase == 1 && i >= requests / 2) {
-                        bytes += size;
-                        hitBytes += hit ? size : 0;
-                    }
-                }
-                tier.ram.checkInvariants();
-            }
-        }
-        return percent(hitBytes, bytes);
     }
 
     private final class Tier
@@ -215,7 +165,7 @@ class TestRamHitRatio
             assertThat(layout.slabCount()).isEqualTo(slabs);
             memory = MemoryFile.create(directory, layout, new Digest128(1, 1), new CacheWorkerId("trace"), Optional.empty());
             FileTable files = new FileTable();
-            ram = new RamTier(memory, files, clock);
+            ram = new RamTier(memory, files, clock, 0, false);
             FileVersion version = new FileVersion(new OriginId(new Digest128(1, 2)), "s3://bucket/file", 1L << 40, 1);
             file = files.add(version.id(), new FileMetadata(version, Optional.empty(), false, "schema.table"));
         }

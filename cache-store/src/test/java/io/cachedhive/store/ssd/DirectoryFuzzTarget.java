@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -22,7 +23,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>The input is a row of sections: a byte for the kind, two for the length, and so many bytes. Kinds: 0 raw bytes for the checkpoint's file, 1
  * to 3 a chunk of the checkpoint of that type, 4 a journal record, 5 the end of a batch, 6 raw bytes over the journal from a position (its
- * first two bytes, in units of 16 bytes), 7 a chunk of an unknown type. Chunks and batches are written by the writers, so that they verify.
+ * first two bytes, in units of 16 bytes), 7 a chunk for the policy, or of an unknown type if its length is odd. Chunks and batches are written by the writers, so that they verify.
  *
  * <p>Whatever it is: recovery ends with outcomes and an index that agrees with itself, or says that it gave up.
  */
@@ -33,12 +34,16 @@ public final class DirectoryFuzzTarget
             new Digest128(1, 2),
             7,
             3,
+            3,
             new CacheWorkerId("worker"),
             GEOMETRY,
             Journal.firstLsn(GEOMETRY.journalBytes()),
             1);
     private static final int CHECKPOINT_BYTES = 128 << 10;
     private static final int MAX_RECORD_BYTES = 8 << 10;
+    private static final int UNKNOWN_CHUNK = 7;
+    private static final int[] OTHER_CHUNKS = {DirectoryRecovery.POLICY_CHUNK, DirectoryRecovery.TEXTS_CHUNK, DirectoryRecovery.FILES_CHUNK, UNKNOWN_CHUNK};
+    private static final Set<Integer> FILE_CHUNKS = Set.of(DirectoryRecovery.PLAIN_FILES_CHUNK, DirectoryRecovery.TEXTS_CHUNK, DirectoryRecovery.FILES_CHUNK);
 
     private DirectoryFuzzTarget() {}
 
@@ -52,6 +57,7 @@ public final class DirectoryFuzzTarget
         // an odd number, so that it belongs to the second file
         Checkpoint.Writer checkpoint = new Checkpoint.Writer(checkpointFile, CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1);
         boolean hasCheckpoint = false;
+        boolean hasFiles = false;
         ByteBuffer input = ByteBuffer.wrap(data);
         while (input.remaining() >= 3) {
             int kind = input.get() & 7;
@@ -64,7 +70,12 @@ public final class DirectoryFuzzTarget
                     for (byte b : bytes) {
                         body.putByte(b);
                     }
-                    checkpoint.write(kind, body);
+                    int type = kind < 7 ? kind : OTHER_CHUNKS[length % OTHER_CHUNKS.length];
+                    if (FILE_CHUNKS.contains(type) && !hasFiles) {
+                        checkpoint.beginFiles();
+                        hasFiles = true;
+                    }
+                    checkpoint.write(type, body);
                     hasCheckpoint = true;
                 }
                 case 4 -> {
@@ -90,6 +101,9 @@ public final class DirectoryFuzzTarget
             journal.flushAndSeal();
         }
         if (hasCheckpoint) {
+            if (!hasFiles) {
+                checkpoint.beginFiles();
+            }
             try {
                 checkpoint.finish(SUPERBLOCK.run(), SUPERBLOCK.baseLsn(), false, 1, 1);
             }
@@ -140,6 +154,7 @@ public final class DirectoryFuzzTarget
                 new boolean[slabs.length],
                 files,
                 new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
+                Runnable::run,
                 Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();

@@ -116,7 +116,8 @@ class TestDirectoryRecovery
         Checkpoint.Writer writer = new Checkpoint.Writer(checkpointFile, CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1);
         writer.write(DirectoryRecovery.SLABS_CHUNK, new WireWriter(8).putInt(0).putByte(0));
         writer.write(DirectoryRecovery.BLOCKS_CHUNK, blocks);
-        writer.write(DirectoryRecovery.FILES_CHUNK, files);
+        writer.beginFiles();
+        writer.write(DirectoryRecovery.PLAIN_FILES_CHUNK, files);
         writer.finish(SUPERBLOCK.run(), SUPERBLOCK.baseLsn(), false, 2, 2);
         SsdSlab[] slabs = new SsdSlab[GEOMETRY.slabCount()];
         for (int i = 0; i < slabs.length; i++) {
@@ -132,6 +133,7 @@ class TestDirectoryRecovery
                 new boolean[slabs.length],
                 table,
                 new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
+                Runnable::run,
                 Runnable::run);
         List<RecoveryOutcome> outcomes = recovery.recover().outcomes();
         recovery.restoreAll();

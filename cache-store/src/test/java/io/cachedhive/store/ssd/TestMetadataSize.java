@@ -1,13 +1,11 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.FileMetadata;
-import io.cachedhive.store.column.IntColumn;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import org.junit.jupiter.api.Test;
@@ -21,11 +19,12 @@ import java.util.UUID;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What the metadata of blocks and files take of the heap, as JOL counts it: everything that the tier has for them, in the shapes that Trino
- * writes: 64 files in a partition, names with a query id and a UUID, ETags of an MD5.
+ * What the metadata of blocks and files take of the heap, as JOL counts it: everything that a directory of the SSD tier has for them, index, policy and
+ * extents, in the shapes that Trino writes: 64 files in a partition, names with a query id and a UUID, ETags of an MD5.
  */
 class TestMetadataSize
 {
+    private static final int BLOCK = 1 << 20;
     private static final int MAX_BYTES_PER_BLOCK = 96;
     private static final int MAX_BYTES_PER_FILE = 160;
     private static final BlockTerms TERMS = new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER);
@@ -54,40 +53,46 @@ class TestMetadataSize
         Random random = new Random(42);
         int fileCount = blockCount / blocksPerFile;
         FileTable files = new FileTable();
-        IntColumn blocksByFile = new IntColumn();
-        SsdIndex index = new SsdIndex();
-        SsdSlab[] slabs = new SsdSlab[100];
-        for (int i = 0; i < slabs.length; i++) {
-            slabs[i] = new SsdSlab(i);
-            slabs[i].cut(0, blockCount / slabs.length);
-        }
+        Geometry geometry = Geometry.forCapacity((long) blockCount * 11 / 10 << 20, BLOCK);
+        DirectoryContents contents = new DirectoryContents(geometry, files);
+        ExtentAllocator allocator = new ExtentAllocator(geometry.sizeClasses(), contents.slabs(), contents.policy(), new ExtentAllocator.Evictor()
+        {
+            @Override
+            public void evict(int entry)
+            {
+                throw new AssertionError("there is room for all");
+            }
+
+            @Override
+            public void evictExpired() {}
+        });
+        allocator.start(false);
         int block = 0;
         for (int i = 0; i < fileCount; i++) {
             FileMetadata metadata = metadata(random, i, blocksPerFile);
             StoredFile file = files.add(metadata.version().id(), metadata);
-            files.addSsdBlocks(file, blocksPerFile);
-            blocksByFile.set(file.ordinal(), blocksPerFile);
             for (int j = 0; j < blocksPerFile; j++) {
-                BlockKey key = file.id().block(j);
-                SsdSlab slab = slabs[block % slabs.length];
-                int extent = slab.takeFree();
-                slab.written(extent, index.insert(key.high(), key.low(), block, slab.number, extent, 1 << 20, file.ordinal(), TERMS));
+                Digest128 digest = file.id().block(j).digest();
+                ExtentAllocator.Place place = allocator.allocate(Extent.units(BLOCK), true, TERMS.blockClass());
+                contents.add(place.slab(), place.extent(), digest, block, BLOCK, file, TERMS);
                 block++;
             }
         }
         assertThat(files.size()).isEqualTo(fileCount);
-        assertThat(index.size()).isEqualTo(blockCount);
+        assertThat(contents.blocks()).isEqualTo(blockCount);
+        contents.checkInvariants();
 
-        double bytesPerBlock = (double) bytes(index, slabs) / blockCount;
-        double bytesPerFile = (double) bytes(files, blocksByFile) / fileCount;
-        System.out.println("%s blocks in a file: %.1f bytes per block, %.1f bytes per file".formatted(blocksPerFile, bytesPerBlock, bytesPerFile));
+        long fileBytes = bytes(files);
+        double bytesPerBlock = (double) (bytes(contents) - fileBytes) / blockCount;
+        double bytesPerFile = (double) fileBytes / fileCount;
+        System.out.println("%s blocks in a file: %.1f bytes per block with its policy, %.1f bytes per file".formatted(blocksPerFile, bytesPerBlock, bytesPerFile));
         assertThat(bytesPerBlock).isGreaterThan(40).isLessThanOrEqualTo(MAX_BYTES_PER_BLOCK);
         assertThat(bytesPerFile).isGreaterThan(60).isLessThanOrEqualTo(MAX_BYTES_PER_FILE);
     }
 
-    private static long bytes(Object first, Object second)
+    private static long bytes(Object first)
     {
-        return GraphLayout.parseInstance(first, second).totalSize();
+        return GraphLayout.parseInstance(first).totalSize();
     }
 
     private static FileMetadata metadata(Random random, int number, int blocks)

@@ -14,6 +14,14 @@ public interface BlockWaiter
     void stored(int block);
 
     /**
+     * The same, but that another worker had it, and not the origin.
+     */
+    default void handedOver(int block)
+    {
+        stored(block);
+    }
+
+    /**
      * The block was fetched but is not in the store: it may not be shown to others yet, or there is no room. Valid during this call, or longer if retained.
      */
     void bytes(int block, SharedBytes bytes);

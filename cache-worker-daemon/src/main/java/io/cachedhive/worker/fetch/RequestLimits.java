@@ -46,6 +46,14 @@ public final class RequestLimits
         this.counters = requireNonNull(counters, "counters is null");
     }
 
+    /**
+     * Of a bucket that has refused nothing lately.
+     */
+    int maxRequests()
+    {
+        return maxRequests;
+    }
+
     int limit(Bucket bucket)
     {
         return of(bucket).current();

@@ -11,6 +11,8 @@ import java.util.concurrent.atomic.LongAdder;
  */
 public final class WorkerCounters
 {
+    private final LongAdder keptGuests = new LongAdder();
+    private final LongAdder refusedGuests = new LongAdder();
     private final LongAdder originGets = new LongAdder();
     private final LongAdder originHeads = new LongAdder();
     private final LongAdder originBytes = new LongAdder();
@@ -19,6 +21,7 @@ public final class WorkerCounters
     private final LongAdder originRetries = new LongAdder();
     private final LongAdder extraBytes = new LongAdder();
     private final LongAdder versionChanges = new LongAdder();
+    private final LongAdder sentBytes = new LongAdder();
     private final Map<OverloadCause, LongAdder> overloaded = new EnumMap<>(OverloadCause.class);
 
     public WorkerCounters()
@@ -84,6 +87,39 @@ public final class WorkerCounters
     public void addVersionChange()
     {
         versionChanges.increment();
+    }
+
+    /**
+     * Bytes of a block are sent over a connection.
+     */
+    public void addSentBytes(long bytes)
+    {
+        sentBytes.add(bytes);
+    }
+
+    public long sentBytes()
+    {
+        return sentBytes.sum();
+    }
+
+    /**
+     * A client offered a block of another worker's.
+     *
+     * @param kept whether it is in RAM now
+     */
+    public void addGuest(boolean kept)
+    {
+        (kept ? keptGuests : refusedGuests).increment();
+    }
+
+    public long keptGuests()
+    {
+        return keptGuests.sum();
+    }
+
+    public long refusedGuests()
+    {
+        return refusedGuests.sum();
     }
 
     public long originGets()

@@ -43,7 +43,7 @@ public final class StatusResource
     /**
      * @param worker its id
      * @param instance names this run
-     * @param state RUNNING or DRAINING
+     * @param state RUNNING, DRAINING or STOPPING
      * @param problem one sentence with its remedy; absent when the worker is well
      * @param weight by which its share of the chunks is reckoned, bytes
      * @param newestRing epoch of the newest ring; absent without one

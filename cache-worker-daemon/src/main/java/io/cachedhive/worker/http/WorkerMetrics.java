@@ -89,9 +89,69 @@ public final class WorkerMetrics
     }
 
     @Managed
+    public long getExpiredBlocks()
+    {
+        return gauge(CounterNames.EXPIRED_BLOCKS);
+    }
+
+    @Managed
     public long getCorruptBlocks()
     {
         return gauge(CounterNames.CORRUPT_BLOCKS);
+    }
+
+    @Managed
+    public long getGuestBytes()
+    {
+        return gauge(CounterNames.GUEST_BYTES);
+    }
+
+    @Managed
+    public long getGuestsOffered()
+    {
+        return gauge(CounterNames.GUESTS_OFFERED);
+    }
+
+    @Managed
+    public long getGuestsKept()
+    {
+        return gauge(CounterNames.GUESTS_KEPT);
+    }
+
+    @Managed
+    public long getGuestsRefused()
+    {
+        return gauge(CounterNames.GUESTS_REFUSED);
+    }
+
+    @Managed
+    public long getHedges()
+    {
+        return counted(CounterNames.HEDGES);
+    }
+
+    @Managed
+    public long getHedgesWon()
+    {
+        return counted(CounterNames.HEDGES_WON);
+    }
+
+    @Managed
+    public long getHedgeExtraBytes()
+    {
+        return counted(CounterNames.HEDGE_EXTRA_BYTES);
+    }
+
+    @Managed
+    public long getCrossZoneBytes()
+    {
+        return counted(CounterNames.CROSS_ZONE_BYTES);
+    }
+
+    @Managed
+    public long getSsdDirectoriesOut()
+    {
+        return gauge(CounterNames.SSD_DIRECTORIES_OUT);
     }
 
     @Managed
@@ -125,9 +185,27 @@ public final class WorkerMetrics
     }
 
     @Managed
-    public long getRefusedSsdWrites()
+    public long getRefusedSsdWritesNotAdmitted()
     {
-        return gauge(CounterNames.REFUSED_SSD_WRITES);
+        return gauge(CounterNames.REFUSED_SSD_WRITES_NOT_ADMITTED);
+    }
+
+    @Managed
+    public long getRefusedSsdWritesQueueFull()
+    {
+        return gauge(CounterNames.REFUSED_SSD_WRITES_QUEUE_FULL);
+    }
+
+    @Managed
+    public long getRefusedSsdWritesOutOfService()
+    {
+        return gauge(CounterNames.REFUSED_SSD_WRITES_OUT_OF_SERVICE);
+    }
+
+    @Managed
+    public long getRefusedSsdWritesNoRoom()
+    {
+        return gauge(CounterNames.REFUSED_SSD_WRITES_NO_ROOM);
     }
 
     @Managed
@@ -140,6 +218,12 @@ public final class WorkerMetrics
     public long getOriginHeads()
     {
         return gauge(CounterNames.ORIGIN_HEADS);
+    }
+
+    @Managed
+    public long getSentBytes()
+    {
+        return gauge(CounterNames.SENT_BYTES);
     }
 
     @Managed
@@ -227,6 +311,30 @@ public final class WorkerMetrics
     public long getVersionChanges()
     {
         return gauge(CounterNames.VERSION_CHANGES);
+    }
+
+    @Managed
+    public long getTakenOverBlocks()
+    {
+        return gauge(CounterNames.TAKEN_OVER_BLOCKS);
+    }
+
+    @Managed
+    public long getTakenOverBytes()
+    {
+        return gauge(CounterNames.TAKEN_OVER_BYTES);
+    }
+
+    @Managed
+    public long getFailedTakeOvers()
+    {
+        return gauge(CounterNames.FAILED_TAKE_OVERS);
+    }
+
+    @Managed
+    public long getHandedOverBlocks()
+    {
+        return gauge(CounterNames.HANDED_OVER_BLOCKS);
     }
 
     @Managed

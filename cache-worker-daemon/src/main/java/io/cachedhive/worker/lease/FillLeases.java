@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.store.BlockStore;
@@ -11,6 +12,7 @@ import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.ByteBudget;
+import io.cachedhive.worker.fetch.KeptTerms;
 import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.fetch.SharedBytes;
 import io.cachedhive.worker.fetch.WorkerCounters;
@@ -61,14 +63,16 @@ public final class FillLeases
 
     /**
      * @param table {@code schema.table} of the read
+     * @param terms on which the block is kept
      */
-    public record LeaseTarget(FileVersion version, BlockKey key, int length, String table)
+    public record LeaseTarget(FileVersion version, BlockKey key, int length, String table, FillTerms terms)
     {
         public LeaseTarget
         {
             requireNonNull(version, "version is null");
             requireNonNull(key, "key is null");
             requireNonNull(table, "table is null");
+            requireNonNull(terms, "terms is null");
         }
     }
 
@@ -346,7 +350,7 @@ public final class FillLeases
             if (!store.bind(target.version(), Optional.empty(), false, target.table())) {
                 return Optional.of("the worker has blocks of this file under an ETag, and bytes without one cannot join them");
             }
-            Optional<Fill> frame = store.beginFill(target.key(), target.length(), ETags.NONE);
+            Optional<Fill> frame = store.beginFill(target.key(), target.length(), ETags.NONE, KeptTerms.of(store, target.terms()));
             if (frame.isPresent()) {
                 try (Fill fill = frame.get()) {
                     fill.buffer().put(0, offer.payload(), offer.payload().position(), target.length());

@@ -1,6 +1,6 @@
 package io.cachedhive.worker.origin;
 
-import com.google.common.collect.ImmutableMap;
+import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.worker.StartupException;
 import software.amazon.awssdk.core.exception.SdkException;
 
@@ -32,26 +32,49 @@ public final class Origins
     }
 
     /**
+     * Takes over what the files say. Clients are made by {@link #connect}, or when one is needed before.
+     *
      * @param observers makes the observer of an origin by its name
-     * @throws StartupException if a file is wrong, or a client cannot be made of it
+     * @throws StartupException if a file is wrong
      */
     public static Origins load(Path directory, Function<String, OriginObserver> observers)
     {
-        ImmutableMap.Builder<String, Origin> origins = ImmutableMap.builder();
+        return new Origins(read(directory).stream()
+                .map(file -> origin(file, observers))
+                .toList());
+    }
+
+    private static Origin origin(OriginFile file, Function<String, OriginObserver> observers)
+    {
+        OriginId id;
         try {
-            for (OriginFile file : read(directory)) {
-                origins.put(file.name(), open(file, observers.apply(file.name())));
+            id = file.id();
+        }
+        catch (IllegalArgumentException e) {
+            throw refused(file, e);
+        }
+        ObjectSource source = new DeferredSource(() -> connect(file, observers.apply(file.name())));
+        return new Origin(file.name(), id, file.path(), source, new OriginHealth(file.name(), file.path()));
+    }
+
+    /**
+     * Makes the clients.
+     *
+     * @throws StartupException if one cannot be made of what its file says
+     */
+    public void connect()
+    {
+        for (Origin origin : origins.values()) {
+            if (origin.source() instanceof DeferredSource source) {
+                source.connect();
             }
         }
-        catch (StartupException e) {
-            origins.build().values().forEach(origin -> origin.source().close());
-            throw e;
-        }
-        return new Origins(origins.build().values());
     }
 
     /**
      * Reads all files without opening anything.
+     *
+     * @throws StartupException if a file is wrong
      */
     public static List<OriginFile> read(Path directory)
     {
@@ -70,15 +93,20 @@ public final class Origins
         }
     }
 
-    private static Origin open(OriginFile file, OriginObserver observer)
+    private static ObjectSource connect(OriginFile file, OriginObserver observer)
     {
         try {
-            return new Origin(file.name(), file.id(), file.path(), S3Source.create(file.config(), observer), new OriginHealth(file.name(), file.path()));
+            return S3Source.create(file.config(), observer);
         }
         catch (SdkException | IllegalArgumentException e) {
-            String remedy = file.config().getRegion().isEmpty() ? "set s3.region" : "correct it";
-            throw new StartupException("origin file %s: %s: %s".formatted(file.path(), e.getMessage(), remedy), e);
+            throw refused(file, e);
         }
+    }
+
+    private static StartupException refused(OriginFile file, RuntimeException failure)
+    {
+        String remedy = file.config().getRegion().isEmpty() ? "set s3.region" : "correct it";
+        return new StartupException("origin file %s: %s: %s".formatted(file.path(), failure.getMessage(), remedy), failure);
     }
 
     public Optional<Origin> find(String name)

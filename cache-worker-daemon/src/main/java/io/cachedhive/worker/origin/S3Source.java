@@ -61,11 +61,14 @@ import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import static com.google.common.collect.ImmutableList.toImmutableList;
 import static com.google.common.net.HttpHeaders.DATE;
+import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 import static io.cachedhive.worker.origin.ObjectSourceException.Reason.CHANGED;
 import static io.cachedhive.worker.origin.ObjectSourceException.Reason.DENIED;
 import static io.cachedhive.worker.origin.ObjectSourceException.Reason.FAILED;
@@ -90,6 +93,7 @@ public final class S3Source
     private static final Pattern CONTENT_RANGE = Pattern.compile("bytes (\\d+)-(\\d+)/(\\d+)");
 
     private final SdkHttpClient httpClient;
+    private final ScheduledExecutorService timeouts;
     private final S3Client rangeClient;
     private final S3Client headClient;
     private final int maxAttempts;
@@ -98,6 +102,7 @@ public final class S3Source
 
     private S3Source(
             SdkHttpClient httpClient,
+            ScheduledExecutorService timeouts,
             S3Client rangeClient,
             S3Client headClient,
             int maxAttempts,
@@ -105,6 +110,7 @@ public final class S3Source
             OriginObserver observer)
     {
         this.httpClient = requireNonNull(httpClient, "httpClient is null");
+        this.timeouts = requireNonNull(timeouts, "timeouts is null");
         this.rangeClient = requireNonNull(rangeClient, "rangeClient is null");
         this.headClient = requireNonNull(headClient, "headClient is null");
         this.maxAttempts = maxAttempts;
@@ -119,18 +125,21 @@ public final class S3Source
     public static S3Source create(S3OriginConfig config, OriginObserver observer)
     {
         SdkHttpClient httpClient = createHttpClient(config);
+        ScheduledExecutorService timeouts = createTimeouts();
         try {
             Optional<AwsCredentialsProvider> credentials = credentials(config);
             RetryStrategy retries = retryStrategy(config);
             return new S3Source(
                     httpClient,
-                    createClient(config, httpClient, credentials, new RefusalsLeftToCaller(retries), observer),
-                    createClient(config, httpClient, credentials, retries, observer),
+                    timeouts,
+                    createClient(config, httpClient, timeouts, credentials, new RefusalsLeftToCaller(retries), observer),
+                    createClient(config, httpClient, timeouts, credentials, retries, observer),
                     config.getMaxErrorRetries(),
                     config.isRequesterPays() ? Optional.of(RequestPayer.REQUESTER) : Optional.empty(),
                     observer);
         }
         catch (RuntimeException e) {
+            timeouts.shutdownNow();
             httpClient.close();
             throw e;
         }
@@ -155,9 +164,20 @@ public final class S3Source
         return client.build();
     }
 
+    /**
+     * The SDK's own would keep each request's time-out until it is due, and wake a thread for it, long after the answer.
+     */
+    private static ScheduledExecutorService createTimeouts()
+    {
+        ScheduledThreadPoolExecutor timeouts = new ScheduledThreadPoolExecutor(1, daemonThreadsNamed("origin-timeout-%s"));
+        timeouts.setRemoveOnCancelPolicy(true);
+        return timeouts;
+    }
+
     private static S3Client createClient(
             S3OriginConfig config,
             SdkHttpClient httpClient,
+            ScheduledExecutorService timeouts,
             Optional<AwsCredentialsProvider> credentials,
             RetryStrategy retries,
             OriginObserver observer)
@@ -167,6 +187,7 @@ public final class S3Source
                 .overrideConfiguration(ClientOverrideConfiguration.builder()
                         .retryStrategy(retries)
                         .apiCallTimeout(ANSWER_TIMEOUT)
+                        .scheduledExecutorService(timeouts)
                         .appId(config.getApplicationId())
                         .addExecutionInterceptor(new AttemptObserver(observer))
                         .build())
@@ -384,6 +405,7 @@ public final class S3Source
     {
         rangeClient.close();
         headClient.close();
+        timeouts.shutdownNow();
         httpClient.close();
     }
 

@@ -70,6 +70,7 @@ final class BlockAnswer
         }
         PinnedBlock block = pinned.get();
         if (inline) {
+            inFlight.counters().addSentBytes(block.length());
             BlockBytes message = new BlockBytes(key.index(), source, block.etagDigest(), block.checksum(), block.payload());
             buffers.add(message.toFramePrefix(requestId));
             buffers.add(message.payload());

@@ -3,6 +3,7 @@ package io.cachedhive.worker.request;
 import io.cachedhive.protocol.wire.Message.BlockBytes;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.worker.fetch.SharedBytes;
+import io.cachedhive.worker.fetch.WorkerCounters;
 import io.cachedhive.worker.server.Outgoing;
 
 import java.nio.ByteBuffer;
@@ -19,12 +20,14 @@ final class BytesAnswer
     private final long requestId;
     private final int block;
     private final SharedBytes bytes;
+    private final WorkerCounters counters;
 
-    BytesAnswer(long requestId, int block, SharedBytes bytes)
+    BytesAnswer(long requestId, int block, SharedBytes bytes, WorkerCounters counters)
     {
         this.requestId = requestId;
         this.block = block;
         this.bytes = requireNonNull(bytes, "bytes is null");
+        this.counters = requireNonNull(counters, "counters is null");
         bytes.retain();
     }
 
@@ -33,6 +36,7 @@ final class BytesAnswer
     {
         BlockBytes message = new BlockBytes(block, Source.REMOTE, bytes.etagDigest(), bytes.checksum(), bytes.payload());
         buffers.add(message.toFramePrefix(requestId));
+        counters.addSentBytes(message.payload().remaining());
         buffers.add(message.payload());
     }
 

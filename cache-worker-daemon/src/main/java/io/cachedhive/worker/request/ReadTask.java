@@ -3,6 +3,7 @@ package io.cachedhive.worker.request;
 import com.google.common.collect.ImmutableList;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.Message.BlockLease;
 import io.cachedhive.protocol.wire.Message.BlockNo;
@@ -13,7 +14,9 @@ import io.cachedhive.store.BlockOrigin;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.BlockFetcher;
 import io.cachedhive.worker.fetch.BlockFetcher.Priority;
+import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.FetchTarget;
+import io.cachedhive.worker.fetch.KeptTerms;
 import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.fetch.SharedBytes;
 import io.cachedhive.worker.lease.FillLeases;
@@ -23,6 +26,7 @@ import io.cachedhive.worker.server.Connection;
 import io.cachedhive.worker.server.Transport;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -43,12 +47,13 @@ final class ReadTask
      *
      * @param loads runs reads from SSD; refuses when its queue is full
      */
-    record Services(InFlight inFlight, BlockFetcher fetcher, FillLeases leases, Executor loads)
+    record Services(InFlight inFlight, BlockFetcher fetcher, FetchAhead fetchAhead, FillLeases leases, Executor loads)
     {
         Services
         {
             requireNonNull(inFlight, "inFlight is null");
             requireNonNull(fetcher, "fetcher is null");
+            requireNonNull(fetchAhead, "fetchAhead is null");
             requireNonNull(leases, "leases is null");
             requireNonNull(loads, "loads is null");
         }
@@ -59,24 +64,37 @@ final class ReadTask
     private final ActiveRequests requests;
     private final long requestId;
     private final Message.Read read;
+    private final FillTerms terms;
     private final FileVersionId file;
     private final Optional<FetchTarget> target;
     private final boolean inline;
     private final int blockSizeBytes;
     private final AtomicInteger left;
+    // written before anybody else knows of this task; null for none
+    private BitSet fetchedAhead;
     private final AtomicBoolean fetchingSaid = new AtomicBoolean();
     private volatile boolean cancelled;
 
     /**
+     * @param terms on which the blocks are to be kept
      * @param target empty if this worker has no way to the file
      */
-    ReadTask(Services services, Connection connection, ActiveRequests requests, long requestId, Message.Read read, FileVersionId file, Optional<FetchTarget> target)
+    ReadTask(
+            Services services,
+            Connection connection,
+            ActiveRequests requests,
+            long requestId,
+            Message.Read read,
+            FillTerms terms,
+            FileVersionId file,
+            Optional<FetchTarget> target)
     {
         this.services = requireNonNull(services, "services is null");
         this.connection = requireNonNull(connection, "connection is null");
         this.requests = requireNonNull(requests, "requests is null");
         this.requestId = requestId;
         this.read = requireNonNull(read, "read is null");
+        this.terms = requireNonNull(terms, "terms is null");
         this.file = requireNonNull(file, "file is null");
         this.target = requireNonNull(target, "target is null");
         this.inline = read.inline() || connection.transport() == Transport.TCP;
@@ -87,6 +105,14 @@ final class ReadTask
     void start()
     {
         List<Integer> missing = new ArrayList<>();
+        for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
+            if (services.fetchAhead().asked(file.block(block).digest())) {
+                if (fetchedAhead == null) {
+                    fetchedAhead = new BitSet();
+                }
+                fetchedAhead.set(block - read.firstBlock());
+            }
+        }
         for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
             if (!answerFromRam(block) && !loadFromSsd(block)) {
                 missing.add(block);
@@ -100,8 +126,16 @@ final class ReadTask
     private boolean answerFromRam(int block)
     {
         Optional<PinnedBlock> pinned = services.inFlight().store().pin(file.block(block));
-        pinned.ifPresent(found -> answer(block, Source.RAM, found));
+        pinned.ifPresent(found -> answer(block, ramSource(block), found));
         return pinned.isPresent();
+    }
+
+    /**
+     * The origin was asked for what was fetched ahead of this read: that it was in time makes no hit of it.
+     */
+    private Source ramSource(int block)
+    {
+        return fetchedAhead != null && fetchedAhead.get(block - read.firstBlock()) ? Source.REMOTE : Source.RAM;
     }
 
     private boolean loadFromSsd(int block)
@@ -168,7 +202,7 @@ final class ReadTask
     private void lease(int block)
     {
         sayFetching();
-        LeaseTarget leaseTarget = new LeaseTarget(read.file(), file.block(block), read.file().blockLength(block, blockSizeBytes), read.table());
+        LeaseTarget leaseTarget = new LeaseTarget(read.file(), file.block(block), read.file().blockLength(block, blockSizeBytes), read.table(), terms);
         services.leases().ask(leaseTarget, this);
         if (cancelled) {
             services.leases().abandon(this);
@@ -185,9 +219,21 @@ final class ReadTask
     @Override
     public void stored(int block)
     {
+        answerStored(block, Source.REMOTE);
+    }
+
+    @Override
+    public void handedOver(int block)
+    {
+        // a client of the release before does not know it
+        answerStored(block, connection.chunkSizeBytes() > 0 ? Source.PEER : Source.REMOTE);
+    }
+
+    private void answerStored(int block, Source source)
+    {
         Optional<PinnedBlock> pinned = services.inFlight().store().pin(file.block(block));
         if (pinned.isPresent()) {
-            answer(block, Source.REMOTE, pinned.get());
+            answer(block, source, pinned.get());
         }
         else {
             // dropped while it was handed out
@@ -199,7 +245,7 @@ final class ReadTask
     public void bytes(int block, SharedBytes bytes)
     {
         if (!cancelled) {
-            connection.send(new BytesAnswer(requestId, block, bytes));
+            connection.send(new BytesAnswer(requestId, block, bytes, services.inFlight().counters()));
         }
         answered();
     }
@@ -259,6 +305,8 @@ final class ReadTask
             pinned.close();
         }
         else {
+            // it may have been there before, or have been filled for somebody else
+            terms.fillClass().ifPresent(fillClass -> services.inFlight().store().setClass(file.block(block).digest(), KeptTerms.blockClass(fillClass)));
             connection.send(new BlockAnswer(services.inFlight(), requestId, file.block(block), source, inline, pinned));
         }
         answered();

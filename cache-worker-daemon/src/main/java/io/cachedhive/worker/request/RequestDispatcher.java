@@ -4,18 +4,26 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.wire.FillClass;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.Message.Ack;
 import io.cachedhive.protocol.wire.Message.BlockNo;
 import io.cachedhive.protocol.wire.Message.Cancel;
+import io.cachedhive.protocol.wire.Message.ChunkSize;
+import io.cachedhive.protocol.wire.Message.Describe;
 import io.cachedhive.protocol.wire.Message.Fill;
 import io.cachedhive.protocol.wire.Message.GetRings;
 import io.cachedhive.protocol.wire.Message.GetStats;
+import io.cachedhive.protocol.wire.Message.HandOver;
+import io.cachedhive.protocol.wire.Message.OfferGuest;
+import io.cachedhive.protocol.wire.Message.OnTerms;
 import io.cachedhive.protocol.wire.Message.Ping;
 import io.cachedhive.protocol.wire.Message.Preload;
 import io.cachedhive.protocol.wire.Message.Preloaded;
 import io.cachedhive.protocol.wire.Message.PublishRing;
 import io.cachedhive.protocol.wire.Message.Read;
+import io.cachedhive.protocol.wire.Message.Reclassify;
 import io.cachedhive.protocol.wire.Message.ReleaseLease;
 import io.cachedhive.protocol.wire.Message.Revalidate;
 import io.cachedhive.protocol.wire.Message.Rings;
@@ -25,8 +33,11 @@ import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.worker.fetch.BlockFetcher;
+import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.FetchTarget;
+import io.cachedhive.worker.fetch.KeptTerms;
 import io.cachedhive.worker.fetch.OverloadCause;
+import io.cachedhive.worker.handover.HandOverService;
 import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.origin.ObjectSourceException;
 import io.cachedhive.worker.origin.S3ObjectLocation;
@@ -38,18 +49,20 @@ import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.usage.UsageCounters;
 import io.cachedhive.worker.usage.UsageCounters.Account;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.LongAdder;
 
 import static java.util.Objects.requireNonNull;
 
 /**
  * Takes every request of every connection to those who answer it.
  *
- * <p><b>Who owns a block is the client's decision.</b> It alone knows the size of chunks, which is a property of its catalog. The worker serves any block that it has and
+ * <p><b>Who owns a block is the client's decision.</b> The size of chunks is a property of its catalog. The worker serves any block that it has and
  * fetches any block that it is asked to fetch: a client with another ring gets right bytes, at worst a block is kept on two hosts until it is evicted on one. So the epoch
  * in a READ is not looked at.
  */
@@ -63,13 +76,16 @@ public final class RequestDispatcher
 
     private final BlockStore store;
     private final BlockFetcher fetcher;
+    private final FetchAhead fetchAhead;
     private final FillLeases leases;
     private final UsageCounters usage;
     private final RingBook rings;
+    private final HandOverService handOvers;
     private final WorkerStatus status;
     private final Executor background;
     private final ReadTask.Services readServices;
     private final Map<Connection, ActiveRequests> connections = new ConcurrentHashMap<>();
+    private final LongAdder readsBegun = new LongAdder();
     private volatile boolean stopping;
 
     /**
@@ -79,21 +95,25 @@ public final class RequestDispatcher
     public RequestDispatcher(
             InFlight inFlight,
             BlockFetcher fetcher,
+            FetchAhead fetchAhead,
             FillLeases leases,
             UsageCounters usage,
             RingBook rings,
+            HandOverService handOvers,
             WorkerStatus status,
             Executor loads,
             Executor background)
     {
         this.store = inFlight.store();
         this.fetcher = requireNonNull(fetcher, "fetcher is null");
+        this.fetchAhead = requireNonNull(fetchAhead, "fetchAhead is null");
         this.leases = requireNonNull(leases, "leases is null");
         this.usage = requireNonNull(usage, "usage is null");
         this.rings = requireNonNull(rings, "rings is null");
+        this.handOvers = requireNonNull(handOvers, "handOvers is null");
         this.status = requireNonNull(status, "status is null");
         this.background = requireNonNull(background, "background is null");
-        this.readServices = new ReadTask.Services(inFlight, fetcher, leases, loads);
+        this.readServices = new ReadTask.Services(inFlight, fetcher, fetchAhead, leases, loads);
     }
 
     @Override
@@ -101,8 +121,12 @@ public final class RequestDispatcher
             throws WireException
     {
         switch (request) {
-            case Read read -> read(connection, requestId, read);
+            case Read read -> read(connection, requestId, read, FillTerms.UNSAID);
+            case OnTerms(FillTerms terms, Read read) -> read(connection, requestId, read, terms);
+            case OnTerms(FillTerms terms, Message.FetchAhead ahead) -> fetchAhead(connection, requestId, ahead, terms);
+            case Reclassify(FillClass fillClass, List<Digest128> blocks) -> blocks.forEach(block -> store.setClass(block, KeptTerms.blockClass(fillClass)));
             case Fill fill -> connection.send(requestId, leases.fill(connection, fill).<Message>map(Message.Error::new).orElseGet(Ack::new));
+            case OfferGuest offer -> offerGuest(connection, offer);
             case ReleaseLease release -> leases.release(connection, release.lease());
             case Revalidate revalidate -> revalidate(connection, requestId, revalidate);
             case Cancel cancel -> requests(connection).take(cancel.request()).ifPresent(ActiveRequests.Active::cancel);
@@ -115,8 +139,18 @@ public final class RequestDispatcher
             case GetRings _ -> connection.send(requestId, new Rings(rings.rings()));
             case GetStats _ -> connection.send(requestId, status.stats(account(connection)));
             case Preload preload -> preload(connection, requestId, preload);
+            case Message.FetchAhead ahead -> fetchAhead(connection, requestId, ahead, FillTerms.UNSAID);
+            case ChunkSize size -> setChunkSize(connection, size.bytes());
+            case Describe describe -> connection.send(requestId, handOvers.requests().describe(describe));
+            case HandOver handOver -> handOvers.requests().take(handOver, answer -> connection.send(requestId, answer));
             default -> throw new WireException("a client does not send " + request.type());
         }
+    }
+
+    private void setChunkSize(Connection connection, long bytes)
+    {
+        connection.setChunkSizeBytes(bytes);
+        connection.session().origins().forEach(origin -> handOvers.chunkSizes().put(origin.id(), bytes));
     }
 
     private ActiveRequests requests(Connection connection)
@@ -129,7 +163,7 @@ public final class RequestDispatcher
         return new Account(connection.session().cluster(), connection.session().catalog());
     }
 
-    private void read(Connection connection, long requestId, Read read)
+    private void read(Connection connection, long requestId, Read read, FillTerms terms)
             throws WireException
     {
         Optional<String> contradiction = contradiction(connection, read.origin(), read.file());
@@ -164,8 +198,10 @@ public final class RequestDispatcher
             return;
         }
         FileVersionId file = read.file().id();
-        ReadTask task = new ReadTask(readServices, connection, requests, requestId, read, file, target(origin, read.file(), file, read.table()));
+        Optional<FetchTarget> target = target(connection, origin, read.file(), file, read.table(), terms);
+        ReadTask task = new ReadTask(readServices, connection, requests, requestId, read, terms, file, target);
         requests.add(requestId, task);
+        readsBegun.increment();
         task.start();
     }
 
@@ -181,10 +217,10 @@ public final class RequestDispatcher
         return Optional.empty();
     }
 
-    private static Optional<FetchTarget> target(SessionOrigin origin, FileVersion version, FileVersionId id, String table)
+    private static Optional<FetchTarget> target(Connection connection, SessionOrigin origin, FileVersion version, FileVersionId id, String table, FillTerms terms)
     {
         return origin.origin().flatMap(known -> S3ObjectLocation.parse(version.location())
-                .map(location -> new FetchTarget(known, location, version, id, table)));
+                .map(location -> new FetchTarget(known, location, version, id, table, connection.chunkSizeBytes(), terms)));
     }
 
     private void revalidate(Connection connection, long requestId, Revalidate revalidate)
@@ -195,7 +231,9 @@ public final class RequestDispatcher
             return;
         }
         FileVersionId file = revalidate.file().id();
-        Optional<FetchTarget> target = target(connection.session().origins().get(revalidate.origin()), revalidate.file(), file, "");
+        // the worker that they are from is asked as well, and whoever reads them next gets them from there again
+        store.dropGuests(file);
+        Optional<FetchTarget> target = target(connection, connection.session().origins().get(revalidate.origin()), revalidate.file(), file, "", FillTerms.UNSAID);
         inBackground(connection, requestId, () -> {
             if (target.isEmpty()) {
                 // nobody to ask
@@ -211,6 +249,26 @@ public final class RequestDispatcher
                 connection.send(requestId, new Message.Error("the origin does not say which version it has: " + e.getMessage()));
             }
         });
+    }
+
+    /**
+     * Kept or not, nobody waits to hear of it.
+     */
+    private void offerGuest(Connection connection, OfferGuest offer)
+            throws WireException
+    {
+        Optional<String> contradiction = contradiction(connection, offer.origin(), offer.file());
+        int blockSize = store.blockSizeBytes();
+        long blocks = Math.ceilDiv(offer.file().length(), (long) blockSize);
+        if (contradiction.isEmpty() && (offer.block() < 0 || offer.block() >= blocks || offer.payload().remaining() != offer.file().blockLength(offer.block(), blockSize))) {
+            contradiction = Optional.of("block %s of %s bytes is none of %s".formatted(offer.block(), offer.payload().remaining(), offer.file().location()));
+        }
+        if (contradiction.isPresent()) {
+            throw new WireException(contradiction.get());
+        }
+        boolean mayKeep = !stopping && connection.session().origins().get(offer.origin()).status() != OriginStatus.MISMATCH;
+        readServices.inFlight().counters().addGuest(
+                mayKeep && store.offerGuest(offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), offer.payload()));
     }
 
     private void inBackground(Connection connection, long requestId, Runnable task)
@@ -236,6 +294,7 @@ public final class RequestDispatcher
         if (usage.add(account(connection), batch.client(), batch.batch(), batch.counters())) {
             for (Digest128 hit : batch.hits()) {
                 store.touch(hit.high(), hit.low());
+                fetchAhead.asked(hit);
             }
         }
         connection.send(requestId, new Ack());
@@ -262,7 +321,7 @@ public final class RequestDispatcher
         }
         SessionOrigin origin = connection.session().origins().get(preload.origin());
         FileVersionId file = version.id();
-        Optional<FetchTarget> target = target(origin, version, file, preload.table());
+        Optional<FetchTarget> target = target(connection, origin, version, file, preload.table(), FillTerms.UNSAID);
         if (target.isEmpty()) {
             connection.send(requestId, new Preloaded(0, 0, preload.length(), Optional.of("this cache worker cannot fetch %s: %s".formatted(
                     version.location(),
@@ -278,6 +337,38 @@ public final class RequestDispatcher
         PreloadTask task = new PreloadTask(store, fetcher, background, connection, requests(connection), requestId, target.get(), firstBlock, Math.max(firstBlock, endBlock));
         requests(connection).add(requestId, task);
         task.start();
+    }
+
+    private void fetchAhead(Connection connection, long requestId, Message.FetchAhead ahead, FillTerms terms)
+            throws WireException
+    {
+        for (FileVersion file : ahead.files()) {
+            Optional<String> contradiction = contradiction(connection, ahead.origin(), file);
+            if (contradiction.isPresent()) {
+                connection.send(requestId, new Message.Error(contradiction.get()));
+                return;
+            }
+        }
+        ActiveRequests requests = requests(connection);
+        if (ahead.files().isEmpty() || stopping || requests.count() >= MAX_ACTIVE_REQUESTS) {
+            connection.send(requestId, new Ack());
+            return;
+        }
+        SessionOrigin origin = connection.session().origins().get(ahead.origin());
+        AheadTask task = new AheadTask(fetchAhead, connection, requests, requestId);
+        requests.add(requestId, task);
+        try {
+            background.execute(() -> task.start(
+                    ahead.scan(),
+                    ahead.files().stream()
+                            .flatMap(file -> target(connection, origin, file, file.id(), ahead.table(), terms).stream())
+                            .toList()));
+        }
+        catch (RejectedExecutionException _) {
+            // there is enough to do: the files are fetched when they are asked for
+            requests.remove(requestId);
+            connection.send(requestId, new Ack());
+        }
     }
 
     @Override
@@ -296,6 +387,14 @@ public final class RequestDispatcher
     public void stop()
     {
         stopping = true;
+    }
+
+    /**
+     * Reads since the start of the process.
+     */
+    public long readsBegun()
+    {
+        return readsBegun.sum();
     }
 
     /**

@@ -60,6 +60,7 @@ public final class Connection
     private boolean ended;
 
     private volatile Thread reader;
+    private volatile long chunkSizeBytes;
 
     // 0 while nothing is being written
     private volatile long lastWriteProgressNanos;
@@ -80,6 +81,19 @@ public final class Connection
     public Session session()
     {
         return session.orElseThrow();
+    }
+
+    /**
+     * By which the client finds owners; 0 if it did not say.
+     */
+    public long chunkSizeBytes()
+    {
+        return chunkSizeBytes;
+    }
+
+    public void setChunkSizeBytes(long chunkSizeBytes)
+    {
+        this.chunkSizeBytes = chunkSizeBytes;
     }
 
     /**

@@ -9,10 +9,12 @@ import io.cachedhive.protocol.wire.Message.Pong;
 import io.cachedhive.protocol.wire.Message.Stats;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.SsdErrorCause;
+import io.cachedhive.store.SsdRefusalCause;
 import io.cachedhive.store.StoreGauges;
 import io.cachedhive.worker.fetch.BlockFetcher.BucketState;
 import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.fetch.WorkerCounters;
+import io.cachedhive.worker.handover.HandOverService;
 import io.cachedhive.worker.origin.Origin;
 import io.cachedhive.worker.origin.Origins;
 import io.cachedhive.worker.ring.RingBook;
@@ -36,18 +38,20 @@ public final class WorkerStatus
 {
     private static final String RUNNING = "RUNNING";
     private static final String DRAINING = "DRAINING";
+    private static final String STOPPING = "STOPPING";
 
     private final BlockStore store;
     private final Origins origins;
     private final RingBook rings;
     private final UsageCounters usage;
     private final WorkerCounters counters;
+    private final HandOverService handOver;
     private final PeerRefusals refusals;
     private final Optional<String> zone;
     private final String version;
     private final long startedNanos = System.nanoTime();
     private volatile Activity activity = Activity.NONE;
-    private volatile boolean draining;
+    private volatile boolean stopping;
 
     public WorkerStatus(
             BlockStore store,
@@ -55,6 +59,7 @@ public final class WorkerStatus
             RingBook rings,
             UsageCounters usage,
             WorkerCounters counters,
+            HandOverService handOver,
             PeerRefusals refusals,
             Optional<String> zone,
             String version)
@@ -64,6 +69,7 @@ public final class WorkerStatus
         this.rings = requireNonNull(rings, "rings is null");
         this.usage = requireNonNull(usage, "usage is null");
         this.counters = requireNonNull(counters, "counters is null");
+        this.handOver = requireNonNull(handOver, "handOver is null");
         this.refusals = requireNonNull(refusals, "refusals is null");
         this.zone = requireNonNull(zone, "zone is null");
         this.version = requireNonNull(version, "version is null");
@@ -105,9 +111,20 @@ public final class WorkerStatus
         this.activity = requireNonNull(activity, "activity is null");
     }
 
-    public void drain()
+    /**
+     * The process ends, and may soon be back: nobody takes its place meanwhile.
+     */
+    public void stop()
     {
-        draining = true;
+        stopping = true;
+    }
+
+    private String state()
+    {
+        if (handOver.drain().isLeaving()) {
+            return DRAINING;
+        }
+        return stopping ? STOPPING : RUNNING;
     }
 
     public Pong pong()
@@ -118,7 +135,7 @@ public final class WorkerStatus
                 store.workerId(),
                 store.instance(),
                 version,
-                draining ? DRAINING : RUNNING,
+                state(),
                 gauges.ssdCapacityBytes() > 0 ? gauges.ssdCapacityBytes() : gauges.ramCapacityBytes(),
                 zone,
                 TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNanos),
@@ -162,19 +179,28 @@ public final class WorkerStatus
                 .put(CounterNames.RAM_CAPACITY_BYTES, gauges.ramCapacityBytes())
                 .put(CounterNames.RAM_USED_BYTES, gauges.ramUsedBytes())
                 .put(CounterNames.RAM_BLOCKS, gauges.ramBlocks())
+                .put(CounterNames.GUEST_BYTES, gauges.guestBytes())
+                .put(CounterNames.GUESTS_OFFERED, counters.keptGuests() + counters.refusedGuests())
+                .put(CounterNames.GUESTS_KEPT, counters.keptGuests())
+                .put(CounterNames.GUESTS_REFUSED, counters.refusedGuests())
                 .put(CounterNames.RAM_EVICTIONS, gauges.ramEvictions())
                 .put(CounterNames.SSD_CAPACITY_BYTES, gauges.ssdCapacityBytes())
                 .put(CounterNames.SSD_USED_BYTES, gauges.ssdUsedBytes())
                 .put(CounterNames.SSD_BLOCKS, gauges.ssdBlocks())
                 .put(CounterNames.SSD_EVICTIONS, gauges.ssdEvictions())
                 .put(CounterNames.RESTORED_BLOCKS, gauges.restoredBlocks())
+                .put(CounterNames.EXPIRED_BLOCKS, gauges.expiredBlocks())
                 .put(CounterNames.CORRUPT_BLOCKS, gauges.corruptBlocks())
+                .put(CounterNames.SSD_DIRECTORIES_OUT, gauges.ssdDirectoriesOut())
                 .put(CounterNames.SSD_ERRORS_NO_SPACE, gauges.ssdErrors().get(SsdErrorCause.NO_SPACE))
                 .put(CounterNames.SSD_ERRORS_READ_ONLY, gauges.ssdErrors().get(SsdErrorCause.READ_ONLY))
                 .put(CounterNames.SSD_ERRORS_IO_ERROR, gauges.ssdErrors().get(SsdErrorCause.IO_ERROR))
                 .put(CounterNames.SSD_ERRORS_SLOW, gauges.ssdErrors().get(SsdErrorCause.SLOW))
                 .put(CounterNames.SSD_ERRORS_OTHER, gauges.ssdErrors().get(SsdErrorCause.OTHER))
-                .put(CounterNames.REFUSED_SSD_WRITES, gauges.refusedSsdWrites())
+                .put(CounterNames.REFUSED_SSD_WRITES_NOT_ADMITTED, gauges.refusedSsdWrites().get(SsdRefusalCause.NOT_ADMITTED))
+                .put(CounterNames.REFUSED_SSD_WRITES_QUEUE_FULL, gauges.refusedSsdWrites().get(SsdRefusalCause.QUEUE_FULL))
+                .put(CounterNames.REFUSED_SSD_WRITES_OUT_OF_SERVICE, gauges.refusedSsdWrites().get(SsdRefusalCause.OUT_OF_SERVICE))
+                .put(CounterNames.REFUSED_SSD_WRITES_NO_ROOM, gauges.refusedSsdWrites().get(SsdRefusalCause.NO_ROOM))
                 .put(CounterNames.ORIGIN_GETS, counters.originGets())
                 .put(CounterNames.ORIGIN_HEADS, counters.originHeads())
                 .put(CounterNames.ORIGIN_BYTES, counters.originBytes())
@@ -184,7 +210,12 @@ public final class WorkerStatus
                 .put(CounterNames.FETCH_REQUESTS, buckets.stream().mapToLong(BucketState::requests).sum())
                 .put(CounterNames.FETCH_QUEUED_BLOCKS, buckets.stream().mapToLong(bucket -> bucket.queuedReads() + bucket.queuedPreloads()).sum())
                 .put(CounterNames.EXTRA_BYTES, counters.extraBytes())
+                .put(CounterNames.SENT_BYTES, counters.sentBytes())
                 .put(CounterNames.VERSION_CHANGES, counters.versionChanges())
+                .put(CounterNames.TAKEN_OVER_BLOCKS, handOver.counters().takenBlocks())
+                .put(CounterNames.TAKEN_OVER_BYTES, handOver.counters().takenBytes())
+                .put(CounterNames.FAILED_TAKE_OVERS, handOver.counters().failedReads())
+                .put(CounterNames.HANDED_OVER_BLOCKS, handOver.counters().givenBlocks())
                 .put(CounterNames.REFUSED_CONNECTIONS, refusals.count())
                 .put(CounterNames.CONNECTIONS, activity.connections().getAsLong())
                 .put(CounterNames.ACCEPTED_CONNECTIONS, activity.acceptedConnections().getAsLong())

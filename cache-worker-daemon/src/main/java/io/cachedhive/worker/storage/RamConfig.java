@@ -3,6 +3,9 @@ package io.cachedhive.worker.storage;
 import io.airlift.configuration.Config;
 import io.airlift.configuration.ConfigDescription;
 import io.airlift.units.DataSize;
+import io.cachedhive.store.StoreConfig;
+import jakarta.validation.constraints.DecimalMax;
+import jakarta.validation.constraints.DecimalMin;
 import jakarta.validation.constraints.NotNull;
 
 import java.nio.file.Path;
@@ -13,6 +16,7 @@ public class RamConfig
 {
     private Path directory = Path.of("/dev/shm");
     private DataSize maxSize = DataSize.of(1, GIGABYTE);
+    private double guestMaxShare = StoreConfig.DEFAULT_GUEST_MAX_SHARE;
 
     @NotNull
     public Path getDirectory()
@@ -39,6 +43,21 @@ public class RamConfig
     public RamConfig setMaxSize(DataSize maxSize)
     {
         this.maxSize = maxSize;
+        return this;
+    }
+
+    @DecimalMin("0")
+    @DecimalMax("1")
+    public double getGuestMaxShare()
+    {
+        return guestMaxShare;
+    }
+
+    @Config("cache.guest-max-share")
+    @ConfigDescription("Share of cache.ram.max-size that blocks of other hosts' cache workers may take; 0 keeps none")
+    public RamConfig setGuestMaxShare(double guestMaxShare)
+    {
+        this.guestMaxShare = guestMaxShare;
         return this;
     }
 }

@@ -2,6 +2,7 @@ package io.cachedhive.worker.fetch;
 
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.store.Fill;
@@ -34,8 +35,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
 
 import static io.cachedhive.worker.testing.TestingWorker.BLOCK_SIZE;
@@ -62,6 +66,7 @@ class TestBlockFetcher
     private final Deque<Runnable> requests = new ArrayDeque<>();
     private final byte[] bytes = new byte[BLOCKS * BLOCK_SIZE - 77];
     private TestingStore store;
+    private final InMemoryPeers peers = new InMemoryPeers();
     private BlockFetcher fetcher;
     private FetchTarget target;
 
@@ -91,6 +96,7 @@ class TestBlockFetcher
                 requests::add,
                 requests::add,
                 new ByteBudget(1 << 20),
+                peers,
                 8 * BLOCK_SIZE,
                 1,
                 16);
@@ -112,7 +118,7 @@ class TestBlockFetcher
     {
         FileVersion version = new FileVersion(OriginId.of("s3", Optional.empty(), Optional.empty()), "s3://bucket/file", bytes.length, lastModified.toEpochMilli());
         Origin origin = new Origin("default", version.origin(), Path.of("default.properties"), source, new OriginHealth("default", Path.of("default.properties"), timer::nanoTime));
-        return new FetchTarget(origin, LOCATION, version, version.id(), "schema.table");
+        return new FetchTarget(origin, LOCATION, version, version.id(), "schema.table", 0);
     }
 
     /// A version that was written at this very moment.
@@ -155,6 +161,12 @@ class TestBlockFetcher
         }
 
         @Override
+        public void handedOver(int block)
+        {
+            end(block, "handed over");
+        }
+
+        @Override
         public void bytes(int block, SharedBytes bytes)
         {
             byte[] copy = new byte[bytes.payload().remaining()];
@@ -179,6 +191,36 @@ class TestBlockFetcher
         public void failed(int block, NoCause cause)
         {
             end(block, cause.name());
+        }
+    }
+
+    /// Other workers, who have some blocks of the file.
+    private final class InMemoryPeers
+            implements PeerSource
+    {
+        private final Set<Integer> blocks = new TreeSet<>();
+        private final List<List<Integer>> asked = new ArrayList<>();
+        private final List<FileVersionId> changed = new ArrayList<>();
+
+        @Override
+        public void take(FetchTarget target, List<Integer> wanted, IntConsumer taken)
+        {
+            asked.add(wanted);
+            wanted.stream().filter(blocks::contains).forEach(index -> {
+                assertThat(store.store().bind(target.version(), Optional.of("\"one\""), false, "")).isTrue();
+                byte[] content = block(index);
+                try (Fill fill = store.store().beginFill(target.id().block(index), content.length, ETags.digest("\"one\"")).orElseThrow()) {
+                    fill.buffer().put(content);
+                    fill.commit().orElseThrow().close();
+                }
+                taken.accept(index);
+            });
+        }
+
+        @Override
+        public void versionChanged(FileVersionId id)
+        {
+            changed.add(id);
         }
     }
 
@@ -244,6 +286,64 @@ class TestBlockFetcher
         assertThat(second.outcomes).isEqualTo(all("stored", 3));
         assertThat(third.outcomes).isEqualTo(all("present", 3));
         assertThat(source.gets()).hasSize(1);
+    }
+
+    @Test
+    void testOthersAreAskedBeforeTheOrigin()
+    {
+        peers.blocks.addAll(List.of(0, 3, 4, 7));
+        RecordingWaiter waiter = fetch(0, 1, 2, 3, 4, 5, 7);
+        RecordingWaiter second = fetch(3, 5);
+        run();
+
+        Map<Integer, String> expected = all("stored", 1, 2, 5);
+        expected.putAll(all("handed over", 0, 3, 4, 7));
+        assertThat(waiter.outcomes).isEqualTo(expected);
+        assertThat(second.outcomes).isEqualTo(Map.of(3, "handed over", 5, "stored"));
+        assertStored(0, 1, 2, 3, 4, 5, 7);
+        assertThat(peers.asked).as("once for all who wait").containsExactly(List.of(0, 1, 2, 3, 4, 5), List.of(7));
+        // what one has to fetch is held to what others had
+        assertThat(source.gets()).containsExactly(
+                new Get(BLOCK_SIZE, 2L * BLOCK_SIZE, Optional.of("\"one\"")),
+                new Get(5L * BLOCK_SIZE, BLOCK_SIZE, Optional.of("\"one\"")));
+        assertThat(counters.extraBytes()).isZero();
+    }
+
+    @Test
+    void testOriginFailsForTheRest()
+    {
+        peers.blocks.addAll(List.of(1, 3));
+        source.failWith(Optional.of(Reason.UNREACHABLE));
+        RecordingWaiter waiter = fetch(0, 1, 2, 3, 4);
+        run();
+
+        Map<Integer, String> expected = all("ORIGIN_FAILED", 0, 2, 4);
+        expected.putAll(all("handed over", 1, 3));
+        assertThat(waiter.outcomes).isEqualTo(expected);
+    }
+
+    @Test
+    void testOthersAreAskedOnce()
+    {
+        source.refuse(2);
+        RecordingWaiter waiter = fetch(0, 1);
+        run();
+        runFor(Duration.ofSeconds(5));
+
+        assertThat(waiter.outcomes).isEqualTo(all("stored", 0, 1));
+        assertThat(source.gets()).hasSize(3);
+        assertThat(peers.asked).as("and not again when the origin refuses").containsExactly(List.of(0, 1));
+    }
+
+    @Test
+    void testOthersLearnOfAChange()
+    {
+        fetch(0);
+        run();
+        source.put(LOCATION, bytes, "\"two\"", originNow().minusSeconds(3600));
+        fetch(5);
+        run();
+        assertThat(peers.changed).containsExactly(target.id());
     }
 
     @Test
@@ -351,7 +451,7 @@ class TestBlockFetcher
                 new FileVersion(version.origin(), version.location(), version.length() - 1, version.lastModifiedMillis()),
                 new FileVersion(version.origin(), version.location(), version.length(), version.lastModifiedMillis() + 1000))) {
             RecordingWaiter waiter = new RecordingWaiter();
-            fetcher.fetch(new FetchTarget(target.origin(), LOCATION, other, other.id(), ""), List.of(0), Priority.READ, waiter);
+            fetcher.fetch(new FetchTarget(target.origin(), LOCATION, other, other.id(), "", 0), List.of(0), Priority.READ, waiter);
             run();
             assertThat(waiter.outcomes).isEqualTo(all("VERSION_GONE", 0));
             assertThat(store.store().file(other.id())).isEmpty();
@@ -359,7 +459,7 @@ class TestBlockFetcher
         // a listing tells milliseconds, an answer does not
         FileVersion sameSecond = new FileVersion(version.origin(), version.location(), version.length(), version.lastModifiedMillis() / 1000 * 1000 + 999);
         RecordingWaiter waiter = new RecordingWaiter();
-        fetcher.fetch(new FetchTarget(target.origin(), LOCATION, sameSecond, sameSecond.id(), ""), List.of(0), Priority.READ, waiter);
+        fetcher.fetch(new FetchTarget(target.origin(), LOCATION, sameSecond, sameSecond.id(), "", 0), List.of(0), Priority.READ, waiter);
         run();
         assertThat(waiter.outcomes).isEqualTo(all("stored", 0));
     }
@@ -390,7 +490,7 @@ class TestBlockFetcher
             RecordingWaiter waiter = fetch(0, 1);
             run();
             if (reason == Reason.THROTTLED) {
-                runFor(BlockFetcher.PATIENCE);
+                runFor(WantedBlock.PATIENCE);
             }
             assertThat(waiter.outcomes).as("%s", reason).isEqualTo(all(outcomes.get(reason), 0, 1));
         }
@@ -544,7 +644,7 @@ class TestBlockFetcher
         runFor(Duration.ofSeconds(5));
         // a reader has less
         RecordingWaiter reader = fetch(0);
-        runFor(BlockFetcher.PATIENCE);
+        runFor(WantedBlock.PATIENCE);
         assertThat(reader.outcomes).isEqualTo(all("ORIGIN_FAILED", 0));
         runFor(Duration.ofSeconds(40));
         assertThat(preload.outcomes).isEqualTo(Map.of(0, "ORIGIN_FAILED", 1, "stored"));
@@ -573,7 +673,7 @@ class TestBlockFetcher
             S3ObjectLocation location = new S3ObjectLocation("bucket", "small" + file);
             source.put(location, block(0), "\"small\"", Instant.ofEpochMilli(version.lastModifiedMillis()));
             RecordingWaiter waiter = new RecordingWaiter();
-            fetcher.fetch(new FetchTarget(target.origin(), location, version, version.id(), ""), List.of(0), Priority.READ, waiter);
+            fetcher.fetch(new FetchTarget(target.origin(), location, version, version.id(), "", 0), List.of(0), Priority.READ, waiter);
             waiters.add(waiter);
         }
         assertThat(fetcher.buckets()).containsExactly(new BucketState("default", "bucket", 1, 1, 128, 0));

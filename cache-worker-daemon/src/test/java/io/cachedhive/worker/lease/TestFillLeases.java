@@ -3,6 +3,7 @@ package io.cachedhive.worker.lease;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.store.PinnedBlock;
@@ -65,7 +66,7 @@ class TestFillLeases
 
     private static LeaseTarget target(FileVersion version)
     {
-        return new LeaseTarget(version, version.id().block(0), BLOCK_SIZE, "schema.table");
+        return new LeaseTarget(version, version.id().block(0), BLOCK_SIZE, "schema.table", FillTerms.UNSAID);
     }
 
     private static final class RecordingWaiter
@@ -257,10 +258,10 @@ class TestFillLeases
         assertThat(leases.fill("one", offer(first.lease, settled))).isEmpty();
         FileVersion two = new FileVersion(settled.origin(), settled.location(), 2L * BLOCK_SIZE, settled.lastModifiedMillis());
         RecordingWaiter waiter = new RecordingWaiter("one", true);
-        leases.ask(new LeaseTarget(two, two.id().block(0), BLOCK_SIZE, "t"), waiter);
+        leases.ask(new LeaseTarget(two, two.id().block(0), BLOCK_SIZE, "t", FillTerms.UNSAID), waiter);
         assertThat(leases.fill("one", offer(waiter.lease, two))).isEmpty();
         RecordingWaiter other = new RecordingWaiter("one", true);
-        leases.ask(new LeaseTarget(two, two.id().block(1), BLOCK_SIZE, "t"), other);
+        leases.ask(new LeaseTarget(two, two.id().block(1), BLOCK_SIZE, "t", FillTerms.UNSAID), other);
         assertThat(leases.fill("one", offer(other.lease, settled))).isPresent();
 
         assertThat(isStored(two)).isFalse();

@@ -101,7 +101,7 @@ class TestOriginFile
     {
         Files.writeString(directory.resolve("lake.properties"), "s3.region=us-east-1\ns3.endpoint=no such endpoint\n");
 
-        assertThatThrownBy(() -> Origins.load(directory, _ -> new IgnoringObserver()))
+        assertThatThrownBy(() -> Origins.load(directory, _ -> new IgnoringObserver()).connect())
                 .isInstanceOf(StartupException.class)
                 .hasMessageContaining("lake.properties");
     }

@@ -1,22 +1,31 @@
 package io.cachedhive.worker.request;
 
+import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.protocol.wire.FillClass;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.Message.BlockBytes;
 import io.cachedhive.protocol.wire.Message.BlockFrame;
 import io.cachedhive.protocol.wire.Message.BlockNo;
 import io.cachedhive.protocol.wire.Message.Cancel;
+import io.cachedhive.protocol.wire.Message.Describe;
+import io.cachedhive.protocol.wire.Message.DescribedBlock;
+import io.cachedhive.protocol.wire.Message.Description;
 import io.cachedhive.protocol.wire.Message.Fetching;
+import io.cachedhive.protocol.wire.Message.OnTerms;
 import io.cachedhive.protocol.wire.Message.Read;
+import io.cachedhive.protocol.wire.Message.Reclassify;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.quickstart.s3.S3Faults;
 import io.cachedhive.quickstart.s3.S3Hold;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.store.BlockClass;
 import io.cachedhive.worker.testing.Await;
 import io.cachedhive.worker.testing.TestingWorker;
 import io.cachedhive.worker.testing.WireClient;
@@ -41,8 +50,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 
+import static io.cachedhive.protocol.wire.FillClass.HIGH;
+import static io.cachedhive.protocol.wire.FillClass.NORMAL;
+import static io.cachedhive.protocol.wire.FillClass.PINNED;
 import static io.cachedhive.worker.testing.TestingWorker.BLOCK_SIZE;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -63,7 +76,8 @@ class TestReads
             "table/other",
             "table/busy",
             "table/cancel",
-            "table/bad");
+            "table/bad",
+            "table/terms");
     private static final int MAX_BLOCKS = 40;
 
     @TempDir
@@ -182,6 +196,49 @@ class TestReads
                 "bytes=" + (MAX_BLOCKS - 3) * BLOCK_SIZE + "-" + (stored.bytes().length - 1));
         assertThat(worker.gauge(CounterNames.ORIGIN_GETS)).isEqualTo(2);
         assertThat(worker.gauge(CounterNames.ORIGIN_BYTES)).isEqualTo(11 * BLOCK_SIZE - 123);
+    }
+
+    @Test
+    void testTermsOfReads()
+    {
+        worker.start();
+        Stored stored = settled.get("table/terms");
+        long before = Instant.now().getEpochSecond();
+        try (WireClient peer = worker.connect()) {
+            assertBlocks(stored, blocks(peer, peer.send(onTerms(read(stored.file(), 0, 2, true), HIGH, OptionalLong.of(3_600_000))), 2), Source.REMOTE);
+            assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 2, 1, true)), 1), Source.REMOTE);
+            List<DescribedBlock> filled = described(peer, stored);
+            assertThat(filled).extracting(DescribedBlock::block).containsExactlyInAnyOrder(0, 1, 2);
+            assertThat(filled.stream().filter(block -> block.block() < 2)).allSatisfy(block -> {
+                assertThat(block.blockClass()).isEqualTo(BlockClass.HIGH.ordinal());
+                assertThat(block.expirySeconds()).isBetween(before + 3600, Instant.now().getEpochSecond() + 3600);
+            });
+            DescribedBlock unsaid = filled.stream().filter(block -> block.block() == 2).findFirst().orElseThrow();
+            assertThat(unsaid.blockClass()).isEqualTo(BlockClass.NORMAL.ordinal());
+            assertThat(unsaid.expirySeconds()).isGreaterThan(before + 7200);
+
+            // of what is there already the class changes, and the expiry stays; a read that says nothing changes nothing
+            assertBlocks(stored, blocks(peer, peer.send(onTerms(read(stored.file(), 2, 1, true), PINNED, OptionalLong.of(60_000))), 1), Source.RAM);
+            assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 0, 1, true)), 1), Source.RAM);
+            assertThat(described(peer, stored)).contains(
+                    new DescribedBlock(2, BlockClass.PINNED.ordinal(), unsaid.expirySeconds()),
+                    filled.stream().filter(block -> block.block() == 0).findFirst().orElseThrow());
+
+            // as clients tell it of blocks that they have seen in shared memory
+            peer.send(new Reclassify(NORMAL, List.of(stored.file().id().block(0).digest(), new Digest128(1, 2))));
+            assertThat(described(peer, stored).stream().filter(block -> block.block() == 0))
+                    .allMatch(block -> block.blockClass() == BlockClass.NORMAL.ordinal());
+        }
+    }
+
+    private static OnTerms onTerms(Read read, FillClass fillClass, OptionalLong ttlMillis)
+    {
+        return new OnTerms(new FillTerms(Optional.of(fillClass), ttlMillis), read);
+    }
+
+    private static List<DescribedBlock> described(WireClient peer, Stored stored)
+    {
+        return ((Description) peer.ask(new Describe(stored.file().id(), 0, MAX_BLOCKS))).blocks();
     }
 
     @Test

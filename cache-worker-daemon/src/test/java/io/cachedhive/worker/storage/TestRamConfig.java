@@ -18,16 +18,18 @@ class TestRamConfig
     {
         assertRecordedDefaults(recordDefaults(RamConfig.class)
                 .setDirectory(Path.of("/dev/shm"))
-                .setMaxSize(DataSize.of(1, GIGABYTE)));
+                .setMaxSize(DataSize.of(1, GIGABYTE))
+                .setGuestMaxShare(0.1));
     }
 
     @Test
     void testExplicitPropertyMappings()
     {
         assertFullMapping(
-                ImmutableMap.of("cache.ram.directory", "/mnt/huge", "cache.ram.max-size", "64GB"),
+                ImmutableMap.of("cache.ram.directory", "/mnt/huge", "cache.ram.max-size", "64GB", "cache.guest-max-share", "0.25"),
                 new RamConfig()
                         .setDirectory(Path.of("/mnt/huge"))
-                        .setMaxSize(DataSize.of(64, GIGABYTE)));
+                        .setMaxSize(DataSize.of(64, GIGABYTE))
+                        .setGuestMaxShare(0.25));
     }
 }

@@ -34,6 +34,7 @@ public final class TestingWorker
     private int maxRangeBytes = 8 * BLOCK_SIZE;
     private int maxRequestsPerBucket = 16;
     private Optional<String> secret = Optional.empty();
+    private Optional<String> zone = Optional.empty();
     private Optional<CacheWorkerService> service = Optional.empty();
 
     public TestingWorker(Path directory)
@@ -69,6 +70,12 @@ public final class TestingWorker
     public TestingWorker withMaxRequestsPerBucket(int requests)
     {
         maxRequestsPerBucket = requests;
+        return this;
+    }
+
+    public TestingWorker withZone(Optional<String> zone)
+    {
+        this.zone = zone;
         return this;
     }
 
@@ -116,7 +123,7 @@ public final class TestingWorker
                 directory.resolve("w.sock"),
                 Optional.empty(),
                 secret,
-                Optional.empty(),
+                zone,
                 store,
                 directory.resolve("origins"),
                 maxRangeBytes,

@@ -4,12 +4,15 @@ import com.google.common.collect.ImmutableList;
 import com.google.inject.Inject;
 import io.cachedhive.plugin.split.NodeSelectionStrategy;
 import io.trino.plugin.base.session.SessionPropertiesProvider;
+import io.trino.spi.TrinoException;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.session.PropertyMetadata;
 
 import java.util.List;
 
+import static io.trino.spi.StandardErrorCode.INVALID_SESSION_PROPERTY;
 import static io.trino.spi.session.PropertyMetadata.booleanProperty;
+import static io.trino.spi.session.PropertyMetadata.doubleProperty;
 import static io.trino.spi.session.PropertyMetadata.enumProperty;
 
 public final class CacheSessionProperties
@@ -17,6 +20,7 @@ public final class CacheSessionProperties
 {
     public static final String CACHE_ENABLED = "cache_enabled";
     public static final String NODE_SELECTION_STRATEGY = "node_selection_strategy";
+    public static final String MAX_SCAN_SKEW = "max_scan_skew";
 
     private final List<PropertyMetadata<?>> properties;
 
@@ -34,6 +38,12 @@ public final class CacheSessionProperties
                         "How splits find their nodes: SOFT_AFFINITY, HARD_AFFINITY or NO_PREFERENCE",
                         NodeSelectionStrategy.class,
                         config.getNodeSelectionStrategy(),
+                        false),
+                doubleProperty(
+                        MAX_SCAN_SKEW,
+                        "By how much of its share of a scan's bytes a node may be given more than its share",
+                        config.getMaxScanSkew(),
+                        CacheSessionProperties::checkMaxScanSkew,
                         false));
     }
 
@@ -41,6 +51,14 @@ public final class CacheSessionProperties
     public List<PropertyMetadata<?>> getSessionProperties()
     {
         return properties;
+    }
+
+    private static void checkMaxScanSkew(double value)
+    {
+        // written so that NaN is refused
+        if (!(value >= 0)) {
+            throw new TrinoException(INVALID_SESSION_PROPERTY, "%s must be 0 or more: %s".formatted(MAX_SCAN_SKEW, value));
+        }
     }
 
     public static boolean isCacheEnabled(ConnectorSession session)
@@ -51,5 +69,10 @@ public final class CacheSessionProperties
     public static NodeSelectionStrategy getNodeSelectionStrategy(ConnectorSession session)
     {
         return session.getProperty(NODE_SELECTION_STRATEGY, NodeSelectionStrategy.class);
+    }
+
+    public static double getMaxScanSkew(ConnectorSession session)
+    {
+        return session.getProperty(MAX_SCAN_SKEW, Double.class);
     }
 }

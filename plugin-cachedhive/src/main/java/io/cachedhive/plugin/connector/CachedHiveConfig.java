@@ -20,17 +20,13 @@ import java.util.Optional;
 
 import static io.airlift.units.DataSize.Unit.MEGABYTE;
 import static java.util.concurrent.TimeUnit.MINUTES;
+import static java.util.concurrent.TimeUnit.SECONDS;
 
 /**
  * The {@code cachedhive.*} properties of a catalog. The same on all nodes of a cluster.
  */
 public class CachedHiveConfig
 {
-    /**
-     * The largest block size of a cache worker: a chunk is made of whole blocks, whatever their size.
-     */
-    private static final DataSize MAX_BLOCK_SIZE = DataSize.of(8, MEGABYTE);
-
     private CacheMode mode = CacheMode.ON;
     private String clusterName = "trino";
     private String origin = "default";
@@ -39,10 +35,15 @@ public class CachedHiveConfig
     private Optional<String> sharedSecret = Optional.empty();
     private DataSize chunkSize = DataSize.of(512, MEGABYTE);
     private NodeSelectionStrategy nodeSelectionStrategy = NodeSelectionStrategy.SOFT_AFFINITY;
+    private double maxScanSkew = 0.25;
+    private boolean crossZoneReads;
     private Duration gracePeriod = new Duration(5, MINUTES);
     private double minLiveShare = 0.8;
     private boolean sharedPermissions;
     private boolean cacheLocalFiles;
+    private boolean fetchAhead;
+    private Optional<String> rulesFile = Optional.empty();
+    private Duration rulesRefreshPeriod = new Duration(2, SECONDS);
 
     @NotNull
     public CacheMode getMode()
@@ -133,7 +134,7 @@ public class CachedHiveConfig
     }
 
     @NotNull
-    @MinDataSize("8MB")
+    @MinDataSize("1MB")
     public DataSize getChunkSize()
     {
         return chunkSize;
@@ -147,10 +148,10 @@ public class CachedHiveConfig
         return this;
     }
 
-    @AssertTrue(message = "cachedhive.chunk-size must be a multiple of 8MB, the largest block size")
-    public boolean isChunkSizeOfWholeBlocks()
+    @AssertTrue(message = "cachedhive.chunk-size must be a multiple of 1MB")
+    public boolean isChunkSizeOfWholeMegabytes()
     {
-        return chunkSize.toBytes() % MAX_BLOCK_SIZE.toBytes() == 0;
+        return chunkSize.toBytes() % DataSize.of(1, MEGABYTE).toBytes() == 0;
     }
 
     @NotNull
@@ -164,6 +165,33 @@ public class CachedHiveConfig
     public CachedHiveConfig setNodeSelectionStrategy(NodeSelectionStrategy nodeSelectionStrategy)
     {
         this.nodeSelectionStrategy = nodeSelectionStrategy;
+        return this;
+    }
+
+    @DecimalMin("0.0")
+    public double getMaxScanSkew()
+    {
+        return maxScanSkew;
+    }
+
+    @Config("cachedhive.max-scan-skew")
+    @ConfigDescription("By how much of its share of a scan's bytes a node may be given more than its share; the session property max_scan_skew overrides it")
+    public CachedHiveConfig setMaxScanSkew(double maxScanSkew)
+    {
+        this.maxScanSkew = maxScanSkew;
+        return this;
+    }
+
+    public boolean isCrossZoneReads()
+    {
+        return crossZoneReads;
+    }
+
+    @Config("cachedhive.cross-zone-reads")
+    @ConfigDescription("Read from owners in whatever zone they are; if not, each zone caches what its hosts read")
+    public CachedHiveConfig setCrossZoneReads(boolean crossZoneReads)
+    {
+        this.crossZoneReads = crossZoneReads;
         return this;
     }
 
@@ -220,6 +248,48 @@ public class CachedHiveConfig
     public CachedHiveConfig setCacheLocalFiles(boolean cacheLocalFiles)
     {
         this.cacheLocalFiles = cacheLocalFiles;
+        return this;
+    }
+
+    public boolean isFetchAhead()
+    {
+        return fetchAhead;
+    }
+
+    @Config("cachedhive.fetch-ahead")
+    @ConfigDescription("Tell cache workers which files of at most 1MB a scan is about to read, so that they fetch them before they are asked for")
+    public CachedHiveConfig setFetchAhead(boolean fetchAhead)
+    {
+        this.fetchAhead = fetchAhead;
+        return this;
+    }
+
+    @NotNull
+    public Optional<String> getRulesFile()
+    {
+        return rulesFile;
+    }
+
+    @Config("cachedhive.rules-file")
+    @ConfigDescription("JSON file of the coordinator with rules that say what is cached, and how; without one everything is")
+    public CachedHiveConfig setRulesFile(String rulesFile)
+    {
+        this.rulesFile = Optional.ofNullable(rulesFile);
+        return this;
+    }
+
+    @NotNull
+    @MinDuration("1ms")
+    public Duration getRulesRefreshPeriod()
+    {
+        return rulesRefreshPeriod;
+    }
+
+    @Config("cachedhive.rules-refresh-period")
+    @ConfigDescription("How often the rules file is looked at, while there are scans")
+    public CachedHiveConfig setRulesRefreshPeriod(Duration rulesRefreshPeriod)
+    {
+        this.rulesRefreshPeriod = rulesRefreshPeriod;
         return this;
     }
 }

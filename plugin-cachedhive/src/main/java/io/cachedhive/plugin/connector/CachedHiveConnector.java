@@ -1,10 +1,13 @@
 package io.cachedhive.plugin.connector;
 
 import com.google.common.collect.ImmutableSet;
+import io.cachedhive.plugin.ahead.AnnouncingSplitManager;
 import io.cachedhive.plugin.scan.ReadContextPageSourceProvider;
 import io.cachedhive.plugin.split.CachedHiveSplitManager;
+import io.cachedhive.plugin.split.StableBucketPartitioning;
 import io.trino.plugin.base.classloader.ClassLoaderSafeConnectorPageSourceProvider;
 import io.trino.plugin.base.classloader.ClassLoaderSafeConnectorSplitManager;
+import io.trino.plugin.base.classloader.ClassLoaderSafeNodePartitioningProvider;
 import io.trino.plugin.base.classloader.ClassLoaderSafeSystemTable;
 import io.trino.spi.connector.Connector;
 import io.trino.spi.connector.ConnectorAccessControl;
@@ -43,6 +46,7 @@ final class CachedHiveConnector
     private final String catalogName;
     private final ClassLoader classLoader;
     private final ConnectorSplitManager splitManager;
+    private final CacheDecisions decisions;
     private final Set<SystemTable> systemTables;
 
     CachedHiveConnector(Connector hive, ConnectorExtensions extensions, String catalogName, ClassLoader classLoader)
@@ -50,15 +54,17 @@ final class CachedHiveConnector
         this.hive = requireNonNull(hive, "hive is null");
         this.catalogName = requireNonNull(catalogName, "catalogName is null");
         this.classLoader = requireNonNull(classLoader, "classLoader is null");
-        this.splitManager = new ClassLoaderSafeConnectorSplitManager(
-                new CachedHiveSplitManager(
-                        hive.getSplitManager(),
-                        extensions.origins(),
-                        extensions.config().getChunkSize().toBytes(),
-                        extensions.ringView(),
-                        extensions.decisions()::decide,
-                        CacheSessionProperties::getNodeSelectionStrategy),
-                classLoader);
+        ConnectorSplitManager placing = new CachedHiveSplitManager(
+                hive.getSplitManager(),
+                extensions.origins(),
+                extensions.config().getChunkSize().toBytes(),
+                extensions.ringView(),
+                extensions.decisions()::decide,
+                CacheSessionProperties::getNodeSelectionStrategy,
+                CacheSessionProperties::getMaxScanSkew,
+                extensions.rules());
+        this.splitManager = new ClassLoaderSafeConnectorSplitManager(new AnnouncingSplitManager(placing, extensions.fetchAhead()), classLoader);
+        this.decisions = extensions.decisions();
         ImmutableSet.Builder<SystemTable> systemTables = ImmutableSet.builder();
         systemTables.addAll(hive.getSystemTables());
         extensions.systemTables().forEach(table -> systemTables.add(new ClassLoaderSafeSystemTable(table, classLoader)));
@@ -122,7 +128,9 @@ final class CachedHiveConnector
     @Override
     public ConnectorNodePartitioningProvider getNodePartitioningProvider()
     {
-        return hive.getNodePartitioningProvider();
+        return new ClassLoaderSafeNodePartitioningProvider(
+                new StableBucketPartitioning(hive.getNodePartitioningProvider(), session -> decisions.decide(session).isPresent()),
+                classLoader);
     }
 
     @Override

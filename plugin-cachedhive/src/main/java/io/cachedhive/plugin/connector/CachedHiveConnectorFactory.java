@@ -43,7 +43,7 @@ public final class CachedHiveConnectorFactory
                     catalogName,
                     config,
                     context,
-                    () -> new CachedHiveModule(config, context.getCurrentNode().isCoordinator(), properties.findPermissionsByUser()),
+                    () -> new CachedHiveModule(catalogName, config, context.getCurrentNode().isCoordinator(), properties.findPermissionsByUser()),
                     Optional.empty(),
                     false,
                     Optional.empty());

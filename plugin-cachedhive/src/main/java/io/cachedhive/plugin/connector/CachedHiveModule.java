@@ -10,13 +10,19 @@ import io.airlift.log.Logger;
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.plugin.ahead.FetchAhead;
+import io.cachedhive.plugin.ahead.ScanAnnouncements.Announcer;
 import io.cachedhive.plugin.filesystem.FileOrigins;
 import io.cachedhive.plugin.filesystem.FileSystemCacheModule;
 import io.cachedhive.plugin.filesystem.NodeCacheClient;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.preload.PreloadModule;
+import io.cachedhive.plugin.rules.RuleBook;
+import io.cachedhive.plugin.rules.RulesException;
+import io.cachedhive.plugin.rules.RulesModule;
 import io.cachedhive.plugin.split.RingView;
 import io.cachedhive.plugin.stats.StatsModule;
+import io.cachedhive.protocol.ring.PublishedRing;
 import io.trino.plugin.base.session.SessionPropertiesProvider;
 import io.trino.spi.Node;
 import io.trino.spi.NodeManager;
@@ -24,12 +30,12 @@ import io.trino.spi.catalog.CatalogName;
 import io.trino.spi.connector.SystemTable;
 
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
-import static io.airlift.configuration.ConfigBinder.configBinder;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -40,6 +46,10 @@ final class CachedHiveModule
 {
     private static final Logger log = Logger.get(CachedHiveModule.class);
 
+    // a scan that has read none of it by then is in no hurry
+    private static final long ANNOUNCEMENT_MILLIS = 60_000;
+
+    private final String catalog;
     private final Map<String, String> properties;
     private final boolean coordinator;
     private final Optional<String> permissionsByUser;
@@ -47,8 +57,9 @@ final class CachedHiveModule
     /**
      * @param permissionsByUser why the catalog is not cached unless permissions are declared to be shared
      */
-    CachedHiveModule(Map<String, String> properties, boolean coordinator, Optional<String> permissionsByUser)
+    CachedHiveModule(String catalog, Map<String, String> properties, boolean coordinator, Optional<String> permissionsByUser)
     {
+        this.catalog = requireNonNull(catalog, "catalog is null");
         this.properties = Map.copyOf(properties);
         this.coordinator = coordinator;
         this.permissionsByUser = requireNonNull(permissionsByUser, "permissionsByUser is null");
@@ -57,7 +68,7 @@ final class CachedHiveModule
     @Override
     protected void setup(Binder binder)
     {
-        configBinder(binder).bindConfig(CachedHiveConfig.class);
+        CachedHiveConfig config = buildConfigObject(CachedHiveConfig.class);
 
         install(new FileSystemCacheModule());
         newSetBinder(binder, SessionPropertiesProvider.class).addBinding().to(CacheSessionProperties.class).in(Scopes.SINGLETON);
@@ -67,12 +78,33 @@ final class CachedHiveModule
         if (coordinator) {
             install(new MembershipModule());
             install(new PreloadModule());
+            openRules(binder, config);
         }
         else {
             // only the coordinator plans
             binder.bind(new TypeLiteral<Supplier<RingView>>() {}).toInstance(() -> RingView.EMPTY);
+            binder.bind(new TypeLiteral<Supplier<Optional<PublishedRing>>>() {}).toInstance(Optional::empty);
+            binder.bind(RuleBook.class).toInstance(RuleBook.withoutFile(catalog));
         }
         binder.bind(ConnectorExtensions.class).in(Scopes.SINGLETON);
+    }
+
+    /**
+     * Here and not in a provider: so a broken file is told with all other errors of the configuration, and as plainly.
+     */
+    private void openRules(Binder binder, CachedHiveConfig config)
+    {
+        try {
+            install(new RulesModule(RuleBook.open(
+                    catalog,
+                    config.getRulesFile().map(Path::of),
+                    config.getRulesRefreshPeriod().toJavaTime(),
+                    InstantSource.system(),
+                    System::nanoTime)));
+        }
+        catch (RulesException e) {
+            binder.addError(e.getMessage().replace("%", "%%"));
+        }
     }
 
     @Provides
@@ -95,7 +127,13 @@ final class CachedHiveModule
     @Singleton
     ClientIdentity createClientIdentity(CachedHiveConfig config, CatalogName catalog, Node node, FileOrigins origins)
     {
-        return new ClientIdentity(config.getClusterName(), catalog.toString(), node.getNodeIdentifier(), origins.origins(), config.getSharedSecret());
+        return new ClientIdentity(
+                config.getClusterName(),
+                catalog.toString(),
+                node.getNodeIdentifier(),
+                origins.origins(),
+                config.getSharedSecret(),
+                config.getChunkSize().toBytes());
     }
 
     @Provides
@@ -107,9 +145,25 @@ final class CachedHiveModule
 
     @Provides
     @Singleton
+    FetchAhead createFetchAhead(CachedHiveConfig config, FileOrigins origins, Supplier<Optional<PublishedRing>> ring, SharedWorkerAdmin workerAdmin)
+    {
+        Optional<Announcer> announcer = Optional.empty();
+        if (coordinator && config.isFetchAhead()) {
+            announcer = Optional.of((worker, origin, scan, table, files, terms) ->
+                    workerAdmin.get().fetchAhead(worker, origin, scan, table, files, terms, ANNOUNCEMENT_MILLIS));
+        }
+        return new FetchAhead(origins, config.getChunkSize().toBytes(), ring, announcer);
+    }
+
+    @Provides
+    @Singleton
     NodeCacheClient createCacheClient(CachedHiveConfig config, ClientIdentity identity, CacheDecisions decisions, Node node, NodeManager nodeManager)
     {
-        NodeCacheClient client = new NodeCacheClient(new CacheClientConfig(Path.of(config.getWorkerSocketPath()), identity, config.getChunkSize().toBytes()));
+        NodeCacheClient client = new NodeCacheClient(new CacheClientConfig(
+                Path.of(config.getWorkerSocketPath()),
+                identity,
+                config.getChunkSize().toBytes(),
+                config.isCrossZoneReads()));
         if (decisions.mayCache() && (!coordinator || nodeManager.getWorkerNodes().contains(node))) {
             // a node that will read: the first query shall find the cache worker connected
             client.get();

@@ -1,7 +1,9 @@
 package io.cachedhive.plugin.connector;
 
 import com.google.inject.Inject;
+import io.cachedhive.plugin.ahead.FetchAhead;
 import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.rules.RuleBook;
 import io.cachedhive.plugin.split.RingView;
 import io.trino.spi.connector.SystemTable;
 
@@ -13,7 +15,14 @@ import static java.util.Objects.requireNonNull;
 /**
  * What the connector adds to Hive's from outside. The rest is bound inside, by {@link CachedHiveModule}.
  */
-record ConnectorExtensions(CachedHiveConfig config, FileOrigins origins, CacheDecisions decisions, Supplier<RingView> ringView, Set<SystemTable> systemTables)
+record ConnectorExtensions(
+        CachedHiveConfig config,
+        FileOrigins origins,
+        CacheDecisions decisions,
+        Supplier<RingView> ringView,
+        FetchAhead fetchAhead,
+        RuleBook rules,
+        Set<SystemTable> systemTables)
 {
     @Inject
     ConnectorExtensions
@@ -22,6 +31,8 @@ record ConnectorExtensions(CachedHiveConfig config, FileOrigins origins, CacheDe
         requireNonNull(origins, "origins is null");
         requireNonNull(decisions, "decisions is null");
         requireNonNull(ringView, "ringView is null");
+        requireNonNull(fetchAhead, "fetchAhead is null");
+        requireNonNull(rules, "rules is null");
         systemTables = Set.copyOf(systemTables);
     }
 }

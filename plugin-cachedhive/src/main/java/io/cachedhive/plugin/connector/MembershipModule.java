@@ -7,9 +7,11 @@ import com.google.inject.Singleton;
 import io.cachedhive.plugin.membership.ClusterMembership;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.split.RingView;
+import io.cachedhive.protocol.ring.PublishedRing;
 import io.trino.spi.NodeManager;
 import io.trino.spi.catalog.CatalogName;
 
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -39,5 +41,12 @@ final class MembershipModule
     Supplier<RingView> createRingView(ClusterMembership membership)
     {
         return membership::view;
+    }
+
+    @Provides
+    @Singleton
+    Supplier<Optional<PublishedRing>> createRing(ClusterMembership membership)
+    {
+        return membership::ring;
     }
 }

@@ -1,13 +1,52 @@
 package io.cachedhive.plugin.context;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import io.cachedhive.protocol.wire.FillClass;
+import io.cachedhive.protocol.wire.FillTerms;
+
+import java.util.Optional;
+import java.util.OptionalLong;
+
+import static java.util.Objects.requireNonNull;
 
 /**
- * How a scan uses the cache. Made once, on the coordinator, and carried in the scan's splits; a scan that does not use it has no decision at all.
+ * How a split is read. Made once, on the coordinator, and carried in the split; a scan that is exactly plain Hive's has no decision at all.
  *
+ * @param bypass whether the split is read from the origin, and the cache is asked for nothing
  * @param fill whether what is missing is fetched into the cache
+ * @param fillClass how much its blocks are worth keeping; empty if nothing says so
+ * @param ttlMillis from the fill until its blocks expire; empty for the cache workers' {@code cache.ttl}
  */
-public record CacheDecision(@JsonProperty("fill") boolean fill)
+public record CacheDecision(
+        @JsonProperty("bypass") boolean bypass,
+        @JsonProperty("fill") boolean fill,
+        @JsonProperty("fillClass") Optional<FillClass> fillClass,
+        @JsonProperty("ttlMillis") OptionalLong ttlMillis)
 {
-    public static final CacheDecision CACHE = new CacheDecision(true);
+    public static final CacheDecision CACHE = cache(Optional.empty(), OptionalLong.empty());
+    public static final CacheDecision BYPASS = new CacheDecision(true, false, Optional.empty(), OptionalLong.empty());
+
+    public CacheDecision
+    {
+        requireNonNull(fillClass, "fillClass is null");
+        requireNonNull(ttlMillis, "ttlMillis is null");
+    }
+
+    public static CacheDecision cache(Optional<FillClass> fillClass, OptionalLong ttlMillis)
+    {
+        return new CacheDecision(false, true, fillClass, ttlMillis);
+    }
+
+    /**
+     * The same, with nothing fetched into the cache.
+     */
+    public CacheDecision withoutFill()
+    {
+        return fill ? new CacheDecision(bypass, false, fillClass, ttlMillis) : this;
+    }
+
+    public FillTerms terms()
+    {
+        return new FillTerms(fillClass, ttlMillis);
+    }
 }

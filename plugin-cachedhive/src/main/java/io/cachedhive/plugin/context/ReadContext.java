@@ -117,9 +117,17 @@ public final class ReadContext
         return splitFile;
     }
 
+    /**
+     * Whether the cache is to be asked for nothing.
+     */
+    public boolean isBypass()
+    {
+        return decision.bypass();
+    }
+
     public ReadScope scope()
     {
-        return new ReadScope(tableName, epoch, decision.fill(), observer);
+        return new ReadScope(tableName, epoch, decision.fill(), decision.terms(), observer);
     }
 
     /**

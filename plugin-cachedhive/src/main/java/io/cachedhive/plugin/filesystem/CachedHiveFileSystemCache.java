@@ -3,7 +3,9 @@ package io.cachedhive.plugin.filesystem;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
 import io.cachedhive.client.CacheClient;
+import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ClientCounters.TableCounters;
+import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
 import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
@@ -63,10 +65,13 @@ public final class CachedHiveFileSystemCache
         if (context.isEmpty() || origin.isEmpty()) {
             return delegate.newInput();
         }
+        if (context.get().isBypass()) {
+            return bypassInput(context.get(), delegate);
+        }
         FileVersion version = fileVersion(context.get(), origin.get(), delegate);
         TrinoOriginInput originInput = new TrinoOriginInput(delegate, Instant.ofEpochMilli(version.lastModifiedMillis()), unknownFile(context.get(), delegate));
         CacheClient client = this.client.get();
-        return new RequestedBytesInput(
+        return new CountingInput(
                 new CachedTrinoInput(
                         delegate.location(),
                         version.length(),
@@ -84,6 +89,9 @@ public final class CachedHiveFileSystemCache
         if (context.isEmpty() || origin.isEmpty()) {
             return delegate.newStream();
         }
+        if (context.get().isBypass()) {
+            return bypassStream(context.get(), delegate);
+        }
         FileVersion version = fileVersion(context.get(), origin.get(), delegate);
         CacheClient client = this.client.get();
         TrinoOriginStream originStream = new TrinoOriginStream(
@@ -92,7 +100,7 @@ public final class CachedHiveFileSystemCache
                 unknownFile(context.get(), delegate),
                 !client.local().connected());
         SplitFile splitFile = context.get().splitFile();
-        return new RequestedBytesInputStream(
+        return new CountingInputStream(
                 new CachedTrinoInputStream(
                         delegate.location(),
                         version.length(),
@@ -101,6 +109,27 @@ public final class CachedHiveFileSystemCache
                         originStream,
                         task -> READ_AHEAD_THREADS.newThread(task).start()),
                 requestedBytes(context.get(), client));
+    }
+
+    /**
+     * Trino's own, with the bytes counted.
+     */
+    private TrinoInput bypassInput(ReadContext context, TrinoInputFile delegate)
+            throws IOException
+    {
+        CacheClient client = this.client.get();
+        TableCounters counters = client.counters().table(context.tableName());
+        TrinoInput bypass = new CountingInput(delegate.newInput(), count -> counters.addBypass(context.observer(), BypassCause.RULE, count, 0));
+        return new CountingInput(bypass, requestedBytes(context, client));
+    }
+
+    private TrinoInputStream bypassStream(ReadContext context, TrinoInputFile delegate)
+            throws IOException
+    {
+        CacheClient client = this.client.get();
+        // one request, however many bytes are read of it at a time
+        ReadAhead bytes = ReadAhead.ofBypass(client.counters().table(context.tableName()), context.observer(), BypassCause.RULE, Long.MAX_VALUE, 0);
+        return new CountingInputStream(new CountingInputStream(delegate.newStream(), bytes::use), requestedBytes(context, client));
     }
 
     private FileVersion fileVersion(ReadContext context, FileOrigin origin, TrinoInputFile delegate)

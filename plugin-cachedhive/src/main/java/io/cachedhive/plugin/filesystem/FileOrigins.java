@@ -101,7 +101,7 @@ public final class FileOrigins
         return Optional.of(new FileOrigin(index.get(), origin.id()));
     }
 
-    static boolean isS3(Location location)
+    public static boolean isS3(Location location)
     {
         return location.scheme().map(OriginId::normalizeScheme).filter("s3"::equals).isPresent();
     }

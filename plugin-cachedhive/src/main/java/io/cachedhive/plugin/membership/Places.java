@@ -17,7 +17,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -39,20 +38,15 @@ import static java.util.stream.Collectors.toMap;
  *
  * <p>What holds between calls:
  * <ul>
- * <li>no two places have the same address, nor the same cache worker;
- * <li>the ring changes its members at most once in {@link #RING_CHANGE_INTERVAL_MILLIS}. The first ring waits until no more Trino workers join and all
- * cache workers answer, but not longer than {@link #FIRST_RING_WAIT_MILLIS} after the last one joined;
+ * <li>no two places have the same address, nor the same cache worker, and {@code addressesByWorker} has the place of each;
+ * <li>the ring changes its members at most once in {@link #RING_CHANGE_INTERVAL_MILLIS}, but that a drain, which has a deadline, is not held back. The first ring waits
+ * until no more Trino workers join and all cache workers answer, but not longer than {@link #FIRST_RING_WAIT_MILLIS} after the last one joined;
  * <li>of two rings of this coordinator the later one has the later time, and a later time than any that was adopted before it.
  * </ul>
  */
-final class Places
+public final class Places
 {
-    static final long RING_CHANGE_INTERVAL_MILLIS = 10_000;
-    /**
-     * For how long a cache worker says that it is drained before it is believed: one that is only being restarted may say so for a moment,
-     * and is to find its chunks when it comes back.
-     */
-    static final long DRAIN_MILLIS = 2_000;
+    public static final long RING_CHANGE_INTERVAL_MILLIS = 10_000;
     static final long FIRST_RING_SETTLE_MILLIS = 1_000;
     static final long FIRST_RING_WAIT_MILLIS = 2_000;
 
@@ -61,6 +55,7 @@ final class Places
     private final double minLiveShare;
 
     private final Map<WorkerAddress, PlaceRecord> places = new TreeMap<>(Comparator.comparing(WorkerAddress::host).thenComparing(WorkerAddress::port));
+    private final Map<CacheWorkerId, WorkerAddress> addressesByWorker = new HashMap<>();
     private TrinoNodes nodes = new TrinoNodes(Map.of());
     private long nodesChangedMillis;
     private Optional<PublishedRing> ring = Optional.empty();
@@ -69,7 +64,7 @@ final class Places
     /**
      * @param workerPort of the cache worker on each Trino worker's host
      */
-    Places(int workerPort, long gracePeriodMillis, double minLiveShare)
+    public Places(int workerPort, long gracePeriodMillis, double minLiveShare)
     {
         this.workerPort = workerPort;
         this.gracePeriodMillis = gracePeriodMillis;
@@ -79,7 +74,7 @@ final class Places
     /**
      * Tells which Trino workers are active.
      */
-    void nodes(TrinoNodes nodes, long nowMillis)
+    public void nodes(TrinoNodes nodes, long nowMillis)
     {
         requireNonNull(nodes, "nodes is null");
         if (!nodes.equals(this.nodes)) {
@@ -99,46 +94,46 @@ final class Places
     /**
      * Tells that a cache worker answered.
      */
-    void answered(WorkerAddress address, Pong pong, long nowMillis)
+    public void answered(WorkerAddress address, Pong pong, long nowMillis)
     {
         PlaceRecord place = places.get(address);
         if (place == null) {
             // its time was over while it was being asked
             return;
         }
-        Optional<Map.Entry<WorkerAddress, PlaceRecord>> elsewhere = places.entrySet().stream()
-                .filter(entry -> !entry.getKey().equals(address))
-                .filter(entry -> entry.getValue().worker.filter(pong.worker()::equals).isPresent())
-                .findFirst();
-        if (elsewhere.isPresent()) {
-            if (elsewhere.get().getValue().answering) {
+        WorkerAddress known = addressesByWorker.get(pong.worker());
+        if (known != null && !known.equals(address)) {
+            PlaceRecord elsewhere = places.get(known);
+            if (elsewhere.answering) {
                 failed(address, "the cache worker on %s has the id of the one on %s, %s: one of them runs on a copy of the other's directory, empty it"
-                        .formatted(address, elsewhere.get().getKey(), pong.worker()));
+                        .formatted(address, known, pong.worker()));
                 return;
             }
             // it moved: the same store at another address
-            elsewhere.get().getValue().forgetWorker();
+            elsewhere.forgetWorker();
         }
-        place.worker = Optional.of(pong.worker());
+        setWorker(address, place, pong.worker());
         place.weight = Math.max(1, pong.weight());
         place.zone = pong.zone();
         place.pong = Optional.of(pong);
         place.answering = true;
-        if (!pong.state().equals("DRAINING")) {
-            place.drainingSinceMillis = OptionalLong.empty();
-        }
-        else if (place.drainingSinceMillis.isEmpty()) {
-            place.drainingSinceMillis = OptionalLong.of(nowMillis);
-        }
+        place.drained = pong.state().equals("DRAINING");
         place.problem = Optional.empty();
         place.answeredMillis = nowMillis;
         place.presentMillis = nowMillis;
     }
 
+    private void setWorker(WorkerAddress address, PlaceRecord place, CacheWorkerId worker)
+    {
+        place.worker.ifPresent(addressesByWorker::remove);
+        place.worker = Optional.of(worker);
+        addressesByWorker.put(worker, address);
+    }
+
     /**
      * Tells that a cache worker did not answer.
      */
-    void failed(WorkerAddress address, String problem)
+    public void failed(WorkerAddress address, String problem)
     {
         PlaceRecord place = places.get(address);
         if (place != null) {
@@ -150,19 +145,19 @@ final class Places
     /**
      * Takes over a ring that somebody else published, before this coordinator was or beside it: its members have the grace period to answer.
      */
-    void adopt(PublishedRing published, long nowMillis)
+    public void adopt(PublishedRing published, long nowMillis)
     {
         if (ring.isPresent() && ring.get().publishedMillis() >= published.publishedMillis()) {
             return;
         }
         for (RingMember member : published.ring().members()) {
             Optional<WorkerAddress> address = published.address(member.id());
-            if (address.isEmpty() || places.values().stream().anyMatch(place -> place.worker.filter(member.id()::equals).isPresent())) {
+            if (address.isEmpty() || addressesByWorker.containsKey(member.id())) {
                 continue;
             }
             PlaceRecord place = places.computeIfAbsent(address.get(), _ -> new PlaceRecord());
             if (place.worker.isEmpty()) {
-                place.worker = Optional.of(member.id());
+                setWorker(address.get(), place, member.id());
                 place.weight = member.weight();
                 place.zone = member.zone();
                 place.answeredMillis = nowMillis;
@@ -178,9 +173,15 @@ final class Places
      *
      * @param wallMillis milliseconds since the epoch, the time of a ring that is made now
      */
-    void advance(long nowMillis, long wallMillis)
+    public void advance(long nowMillis, long wallMillis)
     {
-        places.entrySet().removeIf(entry -> isOver(entry.getKey(), entry.getValue(), nowMillis));
+        places.entrySet().removeIf(entry -> {
+            if (!isOver(entry.getKey(), entry.getValue(), nowMillis)) {
+                return false;
+            }
+            entry.getValue().worker.ifPresent(addressesByWorker::remove);
+            return true;
+        });
 
         Optional<PublishedRing> desired = desiredRing(nowMillis, wallMillis);
         if (desired.isEmpty()) {
@@ -193,7 +194,9 @@ final class Places
             }
             return;
         }
-        boolean due = ring.isPresent() ? nowMillis - ringChangedMillis >= RING_CHANGE_INTERVAL_MILLIS : isFirstRingDue(nowMillis);
+        boolean due = ring.isPresent() ?
+                nowMillis - ringChangedMillis >= RING_CHANGE_INTERVAL_MILLIS || isMemberDrained(ring.get()) :
+                isFirstRingDue(nowMillis);
         if (due) {
             ring = desired;
             ringChangedMillis = nowMillis;
@@ -208,6 +211,13 @@ final class Places
         return place.worker.isEmpty() || nowMillis - place.presentMillis >= gracePeriodMillis;
     }
 
+    private boolean isMemberDrained(PublishedRing published)
+    {
+        return places.values().stream()
+                .filter(place -> place.drained)
+                .anyMatch(place -> place.worker.flatMap(published.ring()::member).isPresent());
+    }
+
     private boolean isFirstRingDue(long nowMillis)
     {
         long settledMillis = nowMillis - nodesChangedMillis;
@@ -218,7 +228,7 @@ final class Places
     private Optional<PublishedRing> desiredRing(long nowMillis, long wallMillis)
     {
         List<Map.Entry<WorkerAddress, PlaceRecord>> candidates = places.entrySet().stream()
-                .filter(entry -> !entry.getValue().isDrained())
+                .filter(entry -> !entry.getValue().drained)
                 .toList();
         List<Map.Entry<WorkerAddress, PlaceRecord>> live = candidates.stream()
                 .filter(entry -> isLive(entry.getValue(), nowMillis))
@@ -230,7 +240,7 @@ final class Places
         List<Map.Entry<WorkerAddress, PlaceRecord>> members = live.size() >= minLiveShare * candidates.size() ? live : candidates;
 
         long meanWeight = Math.max(1, (long) live.stream().mapToLong(entry -> entry.getValue().weight).average().orElseThrow());
-        HashRing hashRing = HashRing.of(members.stream()
+        HashRing hashRing = ring(members.stream()
                 .map(entry -> new RingMember(
                         memberId(entry.getKey(), entry.getValue()),
                         entry.getValue().worker.isPresent() ? entry.getValue().weight : meanWeight,
@@ -240,6 +250,22 @@ final class Places
                 .collect(toMap(entry -> memberId(entry.getKey(), entry.getValue()), Map.Entry::getKey));
         long publishedMillis = Math.max(wallMillis, ring.map(PublishedRing::publishedMillis).orElse(0L) + 1);
         return Optional.of(new PublishedRing(hashRing, addresses, publishedMillis));
+    }
+
+    /**
+     * The same ring as long as it has the same members: a new one costs a digest for each of them, and this is asked many times a second.
+     */
+    private HashRing ring(List<RingMember> members)
+    {
+        if (ring.isPresent()) {
+            HashRing current = ring.get().ring();
+            boolean same = members.size() == current.members().size() &&
+                    members.stream().allMatch(member -> current.member(member.id()).filter(member::equals).isPresent());
+            if (same) {
+                return current;
+            }
+        }
+        return HashRing.of(members);
     }
 
     private boolean isLive(PlaceRecord place, long nowMillis)
@@ -271,7 +297,7 @@ final class Places
     /**
      * Where to ask for cache workers.
      */
-    Set<WorkerAddress> addresses()
+    public Set<WorkerAddress> addresses()
     {
         return Set.copyOf(places.keySet());
     }
@@ -279,12 +305,12 @@ final class Places
     /**
      * The ring to publish and to plan by.
      */
-    Optional<PublishedRing> ring()
+    public Optional<PublishedRing> ring()
     {
         return ring;
     }
 
-    RingView view()
+    public RingView view()
     {
         if (ring.isEmpty()) {
             return RingView.EMPTY;
@@ -296,13 +322,14 @@ final class Places
                 nodesByWorker.put(id, nodes.on(address.host()));
             }
         });
-        return new RingView(ring.get().ring(), nodesByWorker);
+        boolean partial = ring.get().addresses().size() < ring.get().ring().members().size();
+        return RingView.of(ring.get().ring(), nodesByWorker, partial);
     }
 
     /**
      * In the order of their addresses.
      */
-    List<Place> list(long nowMillis)
+    public List<Place> list(long nowMillis)
     {
         List<Place> result = new ArrayList<>();
         places.forEach((address, place) -> result.add(new Place(
@@ -325,7 +352,8 @@ final class Places
         private Optional<String> zone = Optional.empty();
         private long weight;
         private boolean answering;
-        private OptionalLong drainingSinceMillis = OptionalLong.empty();
+        // stays so when it answers no more
+        private boolean drained;
         // when the cache worker answered last
         private long answeredMillis;
         // when the cache worker answered or the Trino worker was active last
@@ -337,12 +365,7 @@ final class Places
             pong = Optional.empty();
             zone = Optional.empty();
             weight = 0;
-            drainingSinceMillis = OptionalLong.empty();
-        }
-
-        private boolean isDrained()
-        {
-            return drainingSinceMillis.isPresent() && answeredMillis - drainingSinceMillis.getAsLong() >= DRAIN_MILLIS;
+            drained = false;
         }
     }
 }

@@ -19,14 +19,14 @@ import static java.util.stream.Collectors.toList;
  *
  * @param byHost in the order of node ids
  */
-record TrinoNodes(Map<String, List<HostAddress>> byHost)
+public record TrinoNodes(Map<String, List<HostAddress>> byHost)
 {
-    TrinoNodes
+    public TrinoNodes
     {
         byHost = Map.copyOf(byHost);
     }
 
-    static TrinoNodes of(Collection<Node> workers)
+    public static TrinoNodes of(Collection<Node> workers)
     {
         return new TrinoNodes(workers.stream()
                 .sorted(Comparator.comparing(Node::getNodeIdentifier))

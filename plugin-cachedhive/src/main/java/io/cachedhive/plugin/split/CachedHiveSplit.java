@@ -36,6 +36,8 @@ public final class CachedHiveSplit
     private final SchemaTableName table;
     private final CacheDecision decision;
     private final OptionalLong epoch;
+    // stays on the coordinator
+    private final NodePreference nodes;
 
     @JsonCreator
     public CachedHiveSplit(
@@ -79,9 +81,10 @@ public final class CachedHiveSplit
         this.table = requireNonNull(table, "table is null");
         this.decision = requireNonNull(decision, "decision is null");
         this.epoch = requireNonNull(epoch, "epoch is null");
+        this.nodes = NodePreference.ANY;
     }
 
-    private CachedHiveSplit(HiveSplit split, List<HostAddress> addresses, SchemaTableName table, CacheDecision decision, OptionalLong epoch)
+    private CachedHiveSplit(HiveSplit split, List<HostAddress> addresses, NodePreference nodes, SchemaTableName table, CacheDecision decision, OptionalLong epoch)
     {
         super(
                 split.getPartitionName(),
@@ -105,17 +108,19 @@ public final class CachedHiveSplit
         this.table = requireNonNull(table, "table is null");
         this.decision = requireNonNull(decision, "decision is null");
         this.epoch = requireNonNull(epoch, "epoch is null");
+        this.nodes = requireNonNull(nodes, "nodes is null");
     }
 
     /**
-     * @param addresses of the preferred nodes; those of a split that can only be read where its file is stay its own
-     * @param epoch of the ring by which the addresses were chosen; empty if there is no ring yet
+     * @param nodes that are preferred; those of a split that can only be read where its file is stay its own
+     * @param epoch of the ring by which the nodes were chosen; empty if there is no ring yet
      */
-    public static CachedHiveSplit of(HiveSplit split, List<HostAddress> addresses, SchemaTableName table, CacheDecision decision, Optional<RingEpoch> epoch)
+    public static CachedHiveSplit of(HiveSplit split, NodePreference nodes, SchemaTableName table, CacheDecision decision, Optional<RingEpoch> epoch)
     {
         return new CachedHiveSplit(
                 split,
-                split.isRemotelyAccessible() ? addresses : split.getAddresses(),
+                split.isRemotelyAccessible() ? List.of() : split.getAddresses(),
+                nodes,
                 table,
                 decision,
                 epoch.map(value -> OptionalLong.of(value.value())).orElseGet(OptionalLong::empty));
@@ -148,19 +153,27 @@ public final class CachedHiveSplit
     }
 
     /**
-     * Asked by the engine at each attempt to place the split.
+     * The preferred nodes for the next attempt to place the split: the engine asks once at each, and nobody else may ask.
      */
     @JsonIgnore
     @Override
     public List<HostAddress> getAddresses()
     {
-        return super.getAddresses();
+        return isRemotelyAccessible() ? nodes.next() : super.getAddresses();
+    }
+
+    /**
+     * Splits of a batch with a lower turn are to be given to the engine before those with a higher one.
+     */
+    int turn()
+    {
+        return nodes.turn();
     }
 
     @Override
     public long getRetainedSizeInBytes()
     {
         // the table and the decision are shared by all splits of a scan
-        return super.getRetainedSizeInBytes() + INSTANCE_SIZE - instanceSize(HiveSplit.class);
+        return super.getRetainedSizeInBytes() + INSTANCE_SIZE - instanceSize(HiveSplit.class) + nodes.retainedSizeInBytes();
     }
 }

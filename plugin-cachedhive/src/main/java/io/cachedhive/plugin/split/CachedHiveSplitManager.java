@@ -2,6 +2,10 @@ package io.cachedhive.plugin.split;
 
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.rules.RuleBook;
+import io.cachedhive.plugin.rules.RuleScan;
+import io.cachedhive.plugin.rules.ScanRules;
+import io.cachedhive.protocol.ring.RingEpoch;
 import io.trino.plugin.hive.HiveTableHandle;
 import io.trino.spi.connector.ColumnHandle;
 import io.trino.spi.connector.ConnectorSession;
@@ -17,11 +21,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
 
 import static java.util.Objects.requireNonNull;
 
 /**
- * Decides for each scan whether it uses the cache, and sends its splits to where their bytes are.
+ * Decides for each scan whether it uses the cache, lets the rules decide for each of its splits, and sends them to where their bytes are.
  */
 public final class CachedHiveSplitManager
         implements ConnectorSplitManager
@@ -32,10 +37,13 @@ public final class CachedHiveSplitManager
     private final Supplier<RingView> ringView;
     private final Function<ConnectorSession, Optional<CacheDecision>> decisions;
     private final Function<ConnectorSession, NodeSelectionStrategy> strategies;
+    private final ToDoubleFunction<ConnectorSession> maxSkews;
+    private final RuleBook rules;
 
     /**
      * @param ringView the ring at the moment
      * @param decisions empty for a scan that shall be exactly plain Hive's
+     * @param maxSkews by how much of its share a node may be preferred above it within a scan
      */
     public CachedHiveSplitManager(
             ConnectorSplitManager delegate,
@@ -43,7 +51,9 @@ public final class CachedHiveSplitManager
             long chunkSizeBytes,
             Supplier<RingView> ringView,
             Function<ConnectorSession, Optional<CacheDecision>> decisions,
-            Function<ConnectorSession, NodeSelectionStrategy> strategies)
+            Function<ConnectorSession, NodeSelectionStrategy> strategies,
+            ToDoubleFunction<ConnectorSession> maxSkews,
+            RuleBook rules)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
         this.origins = requireNonNull(origins, "origins is null");
@@ -51,6 +61,8 @@ public final class CachedHiveSplitManager
         this.ringView = requireNonNull(ringView, "ringView is null");
         this.decisions = requireNonNull(decisions, "decisions is null");
         this.strategies = requireNonNull(strategies, "strategies is null");
+        this.maxSkews = requireNonNull(maxSkews, "maxSkews is null");
+        this.rules = requireNonNull(rules, "rules is null");
     }
 
     @Override
@@ -67,14 +79,11 @@ public final class CachedHiveSplitManager
             return splits;
         }
         RingView view = ringView.get();
-        SplitPlacement placement = new SplitPlacement(origins, chunkSizeBytes, strategies.apply(session), view);
+        ScanPlacement placement = new ScanPlacement(origins, chunkSizeBytes, strategies.apply(session), maxSkews.applyAsDouble(session), view);
         SchemaTableName tableName = hiveTable.getSchemaTableName();
-        return new CachedHiveSplitSource(splits, split -> CachedHiveSplit.of(
-                split,
-                placement.addresses(split),
-                tableName,
-                decision.get(),
-                view.ring().isEmpty() ? Optional.empty() : Optional.of(view.ring().epoch())));
+        Optional<RingEpoch> epoch = view.ring().isEmpty() ? Optional.empty() : Optional.of(view.ring().epoch());
+        Optional<ScanRules> scanRules = rules.hasFile() ? Optional.of(rules.begin(RuleScan.of(session, tableName))) : Optional.empty();
+        return new CachedHiveSplitSource(splits, placement, decision.get(), scanRules, (split, nodes, decided) -> CachedHiveSplit.of(split, nodes, tableName, decided, epoch));
     }
 
     @Override

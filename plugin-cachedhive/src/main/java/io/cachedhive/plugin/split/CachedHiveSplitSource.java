@@ -1,32 +1,56 @@
 package io.cachedhive.plugin.split;
 
+import com.google.common.collect.ImmutableMap;
+import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.rules.RuleSplit;
+import io.cachedhive.plugin.rules.ScanRules;
+import io.trino.plugin.base.metrics.LongCount;
 import io.trino.plugin.hive.HiveSplit;
 import io.trino.spi.connector.ConnectorSplit;
 import io.trino.spi.connector.ConnectorSplitSource;
 import io.trino.spi.connector.DynamicFilterSnapshot;
+import io.trino.spi.metrics.Metric;
 import io.trino.spi.metrics.Metrics;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
 
 import static com.google.common.collect.ImmutableList.toImmutableList;
+import static java.util.Comparator.comparingInt;
 import static java.util.Objects.requireNonNull;
 
 /**
  * Turns Hive's splits into cached ones. Never cuts them anew: a split does not say whether its file can be cut.
  */
-final class CachedHiveSplitSource
+public final class CachedHiveSplitSource
         implements ConnectorSplitSource
 {
-    private final ConnectorSplitSource delegate;
-    private final Function<HiveSplit, CachedHiveSplit> placement;
+    static final String SPLITS_BY_RULE_PREFIX = "splits_by_rule_";
 
-    CachedHiveSplitSource(ConnectorSplitSource delegate, Function<HiveSplit, CachedHiveSplit> placement)
+    private final ConnectorSplitSource delegate;
+    private final ScanPlacement placement;
+    private final CacheDecision decision;
+    private final Optional<ScanRules> rules;
+    private final SplitMaker toCached;
+
+    public interface SplitMaker
+    {
+        CachedHiveSplit make(HiveSplit split, NodePreference nodes, CacheDecision decision);
+    }
+
+    /**
+     * @param decision for the scan as a whole
+     * @param rules that decide for each split; empty if there are none
+     */
+    public CachedHiveSplitSource(ConnectorSplitSource delegate, ScanPlacement placement, CacheDecision decision, Optional<ScanRules> rules, SplitMaker toCached)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
         this.placement = requireNonNull(placement, "placement is null");
+        this.decision = requireNonNull(decision, "decision is null");
+        this.rules = requireNonNull(rules, "rules is null");
+        this.toCached = requireNonNull(toCached, "toCached is null");
     }
 
     @Override
@@ -43,16 +67,65 @@ final class CachedHiveSplitSource
         return placed;
     }
 
+    /**
+     * @param decision null for a split that is not Hive's
+     */
+    private record Decided(ConnectorSplit split, CacheDecision decision)
+    {
+        /**
+         * The others are read where their files are, or without the cache.
+         */
+        boolean isPlaced()
+        {
+            return decision != null && !decision.bypass() && split.isRemotelyAccessible();
+        }
+    }
+
     private List<ConnectorSplit> place(List<ConnectorSplit> splits)
     {
-        return splits.stream()
+        List<Decided> decided = new ArrayList<>(splits.size());
+        for (ConnectorSplit split : splits) {
+            decided.add(new Decided(split, split instanceof HiveSplit hiveSplit ? decide(hiveSplit) : null));
+        }
+        placement.list(decided.stream()
+                .filter(Decided::isPlaced)
+                .map(Decided::split)
+                .map(HiveSplit.class::cast)
+                .toList());
+        return decided.stream()
                 .map(this::place)
+                // else those that wait for one node might take the space of others that its own splits wait for
+                .sorted(comparingInt(CachedHiveSplitSource::turn))
                 .collect(toImmutableList());
     }
 
-    private ConnectorSplit place(ConnectorSplit split)
+    private static int turn(ConnectorSplit split)
     {
-        return split instanceof HiveSplit hiveSplit ? placement.apply(hiveSplit) : split;
+        return split instanceof CachedHiveSplit cached ? cached.turn() : 0;
+    }
+
+    private CacheDecision decide(HiveSplit split)
+    {
+        if (rules.isEmpty()) {
+            return decision;
+        }
+        CacheDecision ruled = rules.get().decide(RuleSplit.of(split));
+        return decision.fill() ? ruled : ruled.withoutFill();
+    }
+
+    private ConnectorSplit place(Decided decided)
+    {
+        if (!(decided.split() instanceof HiveSplit split)) {
+            return decided.split();
+        }
+        NodePreference nodes = NodePreference.ANY;
+        if (decided.isPlaced()) {
+            nodes = placement.place(split);
+        }
+        else if (split.isRemotelyAccessible()) {
+            placement.addBypassed();
+        }
+        return toCached.make(split, nodes, decided.decision());
     }
 
     @Override
@@ -82,6 +155,12 @@ final class CachedHiveSplitSource
     @Override
     public Metrics getMetrics()
     {
-        return delegate.getMetrics();
+        Metrics metrics = placement.counts().toMetrics(delegate.getMetrics());
+        if (rules.isEmpty()) {
+            return metrics;
+        }
+        ImmutableMap.Builder<String, Metric<?>> splitsByRule = ImmutableMap.builder();
+        rules.get().splitsByRule().forEach((rule, splits) -> splitsByRule.put(SPLITS_BY_RULE_PREFIX + rule, new LongCount(splits)));
+        return metrics.mergeWith(new Metrics(splitsByRule.buildOrThrow()));
     }
 }

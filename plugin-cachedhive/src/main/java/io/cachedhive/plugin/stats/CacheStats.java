@@ -80,10 +80,10 @@ public final class CacheStats
         return getNonLocalHitBytes();
     }
 
-    @Managed(description = "Bytes from origins beyond what was asked for, of all catalogs, by the own host's cache worker; 0 while it does not answer")
+    @Managed(description = "Bytes from origins beyond what was asked for: of all catalogs by the own host's cache worker, while it answers, and of this one by hedges in vain")
     public long getExtraReadFromRemote()
     {
-        return extraBytes.get();
+        return extraBytes.get() + counter(CounterNames.HEDGE_EXTRA_BYTES);
     }
 
     @Managed(description = "Reads")

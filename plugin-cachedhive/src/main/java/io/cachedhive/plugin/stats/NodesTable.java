@@ -36,7 +36,7 @@ final class NodesTable
                         Column.ofOptional("uptime_seconds", DOUBLE, "How long the cache worker has been running, in seconds",
                                 place -> place.lastPong().map(pong -> pong.uptimeMillis() / 1000.0)),
                         Column.ofOptional("restored_blocks", BIGINT, "Blocks that it had at its start", place -> place.lastPong().map(Pong::restoredBlocks)),
-                        Column.of("state", VARCHAR, "STARTING, RESTORING, RUNNING, DRAINING, or UNREACHABLE", NodesTable::state)));
+                        Column.of("state", VARCHAR, "STARTING, RESTORING, RUNNING, DRAINING, STOPPING, or UNREACHABLE", NodesTable::state)));
         this.membership = requireNonNull(membership, "membership is null");
     }
 

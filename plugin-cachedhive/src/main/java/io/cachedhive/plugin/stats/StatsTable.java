@@ -30,7 +30,7 @@ final class StatsTable
                 List.of(
                         Column.ofOptional("node_id", VARCHAR, "Cache worker id; NULL if no cache worker ever answered there", WorkerReport::nodeId),
                         Column.of("host", VARCHAR, "Host of the cache worker", report -> report.place().address().host()),
-                        Column.of("state", VARCHAR, "STARTING, RESTORING, RUNNING, DRAINING, or UNREACHABLE", WorkerReport::state),
+                        Column.of("state", VARCHAR, "STARTING, RESTORING, RUNNING, DRAINING, STOPPING, or UNREACHABLE", WorkerReport::state),
                         Column.ofOptional("problem", VARCHAR, "What is wrong and how to mend it; NULL when all is well", WorkerReport::problem),
                         Column.ofOptional("since", TIMESTAMP_TZ_MILLIS, "Since when requests and bytes are counted", report -> since(report.stats())),
                         Column.of("hit_rate", DOUBLE, "Share of bytes served from RAM, SSD and other hosts, without bypass, 0 to 1; NULL before the first read",

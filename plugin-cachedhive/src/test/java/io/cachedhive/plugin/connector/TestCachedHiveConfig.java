@@ -12,6 +12,7 @@ import static io.airlift.configuration.testing.ConfigAssertions.assertRecordedDe
 import static io.airlift.configuration.testing.ConfigAssertions.recordDefaults;
 import static io.airlift.testing.ValidationAssertions.assertFailsValidation;
 import static io.airlift.testing.ValidationAssertions.assertValidates;
+import static io.airlift.units.DataSize.Unit.KILOBYTE;
 import static io.airlift.units.DataSize.Unit.MEGABYTE;
 import static io.cachedhive.plugin.split.NodeSelectionStrategy.NO_PREFERENCE;
 import static io.cachedhive.plugin.split.NodeSelectionStrategy.SOFT_AFFINITY;
@@ -32,10 +33,15 @@ class TestCachedHiveConfig
                 .setSharedSecret(null)
                 .setChunkSize(DataSize.of(512, MEGABYTE))
                 .setNodeSelectionStrategy(SOFT_AFFINITY)
+                .setMaxScanSkew(0.25)
+                .setCrossZoneReads(false)
                 .setGracePeriod(new Duration(5, MINUTES))
                 .setMinLiveShare(0.8)
                 .setSharedPermissions(false)
-                .setCacheLocalFiles(false));
+                .setCacheLocalFiles(false)
+                .setFetchAhead(false)
+                .setRulesFile(null)
+                .setRulesRefreshPeriod(new Duration(2, SECONDS)));
     }
 
     @Test
@@ -50,10 +56,15 @@ class TestCachedHiveConfig
                 .put("cachedhive.shared-secret", "open sesame")
                 .put("cachedhive.chunk-size", "64MB")
                 .put("cachedhive.node-selection-strategy", "NO_PREFERENCE")
+                .put("cachedhive.max-scan-skew", "0.1")
+                .put("cachedhive.cross-zone-reads", "true")
                 .put("cachedhive.grace-period", "30s")
                 .put("cachedhive.min-live-share", "0.5")
                 .put("cachedhive.shared-permissions", "true")
                 .put("cachedhive.cache-local-files", "true")
+                .put("cachedhive.fetch-ahead", "true")
+                .put("cachedhive.rules-file", "etc/cache-rules.json")
+                .put("cachedhive.rules-refresh-period", "1m")
                 .buildOrThrow();
 
         assertFullMapping(properties, new CachedHiveConfig()
@@ -65,20 +76,25 @@ class TestCachedHiveConfig
                 .setSharedSecret("open sesame")
                 .setChunkSize(DataSize.of(64, MEGABYTE))
                 .setNodeSelectionStrategy(NO_PREFERENCE)
+                .setMaxScanSkew(0.1)
+                .setCrossZoneReads(true)
                 .setGracePeriod(new Duration(30, SECONDS))
                 .setMinLiveShare(0.5)
                 .setSharedPermissions(true)
-                .setCacheLocalFiles(true));
+                .setCacheLocalFiles(true)
+                .setFetchAhead(true)
+                .setRulesFile("etc/cache-rules.json")
+                .setRulesRefreshPeriod(new Duration(1, MINUTES)));
     }
 
     @Test
-    void testChunksAreOfWholeBlocks()
+    void testChunksAreOfWholeMegabytes()
     {
-        assertValidates(new CachedHiveConfig().setChunkSize(DataSize.of(24, MEGABYTE)));
+        assertValidates(new CachedHiveConfig().setChunkSize(DataSize.of(1, MEGABYTE)));
         assertFailsValidation(
-                new CachedHiveConfig().setChunkSize(DataSize.of(20, MEGABYTE)),
-                "chunkSizeOfWholeBlocks",
-                "cachedhive.chunk-size must be a multiple of 8MB, the largest block size",
+                new CachedHiveConfig().setChunkSize(DataSize.of(1500, KILOBYTE)),
+                "chunkSizeOfWholeMegabytes",
+                "cachedhive.chunk-size must be a multiple of 1MB",
                 jakarta.validation.constraints.AssertTrue.class);
     }
 }

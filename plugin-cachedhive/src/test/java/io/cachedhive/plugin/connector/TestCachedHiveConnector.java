@@ -1,8 +1,11 @@
 package io.cachedhive.plugin.connector;
 
+import io.cachedhive.plugin.ahead.FetchAhead;
 import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.rules.RuleBook;
 import io.cachedhive.plugin.split.RingView;
 import io.trino.spi.connector.Connector;
+import io.trino.spi.connector.ConnectorNodePartitioningProvider;
 import io.trino.spi.connector.ConnectorPageSourceProviderFactory;
 import io.trino.spi.connector.ConnectorSplitManager;
 import org.junit.jupiter.api.DynamicTest;
@@ -50,11 +53,14 @@ class TestCachedHiveConnector
 
     private static ConnectorExtensions extensions()
     {
+        FileOrigins origins = FileOrigins.of("default", Map.of(), false);
         return new ConnectorExtensions(
                 new CachedHiveConfig(),
-                FileOrigins.of("default", Map.of(), false),
+                origins,
                 new CacheDecisions(CacheMode.ON, Optional.empty()),
                 () -> RingView.EMPTY,
+                new FetchAhead(origins, 512 << 20, Optional::empty, Optional.empty()),
+                RuleBook.withoutFile("catalog"),
                 Set.of());
     }
 
@@ -79,7 +85,10 @@ class TestCachedHiveConnector
         if (type == List.class) {
             return List.of();
         }
-        if (type.isInterface() && (type == ConnectorSplitManager.class || type.getSimpleName().startsWith("ConnectorPageSourceProvider"))) {
+        boolean wrapped = type == ConnectorSplitManager.class ||
+                type == ConnectorNodePartitioningProvider.class ||
+                type.getSimpleName().startsWith("ConnectorPageSourceProvider");
+        if (type.isInterface() && wrapped) {
             return recording(type, calls);
         }
         return anyValue(type);

@@ -22,7 +22,6 @@ import static io.cachedhive.plugin.membership.PlaceState.ANSWERING;
 import static io.cachedhive.plugin.membership.PlaceState.DEAD;
 import static io.cachedhive.plugin.membership.PlaceState.GRACE;
 import static io.cachedhive.plugin.membership.PlaceState.UNSEEN;
-import static io.cachedhive.plugin.membership.Places.DRAIN_MILLIS;
 import static io.cachedhive.plugin.membership.Places.FIRST_RING_SETTLE_MILLIS;
 import static io.cachedhive.plugin.membership.Places.FIRST_RING_WAIT_MILLIS;
 import static io.cachedhive.plugin.membership.Places.RING_CHANGE_INTERVAL_MILLIS;
@@ -97,6 +96,7 @@ class TestPlaces
         assertThat(ring.address(unseen.id())).as("nobody serves it").isEmpty();
         // its chunks are read on its Trino worker
         assertThat(places.view().nodes().get(unseen.id())).isEqualTo(nodesOn("c"));
+        assertThat(places.view().isPartial()).isTrue();
     }
 
     @Test
@@ -145,12 +145,14 @@ class TestPlaces
     {
         startWith("a", "b");
         RingEpoch epoch = places.ring().orElseThrow().epoch();
+        assertThat(places.view().isPartial()).isFalse();
 
         places.failed(address("b"), "refused");
         pass(GRACE_MILLIS);
         assertThat(states()).containsEntry("b", DEAD);
         assertThat(places.ring().orElseThrow().epoch()).as("no chunk moves").isEqualTo(epoch);
         assertThat(places.ring().orElseThrow().address(new CacheWorkerId("wb"))).as("its chunks are read from the origin").isEmpty();
+        assertThat(places.view().isPartial()).isTrue();
     }
 
     @Test
@@ -188,8 +190,6 @@ class TestPlaces
         startWith("a", "b");
         pass(RING_CHANGE_INTERVAL_MILLIS);
         places.answered(address("b"), pong("wb", 100, "DRAINING"), now);
-        pass(DRAIN_MILLIS);
-        places.answered(address("b"), pong("wb", 100, "DRAINING"), now);
         advance();
         assertThat(members()).containsExactly("wa");
 
@@ -200,14 +200,38 @@ class TestPlaces
     }
 
     @Test
+    void testDrainIsNotHeldBack()
+    {
+        startWith("a", "b", "c");
+        pass(RING_CHANGE_INTERVAL_MILLIS);
+        nodes("a", "b", "c", "d");
+        answer("d", "wd");
+        advance();
+        assertThat(members()).containsExactlyInAnyOrder("wa", "wb", "wc", "wd");
+
+        // the ring has changed this very moment, and the drain has a deadline
+        places.answered(address("b"), pong("wb", 100, "DRAINING"), now);
+        advance();
+        assertThat(members()).containsExactlyInAnyOrder("wa", "wc", "wd");
+
+        // who stays after all waits its turn, as everybody does
+        answer("b", "wb");
+        pass(RING_CHANGE_INTERVAL_MILLIS - 1);
+        assertThat(members()).containsExactlyInAnyOrder("wa", "wc", "wd");
+        pass(1);
+        assertThat(members()).containsExactlyInAnyOrder("wa", "wb", "wc", "wd");
+    }
+
+    @Test
     void testRestartIsNoDrain()
     {
         startWith("a", "b");
         pass(RING_CHANGE_INTERVAL_MILLIS);
         PublishedRing ring = places.ring().orElseThrow();
-        places.answered(address("b"), pong("wb", 100, "DRAINING"), now);
+        places.answered(address("b"), pong("wb", 100, "STOPPING"), now);
+        advance();
         places.failed(address("b"), "refused");
-        pass(5 * DRAIN_MILLIS);
+        pass(RING_CHANGE_INTERVAL_MILLIS);
         answer("b", "wb");
         advance();
         assertThat(places.ring()).contains(ring);

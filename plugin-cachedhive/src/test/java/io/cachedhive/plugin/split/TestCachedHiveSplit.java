@@ -3,7 +3,9 @@ package io.cachedhive.plugin.split;
 import com.google.common.collect.ImmutableMap;
 import io.airlift.json.JsonCodec;
 import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.FillClass;
 import io.trino.plugin.hive.HivePartitionKey;
 import io.trino.plugin.hive.HiveSplit;
 import io.trino.plugin.hive.Schema;
@@ -13,8 +15,10 @@ import io.trino.spi.connector.SchemaTableName;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 
 import static io.airlift.json.JsonCodec.jsonCodec;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -29,47 +33,89 @@ class TestCachedHiveSplit
     void testTravelsToWorkers()
     {
         // -1: the epoch is a hash, any bit pattern of a long
-        CachedHiveSplit split = CachedHiveSplit.of(hiveSplit(false), List.of(NODE), TABLE, new CacheDecision(true), Optional.of(new RingEpoch(-1)));
+        CacheDecision decision = CacheDecision.cache(Optional.of(FillClass.HIGH), OptionalLong.of(5000));
+        CachedHiveSplit split = CachedHiveSplit.of(hiveSplit(false), NodePreference.always(List.of(NODE)), TABLE, decision, Optional.of(new RingEpoch(-1)));
         assertThat(split.getAddresses()).containsExactly(NODE);
         assertThat(split.getAffinityKey()).isEmpty();
 
         CachedHiveSplit travelled = CODEC.fromJson(CODEC.toJson(split));
         assertThat(travelled)
                 .usingRecursiveComparison()
-                .ignoringFields("addresses")
+                .ignoringFields("nodes", "addresses")
                 .isEqualTo(split);
         assertThat(travelled.getAddresses()).as("not needed on workers").isEmpty();
         assertThat(travelled.ringEpoch()).contains(new RingEpoch(-1));
         assertThat(travelled.getTable()).isEqualTo(TABLE);
-        assertThat(travelled.getDecision()).isEqualTo(new CacheDecision(true));
+        assertThat(travelled.getDecision()).isEqualTo(decision);
+    }
+
+    @Test
+    void testBypassTravelsToWorkers()
+    {
+        CachedHiveSplit split = CachedHiveSplit.of(hiveSplit(false), NodePreference.ANY, TABLE, CacheDecision.BYPASS, Optional.empty());
+        assertThat(CODEC.fromJson(CODEC.toJson(split)).getDecision()).isEqualTo(CacheDecision.BYPASS);
     }
 
     @Test
     void testIsHivesSplitInAllElse()
     {
         HiveSplit split = hiveSplit(false);
-        assertThat(CachedHiveSplit.of(split, List.of(), TABLE, new CacheDecision(false), Optional.empty()))
+        assertThat(CachedHiveSplit.of(split, NodePreference.ANY, TABLE, CacheDecision.CACHE.withoutFill(), Optional.empty()))
                 .usingRecursiveComparison()
-                .ignoringFields("table", "decision", "epoch", "addresses", "affinityKey")
+                .ignoringFields("table", "decision", "epoch", "nodes", "addresses", "affinityKey")
                 .isEqualTo(split);
     }
 
     @Test
     void testSplitThatMustBeReadWhereItIsStaysThere()
     {
-        CachedHiveSplit split = CachedHiveSplit.of(hiveSplit(true), List.of(NODE), TABLE, CacheDecision.CACHE, Optional.empty());
+        CachedHiveSplit split = CachedHiveSplit.of(hiveSplit(true), NodePreference.always(List.of(NODE)), TABLE, CacheDecision.CACHE, Optional.empty());
         assertThat(split.getAddresses()).containsExactly(HostAddress.fromString("datanode"));
         assertThat(split.isRemotelyAccessible()).isFalse();
     }
 
+    @Test
+    void testAsksForMoreNodesWhenItHasToWait()
+    {
+        HostAddress other = HostAddress.fromParts("127.0.0.3", 8080);
+        CacheWorkerId reader = new CacheWorkerId("reader");
+        CacheWorkerId next = new CacheWorkerId("next");
+        WaitingLines lines = new WaitingLines(Map.of(reader, List.of(NODE), next, List.of(other)));
+        NodePreference waiting = NodePreference.waiting(lines.join(reader, () -> List.of(next)));
+        CachedHiveSplit split = CachedHiveSplit.of(hiveSplit(false), waiting, TABLE, CacheDecision.CACHE, Optional.empty());
+        // what else the coordinator does with a split asks for no node
+        assertThat(split.toString()).contains("s3://lake/t/ds=1/file");
+        assertThat(CODEC.toJson(split)).contains("s3://lake/t/ds=1/file");
+        assertThat(split.getRetainedSizeInBytes())
+                .isGreaterThan(CachedHiveSplit.of(hiveSplit(false), NodePreference.ANY, TABLE, CacheDecision.CACHE, Optional.empty()).getRetainedSizeInBytes());
+
+        assertThat(split.getAddresses()).containsExactly(NODE);
+        for (int attempt = 0; attempt < 3; attempt++) {
+            assertThat(split.getAddresses()).containsExactly(NODE, other);
+        }
+        for (int attempt = 0; attempt < 5; attempt++) {
+            assertThat(split.getAddresses()).isEmpty();
+        }
+    }
+
     static HiveSplit hiveSplit(boolean forceLocalScheduling)
+    {
+        return hiveSplit("s3://lake/t/ds=1/file", 10, 20, forceLocalScheduling);
+    }
+
+    static HiveSplit hiveSplit(String path, long start, long length, boolean forceLocalScheduling)
+    {
+        return hiveSplit(path, start, length, start + length, forceLocalScheduling);
+    }
+
+    static HiveSplit hiveSplit(String path, long start, long length, long fileSize, boolean forceLocalScheduling)
     {
         return new HiveSplit(
                 "ds=1",
-                "s3://lake/t/ds=1/file",
-                10,
-                20,
-                100,
+                path,
+                start,
+                length,
+                fileSize,
                 1234,
                 new Schema("serde", false, ImmutableMap.of("columns", "a,b", "columns.types", "int:string")),
                 List.of(new HivePartitionKey("ds", "1")),

@@ -136,9 +136,44 @@ public class TestCacheWorkerFailures
     }
 
     /**
-     * With Trino JVMs that have the shared memory mapped and read nothing meanwhile.
+     * A process that is stopped keeps its connections and accepts new ones, and never answers.
      */
     @Test(dependsOnMethods = "testAllWorkersKilledDuringScan")
+    public void testStoppedWorker()
+            throws Exception
+    {
+        List<List<Object>> expected = scan("hive.failures.warm");
+        scan("warm");
+        ClusterNode victim = cluster.cacheWorkers().getFirst();
+        signal("STOP", victim);
+        try {
+            // the shared memory of the stopped worker is read until its heartbeat is missed; then the readers' time-outs, and the breaker
+            for (int i = 0; i < 3; i++) {
+                long start = System.nanoTime();
+                assertThat(scan("warm")).isEqualTo(expected);
+                System.out.printf("scan %s beside a stopped cache worker: %s ms%n", i, Duration.ofNanos(System.nanoTime() - start).toMillis());
+            }
+        }
+        finally {
+            signal("CONT", victim);
+        }
+        Await.until("the worker is used again", Duration.ofSeconds(30), () -> {
+            Counters counters = scanCounters("warm");
+            return counters.bypass() == 0 && counters.hits() > 0;
+        });
+        assertThat(scan("warm")).isEqualTo(expected);
+    }
+
+    private static void signal(String name, ClusterNode node)
+            throws Exception
+    {
+        assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(node.pid())).inheritIO().start().waitFor()).isZero();
+    }
+
+    /**
+     * With Trino JVMs that have the shared memory mapped and read nothing meanwhile.
+     */
+    @Test(dependsOnMethods = "testStoppedWorker")
     public void testMemoryOverTwentyKills()
             throws Exception
     {

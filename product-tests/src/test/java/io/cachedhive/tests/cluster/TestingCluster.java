@@ -86,13 +86,13 @@ final class TestingCluster
     }
 
     /**
-     * The sums of the Trino nodes' own beans.
+     * The sums of the own beans of the Trino nodes that run.
      */
     Counters jmxCounters(String catalog)
             throws IOException, JMException
     {
         Counters sum = Counters.ZERO;
-        for (ClusterNode node : Stream.concat(Stream.of(cluster.coordinator()), cluster.workers().stream()).toList()) {
+        for (ClusterNode node : Stream.concat(Stream.of(cluster.coordinator()), cluster.workers().stream()).filter(ClusterNode::isAlive).toList()) {
             try (NodeJmx jmx = jmx(node)) {
                 sum = sum.plus(jmx.counters(catalog));
             }

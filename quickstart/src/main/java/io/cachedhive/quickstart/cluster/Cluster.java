@@ -1,6 +1,7 @@
 package io.cachedhive.quickstart.cluster;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.hash.Hashing;
 import io.cachedhive.quickstart.home.CacheWorkerHome;
 import io.cachedhive.quickstart.home.CacheWorkerHome.SsdDirectory;
@@ -30,6 +31,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -290,6 +292,7 @@ public final class Cluster
         private String mainClass = TrinoHome.EXTENDED_SERVER;
         private String ramMaxSize = "256MB";
         private String ssdMaxSize = "2GB";
+        private Set<String> startedLater = ImmutableSet.of();
         private Duration startTimeout = ClusterNode.DEFAULT_START_TIMEOUT;
         private Consumer<String> progress = _ -> {};
         private final Map<String, String> cachedHiveProperties = new LinkedHashMap<>();
@@ -397,6 +400,13 @@ public final class Cluster
         public Builder cacheWorker(BiConsumer<String, CacheWorkerHome.Builder> customizer)
         {
             cacheWorkerCustomizers.add(requireNonNull(customizer, "customizer is null"));
+            return this;
+        }
+
+        /** Names of nodes that are installed with the others, but not started: {@link Cluster#node} has them. */
+        public Builder startedLater(String... nodes)
+        {
+            startedLater = ImmutableSet.copyOf(nodes);
             return this;
         }
 
@@ -623,16 +633,27 @@ public final class Cluster
 
         private void launch(Cluster cluster)
         {
-            for (ClusterNode node : cluster.nodes()) {
+            List<ClusterNode> later = startedLater.stream().map(cluster::node).toList();
+            for (ClusterNode node : without(later, cluster.nodes())) {
                 progress.accept("starting " + node);
                 node.start();
             }
-            for (ClusterNode node : Stream.of(cluster.cacheWorkers(), List.of(cluster.coordinator()), cluster.workers()).flatMap(List::stream).toList()) {
+            for (ClusterNode node : without(later, cluster.cacheWorkers(), List.of(cluster.coordinator()), cluster.workers())) {
                 awaitReady(cluster, node);
                 progress.accept(node.name() + " is ready");
             }
-            cluster.awaitWorkers(cluster.workers().size(), startTimeout);
-            progress.accept("the coordinator sees %s workers".formatted(cluster.workers().size()));
+            int workers = without(later, cluster.workers()).size();
+            cluster.awaitWorkers(workers, startTimeout);
+            progress.accept("the coordinator sees %s workers".formatted(workers));
+        }
+
+        @SafeVarargs
+        private static List<ClusterNode> without(List<ClusterNode> excluded, List<ClusterNode>... nodes)
+        {
+            return Stream.of(nodes)
+                    .flatMap(List::stream)
+                    .filter(node -> !excluded.contains(node))
+                    .toList();
         }
 
         // any node's death ends the wait, not only that of the one waited for

@@ -11,6 +11,7 @@ import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 
+import static com.google.common.base.Preconditions.checkState;
 import static java.lang.ProcessBuilder.Redirect.appendTo;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
@@ -37,6 +39,9 @@ public final class ClusterNode
     public static final Duration DEFAULT_START_TIMEOUT = Duration.ofMinutes(5);
 
     private static final Duration STOP_TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration CHANGE_TIMEOUT = Duration.ofSeconds(30);
+    // without a user Trino shows its state to nobody
+    private static final String USER = "quickstart";
     private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
     private static final int TAIL_LINES = 25;
     private static final int TAIL_BYTES = 64 * 1024;
@@ -147,8 +152,7 @@ public final class ClusterNode
     {
         HttpRequest request = HttpRequest.newBuilder(URI.create(httpUri() + path.replace("[", "%5B").replace("]", "%5D")))
                 .timeout(Duration.ofSeconds(5))
-                // without a user Trino shows its state to nobody
-                .header("X-Trino-User", "quickstart")
+                .header("X-Trino-User", USER)
                 .build();
         try {
             HttpResponse<String> response = HTTP.send(request, BodyHandlers.ofString(UTF_8));
@@ -208,6 +212,69 @@ public final class ClusterNode
     {
         wanted = false;
         process.ifPresent(Process::destroy);
+    }
+
+    /**
+     * Shuts a Trino worker down gracefully: it is given no new tasks as soon as the coordinator knows, within some 10 s, and ends when it has finished those that it has.
+     * Returns at once; {@link #awaitEnd} waits. The worker needs {@link TrinoHome.Builder#accessControl allow-all}, since Trino's default lets nobody do this.
+     */
+    public void shutDownGracefully()
+    {
+        checkState(home instanceof TrinoHome, "%s is no Trino server", name);
+        endsBySelf("PUT", "/v1/info/state", "\"SHUTTING_DOWN\"");
+    }
+
+    /** Drains a cache worker: it hands its blocks over and ends, at the deadline in any case. Returns at once; {@link #awaitEnd} waits. */
+    public void drain(Duration deadline)
+    {
+        checkState(home instanceof CacheWorkerHome, "%s is no cache worker", name);
+        endsBySelf("POST", "/v1/drain?deadline=%sms".formatted(deadline.toMillis()), "");
+    }
+
+    private void endsBySelf(String method, String path, String body)
+    {
+        HttpRequest request = HttpRequest.newBuilder(URI.create(httpUri() + path))
+                .timeout(CHANGE_TIMEOUT)
+                .header("X-Trino-User", USER)
+                .header("Content-Type", "application/json")
+                .method(method, BodyPublishers.ofString(body))
+                .build();
+        wanted = false;
+        try {
+            HttpResponse<String> response = HTTP.send(request, BodyHandlers.ofString(UTF_8));
+            if (response.statusCode() != 200) {
+                throw new ClusterException("%s answered %s %s with %s: %s".formatted(name, method, path, response.statusCode(), response.body()));
+            }
+        }
+        catch (IOException e) {
+            throw new ClusterException("%s did not answer %s %s: %s".formatted(name, method, path, e.getMessage()), e);
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ClusterException("interrupted", e);
+        }
+    }
+
+    /**
+     * Waits for a process that ends by itself.
+     *
+     * @return its exit code
+     * @throws ClusterException if it does not end in time
+     */
+    public int awaitEnd(Duration timeout)
+    {
+        Process running = process.orElseThrow(() -> new ClusterException(name + " was not started"));
+        try {
+            if (!running.waitFor(timeout.toMillis(), MILLISECONDS)) {
+                throw new ClusterException("%s did not end within %s%s".formatted(name, timeout, tailText()));
+            }
+            processFile.delete();
+            return running.exitValue();
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ClusterException("interrupted", e);
+        }
     }
 
     /** SIGKILL; returns when the process is gone. */

@@ -219,6 +219,8 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
             ImmutableList.Builder<String> options = ImmutableList.builder();
             Files.readAllLines(packaged.resolve("jvm.config")).stream()
                     .filter(line -> !line.startsWith("-Xmx"))
+                    // takes processors for seconds to make the next starts quicker: not in a cluster that lives for minutes
+                    .filter(line -> !line.startsWith("-XX:SharedArchiveFile="))
                     .forEach(options::add);
             options.add("-Xmx%sm".formatted(heapMegabytes));
             jmxPort.ifPresent(port -> options.addAll(HomeAssembly.remoteJmxOptions(address, port)));

@@ -96,6 +96,12 @@ public final class Distribution
         return root.resolve("quickstart/target/plugin/tpch");
     }
 
+    /** Jars that exist for the exchange on file systems only, which fault-tolerant execution needs; the rest of what it needs is among those of cachedhive. */
+    public Path exchangeJars()
+    {
+        return root.resolve("quickstart/target/plugin/exchange-filesystem");
+    }
+
     /** Airlift's launcher: the directory with {@code launcher} in it. */
     public Path launcher()
     {
@@ -148,7 +154,7 @@ public final class Distribution
     public List<Path> missing()
     {
         Path cacheWorker = findCacheWorker().orElse(root.resolve("cache-worker-daemon/target/cache-worker"));
-        return Stream.of(trinoServerLibrary(), cachedHivePlugin(), tpchJars(), launcher(), cacheWorker)
+        return Stream.of(trinoServerLibrary(), cachedHivePlugin(), tpchJars(), exchangeJars(), launcher(), cacheWorker)
                 .filter(path -> !Files.isDirectory(path))
                 .toList();
     }

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -48,6 +49,7 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
     public enum Plugin
     {
         CACHEDHIVE("cachedhive"),
+        EXCHANGE_FILESYSTEM("exchange-filesystem"),
         HIVE("hive"),
         TPCH("tpch");
 
@@ -72,10 +74,12 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
         private Optional<URI> discoveryUri = Optional.empty();
         private String mainClass = EXTENDED_SERVER;
         private int heapMegabytes = 1024;
+        private Optional<String> accessControl = Optional.empty();
         private final Set<Plugin> plugins = new LinkedHashSet<>();
         private final Map<String, Map<String, String>> catalogs = new LinkedHashMap<>();
         private final Map<String, String> config = new LinkedHashMap<>();
         private final Map<String, String> logLevels = new LinkedHashMap<>();
+        private Optional<Path> exchangeDirectory = Optional.empty();
         private final ImmutableList.Builder<String> jvmOptions = ImmutableList.builder();
 
         private Builder(Distribution distribution, Path path)
@@ -171,6 +175,21 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
             return this;
         }
 
+        /** Installs the exchange of fault-tolerant execution, which keeps what tasks hand on in the directory: the same on all nodes of a cluster. */
+        public Builder exchangeDirectory(Path directory)
+        {
+            plugins.add(Plugin.EXCHANGE_FILESYSTEM);
+            exchangeDirectory = Optional.of(directory.toAbsolutePath());
+            return this;
+        }
+
+        /** {@code access-control.name} of {@code etc/access-control.properties}: who may do what beyond the catalogs. Trino's default if not called. */
+        public Builder accessControl(String accessControl)
+        {
+            this.accessControl = Optional.of(accessControl);
+            return this;
+        }
+
         /** A line of {@code etc/jvm.config}, after the shipped ones. */
         public Builder jvmOption(String option)
         {
@@ -213,14 +232,20 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
             switch (plugin) {
                 case CACHEDHIVE -> HomeAssembly.linkDirectory(distribution.cachedHivePlugin(), directory);
                 case HIVE -> HomeAssembly.assemblePlugin(directory, distribution.hivePluginJars(), "io.trino.plugin.hive.HivePlugin");
-                case TPCH -> HomeAssembly.assemblePlugin(
+                case EXCHANGE_FILESYSTEM -> HomeAssembly.assemblePlugin(
                         directory,
-                        ImmutableList.<Path>builder()
-                                .addAll(Distribution.list(distribution.tpchJars()))
-                                .addAll(distribution.hivePluginJars())
-                                .build(),
-                        "io.trino.plugin.tpch.TpchPlugin");
+                        withHive(distribution.exchangeJars()),
+                        "io.trino.plugin.exchange.filesystem.FileSystemExchangePlugin");
+                case TPCH -> HomeAssembly.assemblePlugin(directory, withHive(distribution.tpchJars()), "io.trino.plugin.tpch.TpchPlugin");
             }
+        }
+
+        private List<Path> withHive(Path jars)
+        {
+            return ImmutableList.<Path>builder()
+                    .addAll(Distribution.list(jars))
+                    .addAll(distribution.hivePluginJars())
+                    .build();
         }
 
         private void writeConfiguration(URI httpUri)
@@ -241,6 +266,7 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
             properties.putAll(config);
             HomeAssembly.write(etc.resolve("config.properties"), PackagedProperties.read(shipped.resolve("config.properties")).with(properties));
             HomeAssembly.write(etc.resolve("log.properties"), PackagedProperties.read(shipped.resolve("log.properties")).with(logLevels));
+            accessControl.ifPresent(value -> HomeAssembly.writeProperties(etc.resolve("access-control.properties"), Map.of("access-control.name", value)));
 
             ImmutableList.Builder<String> options = ImmutableList.builder();
             Files.readAllLines(shipped.resolve("jvm.config")).stream()
@@ -252,6 +278,9 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
             options.addAll(jvmOptions.build());
             HomeAssembly.write(etc.resolve("jvm.config"), String.join("\n", options.build()) + "\n");
 
+            exchangeDirectory.ifPresent(directory -> HomeAssembly.writeProperties(
+                    etc.resolve("exchange-manager.properties"),
+                    orderedMap("exchange-manager.name", "filesystem", "exchange.base-directories", directory.toString())));
             catalogs.forEach((name, catalog) -> HomeAssembly.writeProperties(etc.resolve("catalog").resolve(name + ".properties"), catalog));
         }
     }

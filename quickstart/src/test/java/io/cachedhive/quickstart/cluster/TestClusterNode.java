@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -92,6 +93,38 @@ class TestClusterNode
         assertThat(node.isAlive()).isFalse();
         assertThat(node.exitCode()).hasValue(143);
         node.checkAlive();
+    }
+
+    @Test
+    void testEndsBySelfWhenAsked()
+            throws Exception
+    {
+        Path stop = directory.resolve("stop");
+        List<String> requests = new CopyOnWriteArrayList<>();
+        HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+        server.createContext("/v1/info/state", exchange -> {
+            requests.add(exchange.getRequestMethod() + " " + new String(exchange.getRequestBody().readAllBytes(), UTF_8));
+            exchange.sendResponseHeaders(requests.size() == 1 ? 403 : 200, -1);
+            exchange.close();
+        });
+        server.start();
+        ClusterNode node = node("while [ ! -e %s ]; do sleep 0.1; done; exit 3".formatted(stop), server.getAddress().getPort());
+        try {
+            node.start();
+            assertThatThrownBy(node::shutDownGracefully).hasMessage("node answered PUT /v1/info/state with 403: ");
+            node.shutDownGracefully();
+            assertThat(requests).containsExactly("PUT \"SHUTTING_DOWN\"", "PUT \"SHUTTING_DOWN\"");
+            assertThatThrownBy(() -> node.awaitEnd(Duration.ofMillis(1))).hasMessageStartingWith("node did not end within PT0.001S");
+            Files.createFile(stop);
+            assertThat(node.awaitEnd(Duration.ofMinutes(1))).isEqualTo(3);
+            // what ended because it was asked to is not missed
+            node.checkAlive();
+            assertThatThrownBy(() -> node.drain(Duration.ZERO)).hasMessage("node is no cache worker");
+        }
+        finally {
+            node.kill();
+            server.stop(0);
+        }
     }
 
     @Test

@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.entry;
 
 /** Homes assembled from a repository whose build left files of the right names. */
 class TestHomes
@@ -43,6 +44,7 @@ class TestHomes
                 "plugin-cachedhive/target/plugin/cachedhive/cache-protocol-1.jar",
                 "plugin-cachedhive/target/plugin/cachedhive/trino-hive-483.jar",
                 "quickstart/target/plugin/tpch/trino-tpch-483.jar",
+                "quickstart/target/plugin/exchange-filesystem/trino-exchange-filesystem-483.jar",
                 "quickstart/target/launcher/bin/launcher",
                 "quickstart/target/launcher/bin/linux-amd64/launcher",
                 "cache-worker-daemon/target/cache-worker-1/bin/launcher",
@@ -75,6 +77,7 @@ class TestHomes
                 .catalog("tpch", Map.of("connector.name", "tpch"))
                 .catalogProperty("tpch", "tpch.splits-per-node", "4")
                 .config("query.max-memory", "1GB")
+                .accessControl("allow-all")
                 .jvmOption("-Done=1")
                 .logLevel("io.airlift", "WARN")
                 .remoteJmx(9999)
@@ -98,12 +101,29 @@ class TestHomes
                 "discovery.uri", "http://127.0.0.1:8081",
                 "query.max-memory", "1GB"));
         assertThat(properties(home, "etc/catalog/tpch.properties")).containsExactlyInAnyOrderEntriesOf(Map.of("connector.name", "tpch", "tpch.splits-per-node", "4"));
+        assertThat(properties(home, "etc/access-control.properties")).containsExactly(entry("access-control.name", "allow-all"));
         assertThat(properties(home, "etc/log.properties")).containsExactlyInAnyOrderEntriesOf(Map.of("io.trino", "INFO", "io.airlift", "WARN"));
         assertThat(Files.readAllLines(home.path().resolve("etc/jvm.config")))
                 .startsWith("-XX:+UseG1GC", "-Xmx700m", "-Dcom.sun.management.jmxremote.port=9999")
                 .contains("-Dcom.sun.management.jmxremote.host=127.0.0.2")
                 .endsWith("-Done=1");
         assertThat(home.jmxUrl().orElseThrow()).hasToString("service:jmx:rmi:///jndi/rmi://127.0.0.2:9999/jmxrmi");
+    }
+
+    @Test
+    void testExchange()
+            throws Exception
+    {
+        TrinoHome home = TrinoHome.builder(Distribution.ofRepository(repository), directory.resolve("home"))
+                .coordinator()
+                .httpPort(1)
+                .exchangeDirectory(directory.resolve("exchange"))
+                .assemble();
+        assertThat(names(home.path().resolve("plugin/exchange-filesystem"))).containsExactly("service.jar", "trino-exchange-filesystem-483.jar", "trino-hive-483.jar");
+        assertThat(service(home, "exchange-filesystem")).isEqualTo("io.trino.plugin.exchange.filesystem.FileSystemExchangePlugin\n");
+        assertThat(properties(home, "etc/exchange-manager.properties")).containsExactlyInAnyOrderEntriesOf(Map.of(
+                "exchange-manager.name", "filesystem",
+                "exchange.base-directories", directory.resolve("exchange").toString()));
     }
 
     @Test
@@ -119,6 +139,7 @@ class TestHomes
         TrinoHome home = TrinoHome.builder(distribution, path).coordinator().httpPort(1).plugin(TrinoHome.Plugin.HIVE).assemble();
         assertThat(names(path.resolve("plugin"))).containsExactly("hive");
         assertThat(path.resolve("etc/catalog/old.properties")).doesNotExist();
+        assertThat(path.resolve("etc/access-control.properties")).doesNotExist();
         assertThat(path.resolve("var/log/output.log")).hasContent("kept");
         assertThat(properties(home, "etc/config.properties")).containsEntry("discovery.uri", "http://127.0.0.1:1");
         assertThat(home.jmxUrl()).isEmpty();

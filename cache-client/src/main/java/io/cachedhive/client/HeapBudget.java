@@ -3,14 +3,14 @@ package io.cachedhive.client;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bounds the heap that holds blocks on their way from the origin to a worker.
+ * Bounds the heap that holds bytes on their way between the origin, workers and readers.
  */
-final class FillMemory
+final class HeapBudget
 {
     private final long limitBytes;
     private final AtomicLong reservedBytes = new AtomicLong();
 
-    FillMemory(long limitBytes)
+    HeapBudget(long limitBytes)
     {
         this.limitBytes = limitBytes;
     }

@@ -10,18 +10,18 @@ import java.util.function.LongConsumer;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Counts the bytes that a reader asks for, and knows nothing of where they come from.
+ * Counts the bytes that a reader gets, and knows nothing of where they come from.
  */
-final class RequestedBytesInput
+final class CountingInput
         implements TrinoInput
 {
     private final TrinoInput delegate;
-    private final LongConsumer requestedBytes;
+    private final LongConsumer counter;
 
-    RequestedBytesInput(TrinoInput delegate, LongConsumer requestedBytes)
+    CountingInput(TrinoInput delegate, LongConsumer counter)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
-        this.requestedBytes = requireNonNull(requestedBytes, "requestedBytes is null");
+        this.counter = requireNonNull(counter, "counter is null");
     }
 
     @Override
@@ -29,7 +29,7 @@ final class RequestedBytesInput
             throws IOException
     {
         delegate.readFully(position, buffer, bufferOffset, length);
-        requestedBytes.accept(length);
+        counter.accept(length);
     }
 
     @Override
@@ -37,7 +37,7 @@ final class RequestedBytesInput
             throws IOException
     {
         int count = delegate.readTail(buffer, bufferOffset, maxLength);
-        requestedBytes.accept(count);
+        counter.accept(count);
         return count;
     }
 
@@ -46,7 +46,7 @@ final class RequestedBytesInput
             throws IOException
     {
         Slice slice = delegate.readFully(position, length);
-        requestedBytes.accept(slice.length());
+        counter.accept(slice.length());
         return slice;
     }
 
@@ -55,7 +55,7 @@ final class RequestedBytesInput
             throws IOException
     {
         Slice slice = delegate.readTail(length);
-        requestedBytes.accept(slice.length());
+        counter.accept(slice.length());
         return slice;
     }
 

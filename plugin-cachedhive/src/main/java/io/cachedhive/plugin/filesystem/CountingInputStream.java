@@ -8,18 +8,18 @@ import java.util.function.LongConsumer;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Counts the bytes that a reader asks for, and knows nothing of where they come from.
+ * Counts the bytes that a reader gets, and knows nothing of where they come from.
  */
-final class RequestedBytesInputStream
+final class CountingInputStream
         extends TrinoInputStream
 {
     private final TrinoInputStream delegate;
-    private final LongConsumer requestedBytes;
+    private final LongConsumer counter;
 
-    RequestedBytesInputStream(TrinoInputStream delegate, LongConsumer requestedBytes)
+    CountingInputStream(TrinoInputStream delegate, LongConsumer counter)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
-        this.requestedBytes = requireNonNull(requestedBytes, "requestedBytes is null");
+        this.counter = requireNonNull(counter, "counter is null");
     }
 
     @Override
@@ -28,7 +28,7 @@ final class RequestedBytesInputStream
     {
         int value = delegate.read();
         if (value >= 0) {
-            requestedBytes.accept(1);
+            counter.accept(1);
         }
         return value;
     }
@@ -39,7 +39,7 @@ final class RequestedBytesInputStream
     {
         int count = delegate.read(bytes, offset, length);
         if (count > 0) {
-            requestedBytes.accept(count);
+            counter.accept(count);
         }
         return count;
     }
@@ -49,7 +49,7 @@ final class RequestedBytesInputStream
             throws IOException
     {
         byte[] bytes = delegate.readAllBytes();
-        requestedBytes.accept(bytes.length);
+        counter.accept(bytes.length);
         return bytes;
     }
 
@@ -58,7 +58,7 @@ final class RequestedBytesInputStream
             throws IOException
     {
         byte[] bytes = delegate.readNBytes(length);
-        requestedBytes.accept(bytes.length);
+        counter.accept(bytes.length);
         return bytes;
     }
 
@@ -67,7 +67,7 @@ final class RequestedBytesInputStream
             throws IOException
     {
         int count = delegate.readNBytes(bytes, offset, length);
-        requestedBytes.accept(count);
+        counter.accept(count);
         return count;
     }
 

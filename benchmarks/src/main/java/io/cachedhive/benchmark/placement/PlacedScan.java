@@ -1,0 +1,83 @@
+package io.cachedhive.benchmark.placement;
+
+import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.split.CachedHiveSplit;
+import io.cachedhive.plugin.split.CachedHiveSplitSource;
+import io.cachedhive.plugin.split.NodeSelectionStrategy;
+import io.cachedhive.plugin.split.PlacementCounts;
+import io.cachedhive.plugin.split.RingView;
+import io.cachedhive.plugin.split.ScanPlacement;
+import io.trino.plugin.hive.HiveSplit;
+import io.trino.spi.HostAddress;
+import io.trino.spi.connector.ConnectorSplit;
+import io.trino.spi.connector.DynamicFilterSnapshot;
+import io.trino.spi.connector.FixedSplitSource;
+import io.trino.spi.connector.SchemaTableName;
+import io.trino.spi.predicate.TupleDomain;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The splits of a scan as the connector hands them to the engine.
+ */
+final class PlacedScan
+{
+    static final long CHUNK_BYTES = 512L << 20;
+    static final double MAX_SKEW = 0.25;
+
+    // Trino's query.schedule-split-batch-size
+    private static final int BATCH_SPLITS = 1000;
+    private static final FileOrigins ORIGINS = FileOrigins.of("default", Map.of("fs.s3.enabled", "true"), false);
+    private static final SchemaTableName TABLE = new SchemaTableName("simulated", "scan");
+    private static final DynamicFilterSnapshot NO_FILTER = new DynamicFilterSnapshot(TupleDomain.all(), true);
+
+    private final ScanPlacement placement;
+    private final CachedHiveSplitSource source;
+
+    PlacedScan(List<HiveSplit> splits, RingView view, NodeSelectionStrategy strategy)
+    {
+        placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, strategy, MAX_SKEW, view);
+        source = new CachedHiveSplitSource(
+                new FixedSplitSource(splits),
+                placement,
+                CacheDecision.CACHE,
+                Optional.empty(),
+                (split, nodes, decision) -> CachedHiveSplit.of(split, nodes, TABLE, decision, Optional.of(view.ring().epoch())));
+    }
+
+    boolean isFinished()
+    {
+        return source.isFinished();
+    }
+
+    List<ConnectorSplit> nextBatch()
+    {
+        return source.getNextBatch(BATCH_SPLITS, NO_FILTER).join();
+    }
+
+    PlacementCounts counts()
+    {
+        return placement.counts();
+    }
+
+    /**
+     * The bytes for which each node is preferred at the first attempt.
+     */
+    static Map<HostAddress, Long> preferredBytes(List<HiveSplit> splits, RingView view)
+    {
+        Map<HostAddress, Long> bytes = new HashMap<>();
+        PlacedScan scan = new PlacedScan(splits, view, NodeSelectionStrategy.SOFT_AFFINITY);
+        while (!scan.isFinished()) {
+            for (ConnectorSplit split : scan.nextBatch()) {
+                for (HostAddress node : split.getAddresses()) {
+                    bytes.merge(node, ((HiveSplit) split).getLength(), Long::sum);
+                }
+            }
+        }
+        return bytes;
+    }
+}

@@ -1,0 +1,270 @@
+package io.cachedhive.benchmark.scans;
+
+import io.cachedhive.quickstart.check.BytesBySource;
+import io.cachedhive.quickstart.check.CacheStatistics;
+import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.home.CacheWorkerHome.SsdDirectory;
+import io.cachedhive.quickstart.s3.S3RequestCounts;
+import io.cachedhive.quickstart.sql.QueryResult;
+import io.cachedhive.quickstart.sql.SqlConnection;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+
+import static com.google.common.io.MoreFiles.deleteRecursively;
+import static com.google.common.io.RecursiveDeleteOption.ALLOW_INSECURE;
+
+/**
+ * Three hosts with an S3 server, as processes, whose tables are files written once and linked under other names.
+ * The catalog {@code alluxio} is plain Hive with the cache that Trino has built in.
+ */
+final class ScanCluster
+        implements AutoCloseable
+{
+    static final int HOSTS = 3;
+
+    private static final String SCHEMA = "scans";
+    private static final Duration TIMEOUT = Duration.ofMinutes(3);
+    private static final Duration POLL_INTERVAL = Duration.ofMillis(200);
+
+    private final Cluster cluster;
+    private final SqlConnection connection;
+    private final CacheStatistics statistics;
+
+    private ScanCluster(Cluster cluster, SqlConnection connection)
+    {
+        this.cluster = cluster;
+        this.connection = connection;
+        this.statistics = new CacheStatistics(connection, "cachedhive");
+    }
+
+    /**
+     * @param ramMaxSize of each cache worker, and
+     * @param ssdMaxSize of each, and of each of Trino's own caches
+     * @param splitsPerNode that the engine queues, empty for its default
+     */
+    record Settings(String ramMaxSize, String ssdMaxSize, Optional<Integer> splitsPerNode) {}
+
+    /**
+     * One scan.
+     *
+     * @param sources where its bytes came from, if it was asked for
+     * @param origin what data files were asked of the origin
+     */
+    record Scan(double seconds, Optional<BytesBySource> sources, S3RequestCounts origin) {}
+
+    static ScanCluster start(Path directory, Settings settings, Consumer<String> progress)
+            throws SQLException, InterruptedException
+    {
+        Cluster cluster = Cluster.builder(directory)
+                .hosts(HOSTS)
+                .ramMaxSize(settings.ramMaxSize())
+                .cacheWorker((name, home) -> {
+                    home.ssdDirectories(List.of(new SsdDirectory(store(directory, name).resolve("ssd"), settings.ssdMaxSize())));
+                    home.config("cache.state-directory", store(directory, name).resolve("state").toString());
+                })
+                .trino((plan, home) -> {
+                    Path cache = directory.resolve("alluxio").resolve(plan.name());
+                    createDirectories(cache);
+                    Map<String, String> catalog = new HashMap<>(plan.hiveCatalog());
+                    catalog.put("fs.cache.enabled", "true");
+                    catalog.put("fs.cache.directories", cache.toString());
+                    catalog.put("fs.cache.max-sizes", settings.ssdMaxSize());
+                    home.catalog("alluxio", catalog);
+                    // a file's row groups are buffered as they are written
+                    home.heapMegabytes(1536);
+                    // all columns of several row groups at the same time
+                    home.config("query.max-memory-per-node", "1GB");
+                    settings.splitsPerNode().ifPresent(splits -> {
+                        home.config("node-scheduler.max-splits-per-node", splits.toString());
+                        // may not be more than that
+                        home.config("node-scheduler.min-pending-splits-per-task", splits.toString());
+                    });
+                })
+                .progress(progress)
+                .start();
+        try {
+            ScanCluster started = new ScanCluster(
+                    cluster,
+                    SqlConnection.open(cluster.coordinator().httpUri(), "benchmark", Optional.of("cachedhive"), Optional.of(SCHEMA)));
+            started.awaitRing(Set.of());
+            return started;
+        }
+        catch (SQLException | InterruptedException | RuntimeException e) {
+            cluster.close();
+            throw e;
+        }
+    }
+
+    private static Path store(Path directory, String cacheWorker)
+    {
+        return directory.resolve("stores").resolve(cacheWorker);
+    }
+
+    private static void createDirectories(Path path)
+    {
+        try {
+            Files.createDirectories(path);
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    ClusterNode worker(int host)
+    {
+        return cluster.workers().get(host - 1);
+    }
+
+    ClusterNode cacheWorker(int host)
+    {
+        return cluster.cacheWorkers().get(host - 1);
+    }
+
+    /** For the scans that follow. */
+    void setSession(String name, String value)
+            throws SQLException
+    {
+        connection.setSession(name, value);
+    }
+
+    /** Writes a table's file and links it under other names, unless the directory has the table. */
+    void create(ScanTable table)
+            throws SQLException, IOException
+    {
+        connection.query("CREATE SCHEMA IF NOT EXISTS hive." + SCHEMA);
+        if (!connection.query("SHOW TABLES FROM hive.%s LIKE '%s'".formatted(SCHEMA, table.name())).rows().isEmpty()) {
+            return;
+        }
+        String file = "hive.%s.%s_file".formatted(SCHEMA, table.name());
+        // one writer, one file
+        connection.setSession("scale_writers", "true");
+        connection.setSession("writer_scaling_min_data_processed", "1TB");
+        connection.setSession("task_min_writer_count", "1");
+        connection.setSession("task_max_writer_count", "1");
+        connection.setSession("hive.target_max_file_size", "1TB");
+        connection.setSession("hive.compression_codec", "NONE");
+        connection.setSession("hive.parquet_writer_block_size", table.rowGroup());
+        connection.query("CREATE TABLE %s WITH (format = 'PARQUET') AS %s".formatted(file, table.fileQuery()));
+        String path = (String) connection.query("SELECT DISTINCT \"$path\" FROM " + file).onlyValue();
+
+        Path objects = cluster.directory().resolve("s3").resolve("objects").resolve(Cluster.BUCKET);
+        Path written = objects.resolve(path.substring("s3://%s/".formatted(Cluster.BUCKET).length()));
+        Path location = objects.resolve(SCHEMA).resolve(table.name());
+        Files.createDirectories(location);
+        for (int link = 0; link < table.files(); link++) {
+            Files.createLink(location.resolve("part-%05d.parquet".formatted(link)), written);
+        }
+        connection.query("CREATE TABLE hive.%s.%s (%s) WITH (format = 'PARQUET', external_location = 's3://%s/%s/%s')".formatted(
+                SCHEMA,
+                table.name(),
+                table.declaration(),
+                Cluster.BUCKET,
+                SCHEMA,
+                table.name()));
+    }
+
+    /** The length of all files of a table. */
+    long bytes(ScanTable table)
+            throws SQLException
+    {
+        return ((Number) connection.query("SELECT sum(size) FROM (SELECT DISTINCT \"$path\", \"$file_size\" AS size FROM hive.%s.%s)".formatted(SCHEMA, table.name()))
+                .onlyValue()).longValue();
+    }
+
+    /** Of each cache worker the memory, the SSD and the id are new, and a ring has them. */
+    void renewCacheWorkers()
+            throws SQLException, IOException, InterruptedException
+    {
+        Set<Object> before = ringMembers();
+        for (ClusterNode worker : cluster.cacheWorkers()) {
+            worker.stop();
+            deleteRecursively(store(cluster.directory(), worker.name()), ALLOW_INSECURE);
+            Files.createDirectories(store(cluster.directory(), worker.name()).resolve("ssd"));
+            worker.start();
+        }
+        for (ClusterNode worker : cluster.cacheWorkers()) {
+            worker.awaitReady();
+        }
+        awaitRing(before);
+    }
+
+    private void awaitRing(Set<Object> former)
+            throws SQLException, InterruptedException
+    {
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        while (true) {
+            Set<Object> members = ringMembers();
+            if (members.size() == HOSTS && members.stream().noneMatch(former::contains)) {
+                break;
+            }
+            cluster.checkAlive();
+            if (System.nanoTime() > deadline) {
+                throw new IllegalStateException("no ring of %s other cache workers than %s within %s: %s".formatted(HOSTS, former, TIMEOUT, members));
+            }
+            Thread.sleep(POLL_INTERVAL);
+        }
+        statistics.awaitHealthy(HOSTS, TIMEOUT);
+    }
+
+    private Set<Object> ringMembers()
+            throws SQLException
+    {
+        Set<Object> members = new HashSet<>();
+        connection.query("SELECT node_id FROM cachedhive.cache.nodes WHERE ring_share > 0 AND state = 'RUNNING'").rows().forEach(row -> members.add(row.getFirst()));
+        return members;
+    }
+
+    /** Scans, and checks that no row is missing. */
+    Scan scan(ScanTable table, String catalog, List<Integer> columns)
+            throws SQLException
+    {
+        long mark = cluster.s3().log().mark();
+        QueryResult result = connection.query(table.scan(catalog, columns));
+        S3RequestCounts origin = cluster.s3().log().dataFileCountsSince(mark);
+        for (Object count : result.rows().getFirst()) {
+            if ((long) count != table.rows()) {
+                throw new IllegalStateException("%s rows of %s.%s instead of %s".formatted(count, catalog, table.name(), table.rows()));
+            }
+        }
+        return new Scan(result.elapsedMillis() / 1000.0, Optional.empty(), origin);
+    }
+
+    /** The same through the cache with {@link Scan#sources}, which takes seconds more. No uncounted scan through the cache may come before it. */
+    Scan countedScan(ScanTable table, List<Integer> columns)
+            throws SQLException, InterruptedException
+    {
+        // what was scanned before was counted, or is not counted at all
+        BytesBySource before = statistics.read();
+        Scan scan = scan(table, "cachedhive", columns);
+        BytesBySource sources = statistics.awaitStable(TIMEOUT).minus(before);
+        if (sources.served() != sources.requested()) {
+            throw new IllegalStateException("bytes by source are not those requested: " + sources);
+        }
+        return new Scan(scan.seconds(), Optional.of(sources), scan.origin());
+    }
+
+    @Override
+    public void close()
+            throws SQLException
+    {
+        try {
+            connection.close();
+        }
+        finally {
+            cluster.close();
+        }
+    }
+}

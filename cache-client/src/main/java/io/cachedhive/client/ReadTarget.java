@@ -1,0 +1,24 @@
+package io.cachedhive.client;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Where a reader wants a range of a file.
+ *
+ * @param position in the file, of the byte that belongs at the offset
+ */
+record ReadTarget(long position, byte[] buffer, int offset)
+{
+    ReadTarget
+    {
+        requireNonNull(buffer, "buffer is null");
+    }
+
+    /**
+     * Where the byte at a position in the file belongs.
+     */
+    int index(long start)
+    {
+        return offset + (int) (start - position);
+    }
+}

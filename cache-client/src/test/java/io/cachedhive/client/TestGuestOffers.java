@@ -1,0 +1,167 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.OfferGuest;
+import io.cachedhive.protocol.wire.Source;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.zip.CRC32C;
+
+import static io.cachedhive.client.ReadFixture.BLOCK;
+import static io.cachedhive.client.ReadFixture.CHUNK;
+import static io.cachedhive.client.ReadFixture.PATIENT;
+import static io.cachedhive.client.ReadFixture.TABLE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Blocks that other hosts' workers had are offered to this host's.
+ */
+@Timeout(60)
+class TestGuestOffers
+{
+    private ReadFixture fixture;
+    private TestingWorker local;
+    private TestingWorker owner;
+    private PublishedRing ring;
+    private CacheClient client;
+    private long position;
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        fixture = new ReadFixture();
+        local = fixture.local;
+        owner = fixture.worker("other", Optional.empty());
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException
+    {
+        fixture.close();
+    }
+
+    private CachedFile start(boolean mayFill)
+            throws IOException
+    {
+        ring = fixture.publish(Map.of(local, Optional.empty(), owner, Optional.of(owner.listenTcp())));
+        position = fixture.chunkOf(ring, owner);
+        fixture.listen();
+        client = fixture.connected(fixture.client(PATIENT));
+        return fixture.open(client, Optional.of(ring.epoch()), mayFill);
+    }
+
+    @Test
+    void testHitOfAnotherHostIsOffered()
+            throws Exception
+    {
+        CachedFile file = start(true);
+        local.keepsGuests = true;
+        // parts of two blocks
+        fixture.assertReads(file, position + BLOCK - 10, 20);
+        int first = (int) (position / BLOCK);
+        Await.untilAsserted(() -> assertThat(local.guests).extracting(OfferGuest::block).containsExactlyInAnyOrder(first, first + 1));
+        for (OfferGuest guest : local.guests) {
+            assertThat(guest.payload()).as("the whole block").isEqualTo(ByteBuffer.wrap(fixture.expected((long) guest.block() * BLOCK, BLOCK)));
+            CRC32C checksum = new CRC32C();
+            checksum.update(guest.payload().duplicate());
+            assertThat(guest.checksum()).isEqualTo((int) checksum.getValue());
+            assertThat(guest.etagDigest()).isEqualTo(TestingWorker.ETAG);
+            assertThat(guest.file()).isEqualTo(fixture.file);
+            assertThat(guest.table()).isEqualTo(TABLE);
+        }
+        // from shared memory now, whichever part of it
+        fixture.assertReads(file, position, 2 * BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.NON_LOCAL_HIT, 20L, ReadSource.RAM_HIT, 2L * BLOCK));
+        assertThat(owner.readRequests).hasSize(1);
+        assertThat(local.readRequests).as("nobody asks the own worker for what it does not own").isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testFillsAreNotOffered()
+            throws Exception
+    {
+        CachedFile file = start(true);
+        owner.source = Source.REMOTE;
+        fixture.assertReads(file, position, BLOCK);
+        assertNotOffered(file);
+    }
+
+    @Test
+    void testReadThatMayNotFillOffersNothing()
+            throws Exception
+    {
+        fixture.assertReads(start(false), position, BLOCK);
+        assertNotOffered(fixture.open(client, Optional.of(ring.epoch()), true));
+    }
+
+    @Test
+    void testNothingIsOfferedWhereNobodySeesTheMemory()
+            throws Exception
+    {
+        local.sharesMemory = false;
+        CachedFile file = start(true);
+        Await.until("the ring is known", () -> client.newestRing().isPresent());
+        fixture.assertReads(file, position, BLOCK);
+        ReadFixture.assertIdle(client);
+        assertThat(local.guests).isEmpty();
+    }
+
+    /**
+     * What comes after it on the same connection is there, and nothing before.
+     */
+    private void assertNotOffered(CachedFile file)
+            throws Exception
+    {
+        owner.source = Source.RAM;
+        fixture.assertReads(file, position + 2 * BLOCK, 1);
+        Await.untilAsserted(() -> assertThat(local.guests).extracting(OfferGuest::block).containsExactly((int) (position / BLOCK) + 2));
+    }
+
+    @Test
+    void testBlocksThatDoNotVerifyAreNotOffered()
+            throws Exception
+    {
+        CachedFile file = start(true);
+        owner.reads = (exchange, read) -> {
+            byte[] bytes = owner.block(read.file(), read.firstBlock());
+            bytes[7]++;
+            exchange.send(new BlockBytes(read.firstBlock(), Source.RAM, TestingWorker.ETAG, 0, ByteBuffer.wrap(bytes)));
+        };
+        fixture.assertReads(file, position, BLOCK);
+        owner.reads = TestingWorker.Exchange::answerAll;
+        assertNotOffered(file);
+    }
+
+    @Test
+    void testOwnWorkerThatDoesNotTakeThemHoldsNobodyUp()
+            throws Exception
+    {
+        CachedFile file = start(true);
+        CountDownLatch frozen = new CountDownLatch(1);
+        local.frozen = frozen;
+        long before = System.nanoTime();
+        for (int i = 0; i < 400; i++) {
+            // 64 KiB each: more than may wait
+            fixture.assertReads(file, position + i % (CHUNK / BLOCK) * BLOCK, BLOCK);
+        }
+        assertThat(System.nanoTime() - before).isLessThan(20_000_000_000L);
+        // but for the few that a busy machine made slow enough to be hedged
+        assertThat(fixture.observer.bytes(ReadSource.NON_LOCAL_HIT)).isGreaterThanOrEqualTo(396L * BLOCK);
+        assertThat(fixture.observer.totalBytes()).isEqualTo(400L * BLOCK);
+        frozen.countDown();
+        ReadFixture.assertIdle(client);
+    }
+}

@@ -1,0 +1,106 @@
+package io.cachedhive.client;
+
+import io.cachedhive.protocol.wire.FillClass;
+import io.cachedhive.protocol.wire.FillTerms;
+import io.cachedhive.protocol.wire.Message.Reclassify;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+import static io.cachedhive.client.ReadFixture.BLOCK;
+import static io.cachedhive.client.ReadFixture.TABLE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What reads say of how their blocks are to be kept reaches the workers that know of it.
+ */
+class TestReadTerms
+{
+    private static final FillTerms TERMS = new FillTerms(Optional.of(FillClass.HIGH), OptionalLong.of(60_000));
+    private static final FillTerms TTL_ONLY = new FillTerms(Optional.empty(), OptionalLong.of(60_000));
+
+    private ReadFixture fixture;
+    private TestingWorker local;
+    private CacheClient client;
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        fixture = new ReadFixture();
+        local = fixture.local;
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException
+    {
+        fixture.close();
+    }
+
+    private CachedFile open(FillTerms terms)
+            throws IOException
+    {
+        if (client == null) {
+            fixture.listen();
+            client = fixture.connected(fixture.client());
+        }
+        return client.open(0, fixture.file, new ReadScope(TABLE, Optional.empty(), true, terms, fixture.observer), fixture.input);
+    }
+
+    @Test
+    void testRequestCarriesThem()
+            throws Exception
+    {
+        fixture.assertReads(open(TERMS), 10, 20);
+        assertThat(local.terms).containsExactly(TERMS);
+        fixture.assertReads(open(FillTerms.UNSAID), 10, 20);
+        assertThat(local.terms).hasSize(1);
+        assertThat(local.readRequests).hasSize(2);
+    }
+
+    @Test
+    void testWorkerOfTheReleaseBefore()
+            throws Exception
+    {
+        local.version = 1;
+        CachedFile file = open(TERMS);
+        fixture.assertReads(file, 10, 20);
+        local.share(fixture.file, 1);
+        fixture.assertReads(file, BLOCK, 20);
+        Await.until("usage", () -> !local.hits.isEmpty());
+        assertThat(local.terms).isEmpty();
+        assertThat(local.reclassifications).isEmpty();
+        assertThat(local.readRequests).hasSize(1);
+    }
+
+    @Test
+    void testHitsInSharedMemoryAreTold()
+            throws Exception
+    {
+        CachedFile file = open(TERMS);
+        local.share(fixture.file, 1, 2);
+        fixture.assertReads(file, BLOCK, 2 * BLOCK);
+        Await.until("told", () -> !local.reclassifications.isEmpty());
+        assertThat(local.reclassifications).containsExactly(new Reclassify(
+                FillClass.HIGH,
+                List.of(fixture.file.id().block(1).digest(), fixture.file.id().block(2).digest())));
+        assertThat(local.readRequests).isEmpty();
+    }
+
+    @Test
+    void testHitsOfReadsWithoutAClassAreNot()
+            throws Exception
+    {
+        CachedFile file = open(TTL_ONLY);
+        local.share(fixture.file, 1);
+        fixture.assertReads(file, BLOCK, BLOCK);
+        Await.until("usage", () -> !local.hits.isEmpty());
+        assertThat(local.reclassifications).isEmpty();
+    }
+}

@@ -1,0 +1,232 @@
+package io.cachedhive.store.file;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireReader;
+import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.store.column.ByteColumn;
+import io.cachedhive.store.column.IntColumn;
+
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Files of a {@link FileTable} as bytes, in the form that they have in it: copied, not taken apart and put together again, since a store may have
+ * millions. Texts that files share are there once, before the first file that has them.
+ *
+ * <pre>
+ *   text    int number    packed text
+ *   file    int ordinal    id (16)    digest of the ETag (8)    boolean provisional    record, in which texts are their numbers
+ * </pre>
+ */
+public final class FileImage
+{
+    // an image with more is longer than any
+    private static final int MAX_TEXTS = 1 << 27;
+
+    private FileImage() {}
+
+    /**
+     * Writes the files of a table. Guarded by the store's lock, like the table; from the first file to the last it has to be held by
+     * {@link FileTable#holdOrdinals}, so that numbers keep their meaning.
+     */
+    public static final class Writer
+    {
+        private final FileTable table;
+        private final ByteColumn written = new ByteColumn();
+
+        public Writer(FileTable table)
+        {
+            this.table = requireNonNull(table, "table is null");
+        }
+
+        /**
+         * @param texts takes those that the image has not yet
+         * @param files takes the file
+         */
+        public void write(StoredFile file, WireWriter texts, WireWriter files)
+        {
+            int ordinal = file.ordinal();
+            byte[] record = table.record(ordinal);
+            ByteBuffer numbers = ByteBuffer.wrap(record);
+            RecordWriter.getNumber(numbers);
+            RecordWriter.getNumber(numbers);
+            for (int i = 0; i < FileTable.TEXTS; i++) {
+                int number = (int) RecordWriter.getNumber(numbers);
+                if (written.find(number) == 0) {
+                    written.set(number, 1);
+                    texts.putInt(number).putBytes(table.packedText(number));
+                }
+            }
+            Digest128 id = file.id().digest();
+            files.putInt(ordinal)
+                    .putLong(id.high())
+                    .putLong(id.low())
+                    .putLong(file.etagDigest())
+                    .putBoolean(table.isProvisional(ordinal))
+                    .putBytes(record);
+        }
+    }
+
+    /**
+     * Reads files, one after the other, and adds them to a table on demand. Believes nothing of what it reads. By one thread at a time.
+     */
+    public static final class Reader
+    {
+        private final FileTable table;
+        // of each text of the image its number in the table, and 1
+        private final IntColumn numbers = new IntColumn();
+        private final IntColumn used = new IntColumn();
+        private final RecordWriter record = new RecordWriter();
+        // of the record
+        private final int[] textNumbers = new int[FileTable.TEXTS];
+        private int usedCount;
+        // an origin's text was looked at
+        private int knownOrigin = -1;
+
+        private int ordinal;
+        private FileVersionId id;
+        private long etagDigest;
+        private boolean provisional;
+        private long length;
+
+        public Reader(FileTable table)
+        {
+            this.table = requireNonNull(table, "table is null");
+        }
+
+        /**
+         * @throws WireException if they are not valid
+         */
+        public void readTexts(WireReader texts)
+                throws WireException
+        {
+            while (texts.remaining() > 0) {
+                int number = texts.getInt();
+                ByteBuffer packed = ByteBuffer.wrap(texts.getBytes());
+                if (number < 0 || number >= MAX_TEXTS || numbers.find(number) != 0 || !PackedText.isValid(packed)) {
+                    throw new WireException("text %s of files is not valid".formatted(number));
+                }
+                int own = table.useText(packed);
+                numbers.set(number, own + 1);
+                used.set(usedCount, own);
+                usedCount++;
+            }
+        }
+
+        /**
+         * Reads the next file.
+         *
+         * @throws WireException if it is not valid
+         */
+        public void read(WireReader files)
+                throws WireException
+        {
+            ordinal = files.getInt();
+            id = new FileVersionId(new Digest128(files.getLong(), files.getLong()));
+            etagDigest = files.getLong();
+            provisional = files.getBoolean();
+            ByteBuffer source = ByteBuffer.wrap(files.getBytes());
+            try {
+                read(source);
+            }
+            catch (BufferUnderflowException | IndexOutOfBoundsException e) {
+                throw new WireException("the record of file %s ends before its time".formatted(id));
+            }
+        }
+
+        private void read(ByteBuffer source)
+                throws WireException
+        {
+            length = RecordWriter.getNumber(source);
+            if (length < 0) {
+                throw new WireException("the length of file %s is negative".formatted(id));
+            }
+            record.clear();
+            record.putNumber(length);
+            record.putNumber(RecordWriter.getNumber(source));
+            for (int i = 0; i < FileTable.TEXTS; i++) {
+                long number = RecordWriter.getNumber(source);
+                int own = number < 0 || number >= MAX_TEXTS ? 0 : numbers.find((int) number);
+                if (own == 0) {
+                    throw new WireException("file %s has an unknown text".formatted(id));
+                }
+                textNumbers[i] = own - 1;
+                record.putNumber(own - 1L);
+            }
+            if (textNumbers[0] != knownOrigin) {
+                if (!PackedText.isDigest(ByteBuffer.wrap(table.packedText(textNumbers[0])))) {
+                    throw new WireException("file %s has no origin".formatted(id));
+                }
+                knownOrigin = textNumbers[0];
+            }
+            int rest = source.position();
+            FileTable.getEtag(source).ifPresent(this::check);
+            check(RecordWriter.getBytes(source));
+            if (source.hasRemaining()) {
+                throw new IndexOutOfBoundsException("a record is longer than what is in it");
+            }
+            record.putRest(source.position(rest));
+        }
+
+        private void check(ByteBuffer packed)
+        {
+            if (!PackedText.isValid(packed)) {
+                throw new IndexOutOfBoundsException("a text is cut off");
+            }
+        }
+
+        /**
+         * In the image.
+         */
+        public int ordinal()
+        {
+            return ordinal;
+        }
+
+        public FileVersionId id()
+        {
+            return id;
+        }
+
+        public long etagDigest()
+        {
+            return etagDigest;
+        }
+
+        public boolean isProvisional()
+        {
+            return provisional;
+        }
+
+        /**
+         * Bytes of the file.
+         */
+        public long length()
+        {
+            return length;
+        }
+
+        /**
+         * Adds the file to the table, as a provisional one.
+         */
+        public StoredFile add()
+        {
+            return table.add(id, etagDigest, true, record.bytes(), record.length(), textNumbers);
+        }
+
+        /**
+         * Nothing more is read: texts of no file are forgotten.
+         */
+        public void finish()
+        {
+            while (usedCount > 0) {
+                usedCount--;
+                table.releaseText(used.get(usedCount));
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+package io.cachedhive.store.ssd;
+
+import io.airlift.log.Logger;
+import io.cachedhive.store.SsdErrorCause;
+import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.StoreException;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The directories that have to be done without since the store was opened, and when they are tried again.
+ *
+ * <p>Methods are called under the store's lock unless they say otherwise.
+ */
+final class AbsentDirectories
+{
+    private static final Logger log = Logger.get(AbsentDirectories.class);
+
+    /**
+     * Makes a directory of the store out of one that was looked at.
+     */
+    interface Opener
+    {
+        /**
+         * @param lastRun the run before the one that the directory is to belong to
+         */
+        SsdDirectory open(DirectoryCandidate candidate, long lastRun)
+                throws StoreException, DirectoryOutException;
+    }
+
+    private static final class State
+    {
+        final AbsentDirectory directory;
+        String problem;
+        long triedNanos;
+        boolean trying;
+
+        State(AbsentDirectory directory, long triedNanos)
+        {
+            this.directory = directory;
+            this.problem = directory.reason().getMessage();
+            this.triedNanos = triedNanos;
+        }
+    }
+
+    private final DirectoryLook look;
+    private final Opener opener;
+    private final ReentrantLock lock;
+    private final StoreClock clock;
+    // by number
+    private final Map<Integer, State> states = new TreeMap<>();
+    private final long[] errors = new long[SsdErrorCause.values().length];
+
+    AbsentDirectories(List<AbsentDirectory> directories, DirectoryLook look, Opener opener, ReentrantLock lock, StoreClock clock)
+    {
+        this.look = requireNonNull(look, "look is null");
+        this.opener = requireNonNull(opener, "opener is null");
+        this.lock = requireNonNull(lock, "lock is null");
+        this.clock = requireNonNull(clock, "clock is null");
+        for (AbsentDirectory directory : directories) {
+            log.warn("Starting without a directory: %s", directory.reason().getMessage());
+            states.put(directory.number(), new State(directory, clock.nanoTime()));
+            errors[directory.reason().reason().ordinal()]++;
+        }
+    }
+
+    List<Integer> numbers()
+    {
+        return List.copyOf(states.keySet());
+    }
+
+    /**
+     * Tries a directory again if it is time. Without the lock.
+     *
+     * @param lastRun the run before the present one
+     * @return the directory, which is empty, if it can be used now; {@link #remove} it then
+     */
+    Optional<SsdDirectory> retry(int number, long lastRun)
+    {
+        State state;
+        lock.lock();
+        try {
+            state = states.get(number);
+            if (state == null || state.trying || clock.nanoTime() - state.triedNanos < DirectoryHealth.SUSPENSION_NANOS) {
+                return Optional.empty();
+            }
+            state.trying = true;
+        }
+        finally {
+            lock.unlock();
+        }
+        String problem = state.problem;
+        Optional<SsdErrorCause> cause = Optional.empty();
+        try {
+            DirectoryCandidate candidate = look.look(number, state.directory.config(), true);
+            boolean success = false;
+            try {
+                SsdDirectory directory = opener.open(candidate, lastRun);
+                success = true;
+                return Optional.of(directory);
+            }
+            finally {
+                if (!success) {
+                    closeQuietly(candidate);
+                }
+            }
+        }
+        catch (DirectoryOutException e) {
+            problem = e.getMessage();
+            cause = Optional.of(e.reason());
+        }
+        catch (StoreException e) {
+            problem = e.getMessage();
+            cause = Optional.of(SsdErrorCause.OTHER);
+        }
+        finally {
+            lock.lock();
+            try {
+                state.trying = false;
+                state.triedNanos = clock.nanoTime();
+                state.problem = problem;
+                cause.ifPresent(found -> errors[found.ordinal()]++);
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static void closeQuietly(DirectoryCandidate candidate)
+    {
+        try {
+            candidate.close();
+        }
+        catch (IOException e) {
+            log.warn("Cannot close %s: %s", candidate.path(), e.getMessage());
+        }
+    }
+
+    void remove(int number)
+    {
+        State state = states.remove(number);
+        log.info("SSD directory %s is used from now on", state.directory.path());
+    }
+
+    List<Path> paths()
+    {
+        return states.values().stream().map(state -> state.directory.path()).toList();
+    }
+
+    Optional<String> problem()
+    {
+        return states.values().stream().findFirst().map(state -> state.problem);
+    }
+
+    int count()
+    {
+        return states.size();
+    }
+
+    /**
+     * Also of those that came meanwhile.
+     */
+    long errors(SsdErrorCause cause)
+    {
+        return errors[cause.ordinal()];
+    }
+}

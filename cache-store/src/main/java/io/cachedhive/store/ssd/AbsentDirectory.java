@@ -1,0 +1,26 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.store.SsdDirectoryConfig;
+
+import java.nio.file.Path;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A configured directory that was not there, or not fit for use, when the store was opened.
+ *
+ * @param number among the configured directories
+ */
+record AbsentDirectory(int number, SsdDirectoryConfig config, DirectoryOutException reason)
+{
+    AbsentDirectory
+    {
+        requireNonNull(config, "config is null");
+        requireNonNull(reason, "reason is null");
+    }
+
+    Path path()
+    {
+        return config.directory();
+    }
+}

@@ -1,0 +1,149 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.store.ByteSize;
+import io.cachedhive.store.SsdDirectoryConfig;
+import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.SsdErrorCause;
+import io.cachedhive.store.StoreException;
+import io.cachedhive.store.disk.Disk;
+import io.cachedhive.store.disk.DiskException;
+import io.cachedhive.store.disk.DiskException.Cause;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Tells directories that can be taken from those that are configured wrongly, which a worker does not start with, and from those whose disks are
+ * in trouble, which it does without until they are mended.
+ *
+ * <p>What only a person can have meant otherwise is the configuration's fault: a path that never led anywhere, a file, a size that the disk never had, rights.
+ * What was in order once, by what the worker wrote down, or what the disk itself reports as a failure, is the disk's.
+ */
+record DirectoryLook(int blockSizeBytes, Disk disk, SsdMounts mounts)
+{
+    DirectoryLook
+    {
+        requireNonNull(disk, "disk is null");
+        requireNonNull(mounts, "mounts is null");
+    }
+
+    /**
+     * @param number among the configured directories
+     * @param late whether the store is in use already
+     */
+    DirectoryCandidate look(int number, SsdDirectoryConfig config, boolean late)
+            throws StoreException, DirectoryOutException
+    {
+        Path path = config.directory();
+        requireMounted(path);
+        if (!Files.isDirectory(path)) {
+            throw new StoreException("%s in cache.ssd.directories is not a directory: name a directory".formatted(path));
+        }
+        if (!Files.isWritable(path)) {
+            requireWritableFileSystem(path);
+            throw new StoreException("SSD directory %s is not writable: let this user write there, or take it out of cache.ssd.directories".formatted(path));
+        }
+        long capacityBytes;
+        try {
+            capacityBytes = capacityBytes(config);
+        }
+        catch (IOException e) {
+            throw DirectoryOutException.of(path, e, false);
+        }
+        return DirectoryCandidate.look(number, path, capacityBytes, blockSizeBytes, disk, late);
+    }
+
+    private void requireMounted(Path path)
+            throws StoreException, DirectoryOutException
+    {
+        Optional<Path> before = mounts.find(path);
+        Path mountPoint;
+        try {
+            mountPoint = disk.mountPoint(path);
+        }
+        catch (IOException e) {
+            if (e instanceof DiskException failure && failure.reason() == Cause.NOT_FOUND) {
+                if (before.isPresent()) {
+                    throw new DirectoryOutException(
+                            SsdErrorCause.OTHER,
+                            "SSD directory %s is gone, and was on the file system at %s before; it is tried again every 10 s: mount it, or name another in cache.ssd.directories"
+                                    .formatted(path, before.get()));
+                }
+                throw new StoreException("SSD directory %s does not exist: make it, or take it out of cache.ssd.directories".formatted(path));
+            }
+            throw DirectoryOutException.of(path, e, false);
+        }
+        // a mount point without its file system looks like a directory of the file system below, which is not to be filled
+        if (before.isPresent() && !before.get().equals(mountPoint) && before.get().startsWith(mountPoint)) {
+            throw new DirectoryOutException(
+                    SsdErrorCause.OTHER,
+                    "SSD directory %s was on the file system at %s, where none is mounted now; it is tried again every 10 s: mount it, or, if it is to stay, stop and remove %s"
+                            .formatted(path, before.get(), mounts.file()));
+        }
+    }
+
+    private void requireWritableFileSystem(Path path)
+            throws StoreException, DirectoryOutException
+    {
+        try {
+            Optional<Closeable> lock = disk.tryLock(path.resolve(DirectoryFiles.LOCK_NAME));
+            if (lock.isPresent()) {
+                lock.get().close();
+            }
+        }
+        catch (IOException e) {
+            SsdErrorCause cause = SsdErrorCause.of(e);
+            if (cause == SsdErrorCause.READ_ONLY || cause == SsdErrorCause.IO_ERROR) {
+                throw DirectoryOutException.of(path, e, false);
+            }
+        }
+    }
+
+    private long capacityBytes(SsdDirectoryConfig config)
+            throws IOException, StoreException
+    {
+        long total = disk.totalBytes(config.directory());
+        return switch (config.capacity()) {
+            case Capacity.Bytes(long bytes) -> {
+                if (bytes > total) {
+                    throw new StoreException("SSD directory %s is to hold %s, but its disk has %s: make its share in cache.ssd.max-sizes smaller".formatted(
+                            config.directory(),
+                            ByteSize.format(bytes),
+                            ByteSize.format(total)));
+                }
+                yield bytes;
+            }
+            case Capacity.DiskPercentage(int percentage) -> total / 100 * percentage;
+        };
+    }
+
+    /**
+     * Where directories are mounted.
+     *
+     * @param present that are used
+     * @param missing that stay as they were known
+     */
+    SsdMounts mounts(List<Path> present, List<Path> missing)
+    {
+        Map<Path, Path> mountPoints = new HashMap<>();
+        missing.forEach(path -> mounts.find(path).ifPresent(mountPoint -> mountPoints.put(path, mountPoint)));
+        for (Path path : present) {
+            try {
+                mountPoints.put(path, disk.mountPoint(path));
+            }
+            catch (IOException e) {
+                // used a moment ago: whatever it is, it shows when blocks are written
+                mounts.find(path).ifPresent(mountPoint -> mountPoints.put(path, mountPoint));
+            }
+        }
+        return new SsdMounts(mounts.file(), mountPoints);
+    }
+}

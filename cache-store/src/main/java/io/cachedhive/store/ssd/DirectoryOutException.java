@@ -1,0 +1,72 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.store.ByteSize;
+import io.cachedhive.store.SsdErrorCause;
+import io.cachedhive.store.StoreException;
+import io.cachedhive.store.disk.DiskException;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Path;
+import java.time.Duration;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A directory cannot be used at present, for what its disk does and not for what the configuration says. The message is one sentence for the
+ * operator: what is wrong, where, and how to mend it.
+ */
+final class DirectoryOutException
+        extends Exception
+{
+    private final SsdErrorCause reason;
+
+    DirectoryOutException(SsdErrorCause reason, String message)
+    {
+        super(message);
+        this.reason = requireNonNull(reason, "reason is null");
+    }
+
+    /**
+     * @param wasMade whether the directory had all that is configured before
+     * @throws StoreException if the configuration is to blame
+     */
+    static DirectoryOutException of(Path path, IOException failure, boolean wasMade)
+            throws StoreException
+    {
+        if (isMatterOfConfiguration(failure, wasMade)) {
+            throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or mend the disk".formatted(path, failure.getMessage()), failure);
+        }
+        return new DirectoryOutException(SsdErrorCause.of(failure), "SSD directory %s is not used since the start (%s); it is tried again every %s s: mend the disk".formatted(
+                path,
+                failure.getMessage(),
+                Duration.ofNanos(DirectoryHealth.SUSPENSION_NANOS).toSeconds()));
+    }
+
+    static DirectoryOutException noSpace(Path path, long missingBytes)
+    {
+        return new DirectoryOutException(
+                SsdErrorCause.NO_SPACE,
+                "SSD directory %s is not used since the start (files of it are gone, and its disk lacks %s for them); it is tried again every %s s: make room there".formatted(
+                        path,
+                        ByteSize.format(missingBytes),
+                        Duration.ofNanos(DirectoryHealth.SUSPENSION_NANOS).toSeconds()));
+    }
+
+    private static boolean isMatterOfConfiguration(IOException failure, boolean wasMade)
+    {
+        if (!(failure instanceof DiskException disk)) {
+            return failure instanceof AccessDeniedException;
+        }
+        return switch (disk.reason()) {
+            case IO_ERROR, READ_ONLY, OTHER -> false;
+            case NO_SPACE -> !wasMade;
+            case NOT_FOUND, EXISTS, NOT_PERMITTED, NOT_SUPPORTED -> true;
+        };
+    }
+
+    SsdErrorCause reason()
+    {
+        return reason;
+    }
+}

@@ -1,0 +1,50 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.StoreClock;
+
+import java.util.function.IntConsumer;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Finds the blocks of a directory that are expired: it looks at all entries in turn, some at a time. Guarded by the store's lock.
+ */
+final class ExpirySweep
+{
+    private final SsdIndex index;
+    private final StoreClock clock;
+    private final IntConsumer remover;
+    private int next;
+
+    /**
+     * @param remover takes an entry out of the index
+     */
+    ExpirySweep(SsdIndex index, StoreClock clock, IntConsumer remover)
+    {
+        this.index = requireNonNull(index, "index is null");
+        this.clock = requireNonNull(clock, "clock is null");
+        this.remover = requireNonNull(remover, "remover is null");
+    }
+
+    boolean isExpired(int entry)
+    {
+        return BlockTerms.isExpired(index.expirySeconds(entry), clock.currentTimeMillis());
+    }
+
+    /**
+     * Removes the expired ones of so many entries, or of all if there are no more.
+     */
+    void look(int maxCount)
+    {
+        long now = clock.currentTimeMillis();
+        int count = Math.min(maxCount, index.limit());
+        for (int i = 0; i < count; i++) {
+            next = next < index.limit() ? next : 0;
+            if (index.isUsed(next) && BlockTerms.isExpired(index.expirySeconds(next), now)) {
+                remover.accept(next);
+            }
+            next++;
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package io.cachedhive.store.ssd;
+
+import io.airlift.log.Logger;
+import io.cachedhive.store.ssd.DirectoryHealth.Part;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static io.cachedhive.store.ssd.DirectoryHealth.Part.INDEX;
+import static io.cachedhive.store.ssd.DirectoryHealth.Part.SLAB_READS;
+import static io.cachedhive.store.ssd.DirectoryHealth.Part.SLAB_WRITES;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Has a directory's disk read, write and sync, and tells {@link DirectoryHealth} how that went. Methods are called without the store's lock.
+ */
+final class WatchedDisk
+{
+    private static final Logger log = Logger.get(WatchedDisk.class);
+
+    private final Path directory;
+    private final DirectoryFiles files;
+    private final Journal journal;
+    private final DirectoryHealth health;
+    private final ReentrantLock lock;
+
+    private interface DiskCall
+    {
+        void run()
+                throws IOException;
+    }
+
+    WatchedDisk(Path directory, DirectoryFiles files, Journal journal, DirectoryHealth health, ReentrantLock lock)
+    {
+        this.directory = requireNonNull(directory, "directory is null");
+        this.files = requireNonNull(files, "files is null");
+        this.journal = requireNonNull(journal, "journal is null");
+        this.health = requireNonNull(health, "health is null");
+        this.lock = requireNonNull(lock, "lock is null");
+    }
+
+    void write(int slab, long position, ByteBuffer buffer)
+            throws IOException
+    {
+        watched(SLAB_WRITES, () -> files.slab(slab).write(position, buffer));
+    }
+
+    void read(int slab, long position, List<ByteBuffer> buffers)
+            throws IOException
+    {
+        watched(SLAB_READS, () -> files.slab(slab).read(position, buffers));
+    }
+
+    private void watched(Part part, DiskCall call)
+            throws IOException
+    {
+        DirectoryHealth.Operation operation = begin(part);
+        Optional<IOException> failure = Optional.empty();
+        boolean success = false;
+        try {
+            call.run();
+            success = true;
+        }
+        catch (IOException e) {
+            failure = Optional.of(e);
+            throw e;
+        }
+        finally {
+            lock.lock();
+            try {
+                if (success) {
+                    health.succeeded(operation);
+                }
+                else {
+                    health.ended(operation);
+                    failure.ifPresent(e -> health.failed(part, e));
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    private DirectoryHealth.Operation begin(Part part)
+    {
+        lock.lock();
+        try {
+            return health.begin(part);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Reads something if it is time to see whether a disk that did not read works again.
+     */
+    void probe()
+    {
+        boolean wanted;
+        lock.lock();
+        try {
+            wanted = health.wantsReadProbe();
+        }
+        finally {
+            lock.unlock();
+        }
+        if (wanted) {
+            try {
+                read(0, 0, List.of(StagingBuffers.allocate(Geometry.UNIT_BYTES)));
+            }
+            catch (IOException e) {
+                log.debug("SSD directory %s does not work yet: %s", directory, e.getMessage());
+            }
+        }
+    }
+
+    /**
+     * Makes durable what the journal was told before.
+     *
+     * @param seal so that no damage to a single place of the journal makes it forget either
+     * @return false if it is not durable
+     */
+    boolean flush(boolean seal)
+    {
+        DirectoryHealth.Operation operation = begin(INDEX);
+        Optional<IOException> failure = Optional.empty();
+        try {
+            if (seal) {
+                journal.flushAndSeal();
+            }
+            else {
+                journal.flush();
+            }
+            return true;
+        }
+        catch (Journal.BrokenException e) {
+            // what broke it was counted
+            return false;
+        }
+        catch (IOException e) {
+            failure = Optional.of(e);
+            return false;
+        }
+        finally {
+            lock.lock();
+            try {
+                // that it works is no proof: after a failure the journal goes on when a checkpoint was written
+                health.ended(operation);
+                failure.ifPresent(e -> health.failed(INDEX, e));
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+    }
+}

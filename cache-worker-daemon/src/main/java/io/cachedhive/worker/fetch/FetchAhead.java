@@ -1,0 +1,580 @@
+package io.cachedhive.worker.fetch;
+
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.worker.time.WorkerTimer;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Fetches small files that scans are about to read, so that the readers of many files do not wait for the origin once for each of them.
+ *
+ * <p><b>A window.</b> Of each scan, only so much is fetched that nobody has asked for yet, and the window is small until files of the scan are asked for: who reads
+ * one file and leaves has cost little. All windows together are bounded by a share of RAM, so that nothing is evicted before it is read.
+ *
+ * <p><b>Never in the way.</b> Nothing is fetched ahead while the bucket is busy with what is read now, or has refused requests lately (see {@link FetchQueues}).
+ * What is not fetched in time is fetched when it is asked for, as ever. A request that fails is forgotten: whoever asks finds out for itself.
+ *
+ * <p><b>Counting.</b> Readers are told by the block itself that it was fetched ahead ({@link BlockStore#asked} ends it), and count it as the remote read that it is.
+ * What nobody asked for within a minute was extra.
+ *
+ * <p>Invariants, under the lock: {@code unaskedBytes} of a scan is the sum over its entries in {@code unasked}; {@code inFlight} is the number of all entries that
+ * have not landed. An entry leaves the table once: when it is asked for, fails, or was not asked for in time.
+ */
+public final class FetchAhead
+{
+    /**
+     * Of a scan of which nothing was asked for yet.
+     */
+    static final long FIRST_WINDOW_BYTES = 4 << 20;
+    /**
+     * What a scan may make this worker fetch in vain.
+     */
+    static final long MAX_WINDOW_BYTES = 64 << 20;
+    private static final long MAX_UNASKED_BYTES = 256 << 20;
+    private static final long UNASKED_SHARE_OF_RAM = 16;
+    static final int MAX_WAITING_FILES = 32 << 10;
+    static final Duration LIFETIME = Duration.ofMinutes(1);
+    /**
+     * Younger files may not be shown to readers that did not wait for them ({@link ProvisionalVersions}): with room for clocks that differ.
+     */
+    static final Duration MIN_AGE = Duration.ofMinutes(1);
+    private static final Duration RETRY = Duration.ofMillis(20);
+    private static final Duration SWEEP = Duration.ofSeconds(5);
+
+    private final BlockStore store;
+    private final BlockFetcher fetcher;
+    private final WorkerCounters counters;
+    private final WorkerTimer timer;
+    private final Executor executor;
+    private final int maxInFlight;
+    private final long maxUnaskedBytes;
+
+    // by block; whoever takes an entry out answers for it
+    private final Map<Digest128, Flight> unasked = new ConcurrentHashMap<>();
+    private final AtomicBoolean pumping = new AtomicBoolean();
+    private final AtomicBoolean retrying = new AtomicBoolean();
+
+    private final ReentrantLock lock = new ReentrantLock();
+    // all below are guarded by the lock
+    private final Map<Digest128, Scan> scans = new LinkedHashMap<>();
+    private int waitingFiles;
+    private int inFlight;
+    private long unaskedBytes;
+    private boolean sweeping;
+    private boolean stopped;
+
+    /**
+     * @param executor runs what readers and the timer set off
+     * @param maxInFlight requests that nobody waits for
+     * @param ramBytes of the RAM tier
+     */
+    public FetchAhead(BlockStore store, BlockFetcher fetcher, WorkerCounters counters, WorkerTimer timer, Executor executor, int maxInFlight, long ramBytes)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.fetcher = requireNonNull(fetcher, "fetcher is null");
+        this.counters = requireNonNull(counters, "counters is null");
+        this.timer = requireNonNull(timer, "timer is null");
+        this.executor = requireNonNull(executor, "executor is null");
+        this.maxInFlight = maxInFlight;
+        this.maxUnaskedBytes = Math.min(MAX_UNASKED_BYTES, ramBytes / UNASKED_SHARE_OF_RAM);
+    }
+
+    private static final class Scan
+    {
+        private final Digest128 id;
+        private final Deque<Waiting> waiting = new ArrayDeque<>();
+        private long windowBytes = FIRST_WINDOW_BYTES;
+        private long unaskedBytes;
+        private int flights;
+
+        private Scan(Digest128 id)
+        {
+            this.id = requireNonNull(id, "id is null");
+        }
+    }
+
+    private record Waiting(FetchTarget target, Announcement announcement)
+    {
+        int length()
+        {
+            return (int) target.version().length();
+        }
+    }
+
+    /**
+     * A list of files that a scan is about to read.
+     */
+    public final class Announcement
+    {
+        private final Scan scan;
+        private final Runnable ended;
+        // guarded by the lock
+        private int left;
+
+        private Announcement(Scan scan, int left, Runnable ended)
+        {
+            this.scan = scan;
+            this.left = left;
+            this.ended = requireNonNull(ended, "ended is null");
+        }
+
+        /**
+         * Nobody will read the rest. Requests under way go on.
+         */
+        public void cancel()
+        {
+            lock.lock();
+            try {
+                int before = scan.waiting.size();
+                scan.waiting.removeIf(waiting -> waiting.announcement() == this);
+                waitingFiles -= before - scan.waiting.size();
+                forgetIfIdle(scan);
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    /**
+     * @param files in the order in which they are likely to be read; those that cannot be fetched ahead are passed over
+     * @param ended is run once, when nothing of the list waits or is on its way any more, unless it is cancelled; perhaps within this call
+     */
+    public Announcement announce(Digest128 scanId, List<FetchTarget> files, Runnable ended)
+    {
+        long youngest = timer.now().minus(MIN_AGE).toEpochMilli();
+        List<FetchTarget> suitable = files.stream()
+                .filter(file -> file.version().length() > 0 && file.version().length() <= store.blockSizeBytes() && file.version().lastModifiedMillis() < youngest)
+                .toList();
+        Announcement announcement;
+        int room;
+        lock.lock();
+        try {
+            room = stopped ? 0 : Math.clamp(MAX_WAITING_FILES - waitingFiles, 0, suitable.size());
+            Scan scan = scans.computeIfAbsent(scanId, Scan::new);
+            announcement = new Announcement(scan, room, ended);
+            for (FetchTarget file : suitable.subList(0, room)) {
+                scan.waiting.add(new Waiting(file, announcement));
+            }
+            waitingFiles += room;
+            forgetIfIdle(scan);
+            if (room > 0) {
+                scheduleSweep();
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        if (room == 0) {
+            ended.run();
+        }
+        else {
+            pump();
+        }
+        return announcement;
+    }
+
+    /**
+     * Somebody asked for the block. Cheap while nothing is fetched ahead.
+     *
+     * @return whether it was fetched ahead, or is on its way, and nobody had asked before
+     */
+    public boolean asked(Digest128 block)
+    {
+        if (unasked.isEmpty()) {
+            return false;
+        }
+        Flight flight = unasked.remove(block);
+        if (flight == null) {
+            return false;
+        }
+        boolean landed;
+        lock.lock();
+        try {
+            landed = flight.landed;
+            left(flight);
+            Scan scan = flight.waiting.announcement().scan;
+            scan.windowBytes = Math.min(MAX_WINDOW_BYTES, scan.windowBytes + 2L * flight.waiting.length());
+        }
+        finally {
+            lock.unlock();
+        }
+        if (landed) {
+            store.asked(block);
+        }
+        if (pumping.compareAndSet(false, true)) {
+            pumpLater();
+        }
+        return true;
+    }
+
+    /**
+     * Files that were not fetched yet.
+     */
+    public int waitingFiles()
+    {
+        lock.lock();
+        try {
+            return waitingFiles;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Bytes that were fetched, or are on their way, and that nobody asked for yet.
+     */
+    public long unaskedBytes()
+    {
+        lock.lock();
+        try {
+            return unaskedBytes;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Nothing is fetched ahead any more.
+     */
+    public void stop()
+    {
+        lock.lock();
+        try {
+            stopped = true;
+            waitingFiles = 0;
+            scans.values().forEach(scan -> scan.waiting.clear());
+            scans.clear();
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void pumpLater()
+    {
+        try {
+            executor.execute(() -> {
+                pumping.set(false);
+                pump();
+            });
+        }
+        catch (RejectedExecutionException _) {
+            pumping.set(false);
+        }
+    }
+
+    private void pump()
+    {
+        while (true) {
+            Flight flight = next();
+            if (flight == null) {
+                return;
+            }
+            if (flight.duplicate) {
+                flight.ended();
+                continue;
+            }
+            FetchTarget target = flight.waiting.target();
+            String bucket = target.location().bucket();
+            if (target.origin().health().isDenied(bucket) || target.origin().health().isPaused(bucket)) {
+                flight.forget();
+                continue;
+            }
+            switch (fetcher.fetchAhead(target, 0, flight)) {
+                case BEGUN -> {}
+                case NEEDLESS -> flight.forget();
+                case NO_PLACE -> {
+                    putBack(flight);
+                    if (retrying.compareAndSet(false, true)) {
+                        timer.schedule(RETRY, () -> {
+                            retrying.set(false);
+                            pumpLater();
+                        });
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /**
+     * The next file of the scan whose turn it is; null if there is none, or no room for it.
+     */
+    private Flight next()
+    {
+        lock.lock();
+        try {
+            if (inFlight >= maxInFlight) {
+                return null;
+            }
+            for (Scan scan : scans.values()) {
+                Waiting waiting = scan.waiting.peekFirst();
+                if (waiting == null
+                        || scan.unaskedBytes + waiting.length() > scan.windowBytes
+                        || unaskedBytes + waiting.length() > maxUnaskedBytes) {
+                    continue;
+                }
+                scan.waiting.removeFirst();
+                waitingFiles--;
+                Flight flight = new Flight(waiting);
+                if (unasked.putIfAbsent(flight.block, flight) != null) {
+                    // announced twice: the other one is on its way
+                    flight.duplicate = true;
+                }
+                else {
+                    inFlight++;
+                    scan.flights++;
+                    scan.unaskedBytes += waiting.length();
+                    unaskedBytes += waiting.length();
+                }
+                // its next turn is after all others'
+                scans.remove(scan.id);
+                scans.put(scan.id, scan);
+                return flight;
+            }
+            return null;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void putBack(Flight flight)
+    {
+        if (unasked.remove(flight.block, flight)) {
+            lock.lock();
+            try {
+                left(flight);
+                if (!stopped) {
+                    Scan scan = flight.waiting.announcement().scan;
+                    scan.waiting.addFirst(flight.waiting);
+                    waitingFiles++;
+                    scans.putIfAbsent(scan.id, scan);
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        else {
+            // asked for in this moment: its reader fetches it
+            flight.ended();
+        }
+    }
+
+    // the lock is held; of an entry that was taken out of the table
+    private void left(Flight flight)
+    {
+        Scan scan = flight.waiting.announcement().scan;
+        flight.gone = true;
+        if (!flight.landed) {
+            inFlight--;
+        }
+        scan.flights--;
+        scan.unaskedBytes -= flight.waiting.length();
+        unaskedBytes -= flight.waiting.length();
+        forgetIfIdle(scan);
+    }
+
+    // the lock is held
+    private void forgetIfIdle(Scan scan)
+    {
+        if (scan.waiting.isEmpty() && scan.flights == 0) {
+            scans.remove(scan.id, scan);
+        }
+    }
+
+    // the lock is held
+    private void scheduleSweep()
+    {
+        if (!sweeping) {
+            sweeping = true;
+            timer.schedule(SWEEP, this::sweep);
+        }
+    }
+
+    private void sweep()
+    {
+        long now = timer.nanoTime();
+        List<Flight> late = new ArrayList<>();
+        lock.lock();
+        try {
+            for (Flight flight : unasked.values()) {
+                if (flight.landed && now - flight.landedNanos >= LIFETIME.toNanos()) {
+                    late.add(flight);
+                }
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        late.forEach(Flight::wasExtra);
+        lock.lock();
+        try {
+            sweeping = false;
+            if (!scans.isEmpty() && !stopped) {
+                scheduleSweep();
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        if (!late.isEmpty()) {
+            pumpLater();
+        }
+    }
+
+    /**
+     * A file that is fetched although nobody has asked for it, until somebody does.
+     */
+    private final class Flight
+            implements BlockWaiter
+    {
+        private final Waiting waiting;
+        private final Digest128 block;
+        private boolean duplicate;
+        // guarded by the lock
+        private boolean landed;
+        private long landedNanos;
+        private boolean gone;
+
+        private Flight(Waiting waiting)
+        {
+            this.waiting = requireNonNull(waiting, "waiting is null");
+            BlockKey key = waiting.target().id().block(0);
+            this.block = key.digest();
+        }
+
+        @Override
+        public void stored(int index)
+        {
+            boolean askedMeanwhile;
+            lock.lock();
+            try {
+                askedMeanwhile = gone;
+                if (!gone) {
+                    landed = true;
+                    landedNanos = timer.nanoTime();
+                    inFlight--;
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+            if (askedMeanwhile) {
+                store.asked(block);
+            }
+            ended();
+            pump();
+        }
+
+        @Override
+        public void bytes(int index, SharedBytes bytes)
+        {
+            // there was no room for it, or it may not be shown: more of the kind would be fetched in vain
+            Scan scan = waiting.announcement().scan;
+            List<Announcement> given = new ArrayList<>();
+            lock.lock();
+            try {
+                scan.waiting.forEach(file -> given.add(file.announcement()));
+                waitingFiles -= scan.waiting.size();
+                scan.waiting.clear();
+            }
+            finally {
+                lock.unlock();
+            }
+            wasExtra();
+            ended();
+            given.forEach(FetchAhead.this::ended);
+        }
+
+        @Override
+        public void present(int index)
+        {
+            forget();
+        }
+
+        @Override
+        public void denied(int index)
+        {
+            forget();
+            pump();
+        }
+
+        @Override
+        public void failed(int index, NoCause cause)
+        {
+            forget();
+            pump();
+        }
+
+        private void forget()
+        {
+            if (unasked.remove(block, this)) {
+                lock.lock();
+                try {
+                    left(this);
+                }
+                finally {
+                    lock.unlock();
+                }
+            }
+            ended();
+        }
+
+        private void wasExtra()
+        {
+            if (unasked.remove(block, this)) {
+                lock.lock();
+                try {
+                    left(this);
+                }
+                finally {
+                    lock.unlock();
+                }
+                counters.addExtraBytes(waiting.length());
+                store.asked(block);
+            }
+        }
+
+        private void ended()
+        {
+            FetchAhead.this.ended(waiting.announcement());
+        }
+    }
+
+    private void ended(Announcement announcement)
+    {
+        boolean last;
+        lock.lock();
+        try {
+            announcement.left--;
+            last = announcement.left == 0;
+        }
+        finally {
+            lock.unlock();
+        }
+        if (last) {
+            announcement.ended.run();
+        }
+    }
+}

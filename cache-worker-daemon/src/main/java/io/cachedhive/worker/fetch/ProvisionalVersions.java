@@ -1,0 +1,310 @@
+package io.cachedhive.worker.fetch;
+
+import com.google.common.collect.ImmutableList;
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.Fill;
+import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.worker.origin.ObjectSourceException;
+import io.cachedhive.worker.origin.ObjectSourceException.Reason;
+import io.cachedhive.worker.origin.ObjectState;
+import io.cachedhive.worker.time.WorkerTimer;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.time.temporal.ChronoUnit.SECONDS;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * File versions that were fetched so soon after they were written that they could have been overwritten unseen.
+ *
+ * <p>An object can be overwritten again within the second of its last-modified time, with the same length. Until the origin's clock is two seconds past that time,
+ * fetched blocks are given to those who waited for this very fetch, and nothing is shown to anybody else: frames are filled but not committed. One HEAD per file
+ * version, asked when the two seconds are over, commits them all or throws them all away. A later GET that is answered under the same ETag after the two seconds
+ * says the same and serves as well.
+ *
+ * <p>It also knows what an answer of the origin must look like to be the file version's, and drops a file version that is another at the origin.
+ *
+ * <p>One lock guards the table. It is never held while waiting, or while the origin or the disk is asked.
+ */
+final class ProvisionalVersions
+{
+    private static final Logger log = Logger.get(ProvisionalVersions.class);
+
+    /**
+     * How long a version can still be overwritten unseen: last-modified times are in whole seconds, and an overwrite in the same second is done a second later.
+     */
+    static final Duration PROVISIONAL = Duration.ofSeconds(2);
+    private static final Duration CONFIRMATION_MARGIN = Duration.ofMillis(100);
+    private static final int MAX_CONFIRMATION_ATTEMPTS = 5;
+
+    private final BlockStore store;
+    private final WorkerCounters counters;
+    private final WorkerTimer timer;
+    private final Executor confirmationExecutor;
+    private final int maxHeldBlocks;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    // all below are guarded by the lock
+    private final Map<FileVersionId, ProvisionalFile> files = new HashMap<>();
+    private int heldBlocks;
+    private boolean stopped;
+
+    private static final class ProvisionalFile
+    {
+        private final FetchTarget target;
+        private final Optional<String> etag;
+        private final Map<Integer, Fill> held = new HashMap<>();
+        private final CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
+        private int attempts;
+
+        private ProvisionalFile(FetchTarget target, Optional<String> etag)
+        {
+            this.target = target;
+            this.etag = etag;
+        }
+    }
+
+    /**
+     * @param confirmationExecutor runs the HEADs, a few at a time
+     * @param maxHeldBlocks frames of provisional versions
+     */
+    ProvisionalVersions(BlockStore store, WorkerCounters counters, WorkerTimer timer, Executor confirmationExecutor, int maxHeldBlocks)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.counters = requireNonNull(counters, "counters is null");
+        this.timer = requireNonNull(timer, "timer is null");
+        this.confirmationExecutor = requireNonNull(confirmationExecutor, "confirmationExecutor is null");
+        this.maxHeldBlocks = maxHeldBlocks;
+    }
+
+    static boolean isVersion(FileVersion version, ObjectState state)
+    {
+        // a listing may tell milliseconds, the head of an answer tells seconds only
+        Instant expected = Instant.ofEpochMilli(version.lastModifiedMillis()).truncatedTo(SECONDS);
+        return state.length() == version.length()
+                && state.lastModified().map(time -> time.truncatedTo(SECONDS).equals(expected)).orElse(true);
+    }
+
+    boolean isProvisional(FileVersion version, ObjectState state)
+    {
+        return state.answered().orElseGet(timer::now).isBefore(provisionalUntil(version));
+    }
+
+    private static Instant provisionalUntil(FileVersion version)
+    {
+        return Instant.ofEpochMilli(version.lastModifiedMillis()).truncatedTo(SECONDS).plus(PROVISIONAL);
+    }
+
+    /**
+     * The object is not, or not any more, the file version.
+     */
+    void versionChanged(FetchTarget target)
+    {
+        if (store.file(target.id()).isPresent()) {
+            counters.addVersionChange();
+        }
+        store.dropFile(target.id());
+        drop(target.id());
+    }
+
+    /**
+     * Keeps the frame of a provisional version until it is known whether it may be shown.
+     *
+     * @return false if it cannot be kept
+     */
+    boolean hold(FetchTarget target, ObjectState state, int block, Fill fill)
+    {
+        boolean first = false;
+        ProvisionalFile file;
+        lock.lock();
+        try {
+            file = files.get(target.id());
+            if (stopped || heldBlocks >= maxHeldBlocks || (file != null && (!file.etag.equals(state.etag()) || file.held.containsKey(block)))) {
+                return false;
+            }
+            if (file == null) {
+                file = new ProvisionalFile(target, state.etag());
+                files.put(target.id(), file);
+                first = true;
+            }
+            file.held.put(block, fill);
+            heldBlocks++;
+        }
+        finally {
+            lock.unlock();
+        }
+        if (first) {
+            // in the origin's time, whatever this host's clock says
+            Instant answered = state.answered().orElseGet(timer::now);
+            scheduleConfirmation(file, Duration.between(answered, provisionalUntil(target.version())).plus(CONFIRMATION_MARGIN));
+        }
+        return true;
+    }
+
+    private void scheduleConfirmation(ProvisionalFile file, Duration delay)
+    {
+        timer.schedule(delay, () -> {
+            try {
+                confirmationExecutor.execute(() -> confirm(file));
+            }
+            catch (RejectedExecutionException _) {
+                release(file, false);
+            }
+        });
+    }
+
+    private void confirm(ProvisionalFile file)
+    {
+        if (file.confirmed.isDone()) {
+            return;
+        }
+        FetchTarget target = file.target;
+        try {
+            ObjectState state = target.origin().source().head(target.location());
+            target.origin().health().succeeded(target.location().bucket());
+            if (!isVersion(target.version(), state) || !state.etag().equals(file.etag)) {
+                versionChanged(target);
+            }
+            else if (isProvisional(target.version(), state)) {
+                // the origin's clock is slower than this host's
+                retryConfirmation(file, Duration.ofSeconds(1));
+            }
+            else {
+                release(file, true);
+            }
+        }
+        catch (ObjectSourceException e) {
+            if (e.reason() == Reason.GONE) {
+                versionChanged(target);
+                return;
+            }
+            target.origin().health().failed(target.location().bucket(), "HEAD " + target.version().location(), e);
+            retryConfirmation(file, Duration.ofSeconds(2));
+        }
+        catch (RuntimeException e) {
+            log.error(e, "Confirmation of %s failed", target.version().location());
+            release(file, false);
+        }
+    }
+
+    private void retryConfirmation(ProvisionalFile file, Duration delay)
+    {
+        file.attempts++;
+        if (file.attempts < MAX_CONFIRMATION_ATTEMPTS) {
+            scheduleConfirmation(file, delay);
+            return;
+        }
+        // not known to be wrong, only not known to be right
+        release(file, false);
+        store.dropFile(file.target.id());
+    }
+
+    /**
+     * A GET was answered under an ETag after the time in which the version could have been overwritten unseen.
+     */
+    void confirmByGet(FetchTarget target, ObjectState state)
+    {
+        Optional<ProvisionalFile> file = find(target.id());
+        if (file.isPresent() && file.get().etag.equals(state.etag())) {
+            release(file.get(), true);
+        }
+        else if (store.file(target.id()).map(FileMetadata::provisional).orElse(false)) {
+            store.confirm(target.id());
+        }
+    }
+
+    private Optional<ProvisionalFile> find(FileVersionId id)
+    {
+        lock.lock();
+        try {
+            return Optional.ofNullable(files.get(id));
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    void drop(FileVersionId id)
+    {
+        find(id).ifPresent(file -> release(file, false));
+    }
+
+    /**
+     * Shows the held blocks, or gives their frames back.
+     */
+    private void release(ProvisionalFile file, boolean show)
+    {
+        lock.lock();
+        try {
+            if (!files.remove(file.target.id(), file)) {
+                return;
+            }
+            heldBlocks -= file.held.size();
+        }
+        finally {
+            lock.unlock();
+        }
+        if (show) {
+            store.confirm(file.target.id());
+        }
+        for (Fill fill : file.held.values()) {
+            try (fill) {
+                if (show) {
+                    fill.commit().ifPresent(PinnedBlock::close);
+                }
+            }
+        }
+        file.confirmed.complete(show);
+    }
+
+    /**
+     * Whether the file version is fetched but may not be shown yet.
+     *
+     * @return ends with whether it was confirmed; empty if there is nothing to wait for
+     */
+    Optional<CompletableFuture<Boolean>> confirmation(FileVersionId id)
+    {
+        return find(id).map(file -> file.confirmed);
+    }
+
+    int heldBlocks()
+    {
+        lock.lock();
+        try {
+            return heldBlocks;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Nothing is held any more, and what is held is given back.
+     */
+    void stop()
+    {
+        List<ProvisionalFile> held;
+        lock.lock();
+        try {
+            stopped = true;
+            held = ImmutableList.copyOf(files.values());
+        }
+        finally {
+            lock.unlock();
+        }
+        held.forEach(file -> release(file, false));
+    }
+}

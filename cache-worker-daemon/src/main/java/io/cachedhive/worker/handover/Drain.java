@@ -1,0 +1,312 @@
+package io.cachedhive.worker.handover;
+
+import io.airlift.log.Logger;
+import io.cachedhive.client.connection.WorkerConnections;
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.ring.ChunkKey;
+import io.cachedhive.protocol.ring.HashRing;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.store.BlockOrigin;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.FileMetadata;
+import io.cachedhive.worker.ring.RingBook;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+import static com.google.common.collect.Lists.partition;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Takes this worker out of its cluster: says that it leaves, waits for a ring without it, names its blocks to their new owners, who read them from here, the hottest
+ * first, and ends when they have them and nobody reads any more, or at the deadline. It goes on serving all the time.
+ */
+public final class Drain
+        implements AutoCloseable
+{
+    private static final Logger log = Logger.get(Drain.class);
+
+    private static final long POLL_MILLIS = 50;
+    // readers that know the ring before are few by then
+    private static final int QUIET_POLLS = 20;
+    private static final int MAX_BLOCKS = 1 << 20;
+    private static final int LOOKED_UP_AT_ONCE = 256;
+
+    private final BlockStore store;
+    private final RingBook rings;
+    private final Optional<String> zone;
+    private final WorkerConnections connections;
+    private final ChunkSizes chunkSizes;
+    private final HandOverCounters counters;
+    private final LongSupplier nanoTime;
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    private volatile LongSupplier readsBegun = () -> 0;
+    private volatile LongSupplier readsActive = () -> 0;
+
+    // guarded by this
+    private State state = State.NOT_LEAVING;
+    private Optional<Thread> thread = Optional.empty();
+    private long deadlineNanos;
+    private long blocks;
+    private long givenBlocks;
+
+    public enum State
+    {
+        NOT_LEAVING,
+        /**
+         * The newest ring has this worker still.
+         */
+        WAITING_FOR_RING,
+        HANDING_OVER,
+        /**
+         * The new owners have what they take; who reads by the ring before is served.
+         */
+        FINISHING,
+        ENDED,
+    }
+
+    /**
+     * @param millisLeft until the deadline; 0 if this worker does not leave
+     * @param blocks to be handed over; 0 before that has begun
+     * @param givenBlocks of them, that their new owners have
+     */
+    public record Progress(State state, long millisLeft, long blocks, long givenBlocks) {}
+
+    private record FilePlace(FileVersion version, long locationHash, long chunkSizeBytes) {}
+
+    Drain(BlockStore store, RingBook rings, Optional<String> zone, WorkerConnections connections, ChunkSizes chunkSizes, HandOverCounters counters, LongSupplier nanoTime)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.rings = requireNonNull(rings, "rings is null");
+        this.zone = requireNonNull(zone, "zone is null");
+        this.connections = requireNonNull(connections, "connections is null");
+        this.chunkSizes = requireNonNull(chunkSizes, "chunkSizes is null");
+        this.counters = requireNonNull(counters, "counters is null");
+        this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
+    }
+
+    /**
+     * The server is made after this.
+     *
+     * @param begun reads since the start of the process
+     * @param active reads without their last answer
+     */
+    public void setReads(LongSupplier begun, LongSupplier active)
+    {
+        this.readsBegun = requireNonNull(begun, "begun is null");
+        this.readsActive = requireNonNull(active, "active is null");
+    }
+
+    /**
+     * Begins to leave; sets another deadline if that was begun already.
+     */
+    public synchronized void start(Duration deadline)
+    {
+        deadlineNanos = nanoTime.getAsLong() + deadline.toNanos();
+        if (state == State.NOT_LEAVING) {
+            state = State.WAITING_FOR_RING;
+            blocks = 0;
+            givenBlocks = 0;
+            log.info("Leaving the cluster within %s ms", deadline.toMillis());
+            thread = Optional.of(Thread.ofPlatform().daemon().name("drain").start(this::run));
+        }
+    }
+
+    /**
+     * Stays after all: the coordinator puts this worker back on the ring.
+     *
+     * @return false if it has left already
+     */
+    public synchronized boolean cancel()
+    {
+        if (state == State.ENDED) {
+            return false;
+        }
+        stop();
+        return true;
+    }
+
+    private void stop()
+    {
+        thread.ifPresent(Thread::interrupt);
+        thread = Optional.empty();
+        if (state != State.ENDED) {
+            state = State.NOT_LEAVING;
+        }
+    }
+
+    public synchronized boolean isLeaving()
+    {
+        return state != State.NOT_LEAVING;
+    }
+
+    public synchronized Progress progress()
+    {
+        return new Progress(state, state == State.NOT_LEAVING ? 0 : millisLeft(), blocks, givenBlocks);
+    }
+
+    /**
+     * Ends when this worker has left, and its process should end.
+     */
+    public CompletableFuture<Void> ended()
+    {
+        return ended;
+    }
+
+    private synchronized long millisLeft()
+    {
+        return Math.max(0, TimeUnit.NANOSECONDS.toMillis(deadlineNanos - nanoTime.getAsLong()));
+    }
+
+    private void run()
+    {
+        try {
+            Optional<HashRing> ring = awaitRing();
+            if (ring.isPresent() && enter(State.HANDING_OVER)) {
+                handOver(ring.get());
+            }
+            if (enter(State.FINISHING)) {
+                awaitQuiet();
+            }
+        }
+        catch (InterruptedException _) {
+            // cancelled, or the process ends
+            return;
+        }
+        catch (RuntimeException e) {
+            log.error(e, "Handing over failed: the new owners will fetch from the origins");
+        }
+        if (enter(State.ENDED)) {
+            Progress progress = progress();
+            log.info("Left the cluster; %s of %s blocks are at their new owners", progress.givenBlocks(), progress.blocks());
+            ended.complete(null);
+        }
+    }
+
+    /**
+     * @return false if this thread is not the one that drains any more
+     */
+    private synchronized boolean enter(State next)
+    {
+        if (thread.isEmpty() || thread.get() != Thread.currentThread()) {
+            return false;
+        }
+        state = next;
+        return true;
+    }
+
+    private synchronized void pause()
+            throws InterruptedException
+    {
+        wait(POLL_MILLIS);
+    }
+
+    private Optional<HashRing> awaitRing()
+            throws InterruptedException
+    {
+        while (millisLeft() > 0) {
+            Optional<HashRing> ring = rings.newest()
+                    .map(PublishedRing::ring)
+                    .filter(newest -> !newest.isEmpty() && newest.member(store.workerId()).isEmpty());
+            if (ring.isPresent()) {
+                return ring;
+            }
+            pause();
+        }
+        log.warn("No ring without this cache worker came within the time: nothing is handed over");
+        return Optional.empty();
+    }
+
+    private void handOver(HashRing ring)
+            throws InterruptedException
+    {
+        try (Successors successors = new Successors(connections, store.workerId(), this::millisLeft, this::given)) {
+            for (BlockOrigin tier : BlockOrigin.values()) {
+                List<BlockKey> hottest = store.hottestBlocks(tier, MAX_BLOCKS);
+                synchronized (this) {
+                    blocks += hottest.size();
+                }
+                for (List<BlockKey> some : partition(hottest, LOOKED_UP_AT_ONCE)) {
+                    if (millisLeft() == 0) {
+                        return;
+                    }
+                    name(successors, ring, some);
+                }
+            }
+            successors.finish();
+        }
+    }
+
+    private void name(Successors successors, HashRing ring, List<BlockKey> keys)
+            throws InterruptedException
+    {
+        Map<FileVersionId, Optional<FilePlace>> places = new HashMap<>();
+        for (BlockKey key : keys) {
+            Optional<FilePlace> place = places.computeIfAbsent(key.file(), this::place);
+            if (place.isPresent()) {
+                add(successors, ring, key, place.get());
+            }
+        }
+    }
+
+    /**
+     * @return empty for what nobody may be shown, or is gone
+     */
+    private Optional<FilePlace> place(FileVersionId id)
+    {
+        return store.file(id)
+                .filter(metadata -> !metadata.provisional())
+                .map(FileMetadata::version)
+                .map(version -> new FilePlace(version, ChunkKey.locationHash(version.origin(), version.location()), chunkSizes.get(version.origin())));
+    }
+
+    private void add(Successors successors, HashRing ring, BlockKey key, FilePlace place)
+            throws InterruptedException
+    {
+        long position = (long) key.index() * store.blockSizeBytes();
+        // readers of this zone ask within it
+        Optional<Peer> owner = ring.ownerWithin(ChunkKey.at(place.locationHash(), position, place.chunkSizeBytes()), zone)
+                .flatMap(id -> rings.newest().flatMap(newest -> newest.address(id)).map(address -> new Peer(id, address)));
+        if (owner.isPresent()) {
+            successors.add(owner.get(), place.version(), key.index(), place.version().blockLength(key.index(), store.blockSizeBytes()));
+        }
+    }
+
+    private void given(int count)
+    {
+        counters.addGiven(count);
+        synchronized (this) {
+            givenBlocks += count;
+        }
+    }
+
+    private void awaitQuiet()
+            throws InterruptedException
+    {
+        int quiet = 0;
+        long begun = readsBegun.getAsLong();
+        while (quiet < QUIET_POLLS && millisLeft() > 0) {
+            pause();
+            long now = readsBegun.getAsLong();
+            quiet = now == begun && readsActive.getAsLong() == 0 ? quiet + 1 : 0;
+            begun = now;
+        }
+    }
+
+    /**
+     * The process ends for another reason.
+     */
+    @Override
+    public synchronized void close()
+    {
+        stop();
+    }
+}

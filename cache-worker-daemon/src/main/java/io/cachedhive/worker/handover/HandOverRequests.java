@@ -1,0 +1,186 @@
+package io.cachedhive.worker.handover;
+
+import io.airlift.log.Logger;
+import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.DescribedBlock;
+import io.cachedhive.protocol.wire.Message.Description;
+import io.cachedhive.protocol.wire.Message.FileBlocks;
+import io.cachedhive.protocol.wire.Message.HandOver;
+import io.cachedhive.protocol.wire.Message.HandedOver;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.FileDescription;
+import io.cachedhive.store.FileMetadata;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+import static com.google.common.collect.Lists.partition;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Answers what other cache workers ask: what this one has of a file, and to take over blocks of one that leaves.
+ */
+public final class HandOverRequests
+{
+    private static final Logger log = Logger.get(HandOverRequests.class);
+
+    private static final long BYTES_AT_ONCE = 1 << 20;
+    private static final long WRITE_PATIENCE_NANOS = Duration.ofSeconds(10).toNanos();
+    private static final long WRITE_PAUSE_NANOS = Duration.ofMillis(5).toNanos();
+    // frames rest that long before they are used again
+    private static final long FRAME_PAUSE_NANOS = Duration.ofMillis(100).toNanos();
+    private static final int MAX_ATTEMPTS = 5;
+
+    private final BlockStore store;
+    private final FormerOwners formerOwners;
+    private final PeerReader reader;
+    private final HandOverCounters counters;
+    private final Executor executor;
+    private final BooleanSupplier leaving;
+
+    /**
+     * @param executor takes blocks over, a few at a time, behind what readers wait for; refuses when its queue is full
+     * @param leaving whether this worker itself leaves
+     */
+    HandOverRequests(BlockStore store, FormerOwners formerOwners, PeerReader reader, HandOverCounters counters, Executor executor, BooleanSupplier leaving)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.formerOwners = requireNonNull(formerOwners, "formerOwners is null");
+        this.reader = requireNonNull(reader, "reader is null");
+        this.counters = requireNonNull(counters, "counters is null");
+        this.executor = requireNonNull(executor, "executor is null");
+        this.leaving = requireNonNull(leaving, "leaving is null");
+    }
+
+    public Description describe(Message.Describe request)
+    {
+        Optional<FileDescription> found = store.describe(request.file(), request.firstBlock(), request.blockCount())
+                .filter(description -> !description.metadata().provisional() && !description.blocks().isEmpty());
+        if (found.isEmpty()) {
+            return Description.UNKNOWN;
+        }
+        FileMetadata metadata = found.get().metadata();
+        List<DescribedBlock> blocks = found.get().blocks().entrySet().stream()
+                .map(block -> new DescribedBlock(block.getKey(), block.getValue().blockClass().ordinal(), block.getValue().expirySeconds()))
+                .toList();
+        return new Description(true, metadata.etag(), metadata.table(), blocks);
+    }
+
+    /**
+     * Returns at once.
+     *
+     * @param answer told when the blocks are here, or why they are not
+     */
+    public void take(HandOver request, Consumer<Message> answer)
+    {
+        if (leaving.getAsBoolean()) {
+            answer.accept(new Message.Error("this cache worker is leaving itself"));
+            return;
+        }
+        Optional<Peer> sender = formerOwners.find(request.sender());
+        if (sender.isEmpty()) {
+            answer.accept(new Message.Error("cache worker %s has no address on the rings that this one knows".formatted(request.sender())));
+            return;
+        }
+        try {
+            executor.execute(() -> answer.accept(take(sender.get(), request.files())));
+        }
+        catch (RejectedExecutionException _) {
+            answer.accept(new Message.Error("this cache worker takes over too much already"));
+        }
+    }
+
+    private Message take(Peer sender, List<FileBlocks> files)
+    {
+        int count = 0;
+        try {
+            for (FileBlocks file : files) {
+                count += take(sender, file);
+            }
+        }
+        catch (WorkerException e) {
+            counters.addFailedRead();
+            log.warn("Blocks of %s, which leaves, cannot be taken over (%s): they will come from their origin", sender.id(), e.getMessage());
+        }
+        catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+        }
+        catch (RuntimeException e) {
+            log.error(e, "Blocks of %s, which leaves, cannot be taken over", sender.id());
+        }
+        return new HandedOver(count);
+    }
+
+    private int take(Peer sender, FileBlocks file)
+            throws WorkerException, InterruptedException
+    {
+        FileVersionId id = file.file().id();
+        long blockCount = Math.ceilDiv(file.file().length(), (long) store.blockSizeBytes());
+        List<Integer> named = file.blocks().stream().filter(block -> block >= 0 && block < blockCount).distinct().toList();
+        List<Integer> missing = named.stream().filter(block -> !isPresent(id, block)).toList();
+        for (List<Integer> some : partition(missing, Math.toIntExact(Math.max(1, BYTES_AT_ONCE / store.blockSizeBytes())))) {
+            awaitWrites();
+            List<Integer> left = new ArrayList<>(some);
+            for (int attempt = 1; !read(sender, file.file(), id, left) && attempt < MAX_ATTEMPTS; attempt++) {
+                pause(FRAME_PAUSE_NANOS);
+            }
+        }
+        return (int) named.stream().filter(block -> isPresent(id, block)).count();
+    }
+
+    /**
+     * @param left loses those that are here
+     * @return whether all was taken that the sender has
+     */
+    private boolean read(Peer sender, FileVersion version, FileVersionId id, List<Integer> left)
+            throws WorkerException, InterruptedException
+    {
+        return reader.read(sender, version, id, List.copyOf(left), block -> {
+            left.remove(Integer.valueOf(block));
+            counters.addTaken(version.blockLength(block, store.blockSizeBytes()));
+        });
+    }
+
+    /**
+     * What comes faster than it is written would be in RAM only, and soon gone.
+     */
+    private void awaitWrites()
+            throws InterruptedException
+    {
+        long start = System.nanoTime();
+        while (store.isBehindWriting() && System.nanoTime() - start < WRITE_PATIENCE_NANOS) {
+            pause(WRITE_PAUSE_NANOS);
+        }
+    }
+
+    private static void pause(long nanos)
+            throws InterruptedException
+    {
+        LockSupport.parkNanos(nanos);
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+    }
+
+    /**
+     * Not as a guest only: those are not written to SSD and leave before all others.
+     */
+    private boolean isPresent(FileVersionId id, int block)
+    {
+        return store.describe(id, block, 1)
+                .map(description -> description.blocks().get(block))
+                .filter(terms -> terms.blockClass() != BlockClass.GUEST)
+                .isPresent();
+    }
+}

@@ -1,0 +1,104 @@
+package io.cachedhive.worker.handover;
+
+import io.cachedhive.client.connection.ClientIdentity;
+import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.client.connection.WorkerConnections;
+import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.worker.fetch.PeerSource;
+import io.cachedhive.worker.origin.Origins;
+import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.time.WorkerTimer;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+
+/**
+ * What this worker takes from other cache workers when the ring changes, and gives to them.
+ *
+ * <p>Hand-over is a pull. On a miss, the owner of a block asks those who owned it on the rings of the last hour, before the origin ({@link FormerOwnerSource}). A worker that
+ * leaves names its blocks to their new owners, who read them at once ({@link Drain}, {@link HandOverRequests}). All reads from another worker are look-ups there and fill nothing
+ * ({@link PeerReader}), so that two workers can never wait for each other.
+ */
+public final class HandOverService
+        implements AutoCloseable
+{
+    private static final Timeouts TIMEOUTS = new Timeouts(PeerReader.SILENCE_MILLIS, 10_000, 300, 1000);
+    private static final int IO_THREADS = 2;
+    private static final int REQUESTS_PER_WORKER = 1024;
+
+    private final WorkerConnections connections;
+    private final ChunkSizes chunkSizes = new ChunkSizes();
+    private final HandOverCounters counters = new HandOverCounters();
+    private final FormerOwnerSource formerOwners;
+    private final HandOverRequests requests;
+    private final Drain drain;
+
+    /**
+     * @param zone of this worker, which what is handed over does not leave
+     * @param sharedSecret of the cache workers
+     * @param executor takes blocks over from workers that leave, a few at a time; refuses when its queue is full
+     */
+    public HandOverService(
+            BlockStore store,
+            RingBook rings,
+            Origins origins,
+            Optional<String> zone,
+            Optional<String> sharedSecret,
+            WorkerTimer timer,
+            Executor executor)
+    {
+        List<NamedOrigin> named = origins.all().stream()
+                .map(origin -> new NamedOrigin(origin.name(), origin.id()))
+                .toList();
+        ClientIdentity identity = new ClientIdentity("", "", store.workerId().value(), named, sharedSecret);
+        this.connections = new WorkerConnections("hand-over", identity, TIMEOUTS, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
+        FormerOwners owners = new FormerOwners(rings, store.workerId(), zone, timer::now);
+        PeerReader reader = new PeerReader(store, connections, named);
+        this.formerOwners = new FormerOwnerSource(owners, reader, counters, store.blockSizeBytes());
+        this.drain = new Drain(store, rings, zone, connections, chunkSizes, counters, timer::nanoTime);
+        this.requests = new HandOverRequests(store, owners, reader, counters, executor, drain::isLeaving);
+    }
+
+    /**
+     * To be asked before the origins.
+     */
+    public PeerSource peers()
+    {
+        return formerOwners;
+    }
+
+    /**
+     * Answers other cache workers.
+     */
+    public HandOverRequests requests()
+    {
+        return requests;
+    }
+
+    public Drain drain()
+    {
+        return drain;
+    }
+
+    /**
+     * To be told by clients.
+     */
+    public ChunkSizes chunkSizes()
+    {
+        return chunkSizes;
+    }
+
+    public HandOverCounters counters()
+    {
+        return counters;
+    }
+
+    @Override
+    public void close()
+    {
+        drain.close();
+        connections.close();
+    }
+}

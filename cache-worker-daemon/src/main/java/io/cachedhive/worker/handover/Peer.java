@@ -1,0 +1,18 @@
+package io.cachedhive.worker.handover;
+
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.WorkerAddress;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Another cache worker, and where it listens.
+ */
+record Peer(CacheWorkerId id, WorkerAddress address)
+{
+    Peer
+    {
+        requireNonNull(id, "id is null");
+        requireNonNull(address, "address is null");
+    }
+}

@@ -1,0 +1,231 @@
+package io.cachedhive.worker.handover;
+
+import io.cachedhive.client.connection.AnswerHandler;
+import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.client.connection.WorkerException.Reason;
+import io.cachedhive.client.connection.WorkerLink;
+import io.cachedhive.client.connection.WorkerSession;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.Fill;
+import io.cachedhive.store.PinnedBlock;
+
+import java.nio.ByteBuffer;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
+import java.util.zip.CRC32C;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * One request for neighbouring blocks of another cache worker, whose bytes go into frames as they come. Used once.
+ *
+ * <p>An I/O thread writes to the frames, until {@link #close} takes them back; whether a block is what it should be is known when all of it is there, and one that is
+ * not is never shown.
+ */
+final class PeerBlocksRead
+        implements AnswerHandler
+{
+    // from one block to the next
+    private static final long SILENCE_MILLIS = 1000;
+    private static final RingEpoch NO_RING = new RingEpoch(0);
+
+    private final BlockStore store;
+    private final WorkerLink link;
+    private final WorkerSession session;
+    private final int origin;
+    private final FileVersion version;
+    private final FileVersionId id;
+    private final long etagDigest;
+    private final Map<Integer, BlockTerms> blocks;
+    private final BlockingQueue<Answer> answers = new LinkedBlockingQueue<>();
+
+    // guarded by this
+    private final Map<Integer, ArrivingBlock> arriving = new LinkedHashMap<>();
+
+    /**
+     * @param failure in place of a block; null otherwise
+     */
+    private record Answer(int block, boolean verified, WorkerException failure) {}
+
+    private static final class ArrivingBlock
+    {
+        private final Fill fill;
+        private final int length;
+        private final CRC32C checksum = new CRC32C();
+        private int arrivedBytes;
+
+        private ArrivingBlock(Fill fill, int length)
+        {
+            this.fill = fill;
+            this.length = length;
+        }
+    }
+
+    /**
+     * @param blocks neighbours
+     */
+    PeerBlocksRead(
+            BlockStore store,
+            WorkerLink link,
+            WorkerSession session,
+            int origin,
+            FileVersion version,
+            FileVersionId id,
+            long etagDigest,
+            Map<Integer, BlockTerms> blocks)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.link = requireNonNull(link, "link is null");
+        this.session = requireNonNull(session, "session is null");
+        this.origin = origin;
+        this.version = requireNonNull(version, "version is null");
+        this.id = requireNonNull(id, "id is null");
+        this.etagDigest = etagDigest;
+        this.blocks = requireNonNull(blocks, "blocks is null");
+    }
+
+    /**
+     * @return whether there were frames for all of them
+     */
+    boolean run(IntConsumer taken)
+            throws WorkerException, InterruptedException
+    {
+        long request = 0;
+        Map<Integer, Fill> fills = beginFills();
+        try {
+            if (fills.isEmpty()) {
+                return false;
+            }
+            int firstBlock = fills.keySet().iterator().next();
+            request = session.send(new Message.Read(origin, version, firstBlock, fills.size(), true, false, false, NO_RING, ""), this);
+            for (int left = fills.size(); left > 0; left--) {
+                Answer answer = answers.poll(SILENCE_MILLIS, TimeUnit.MILLISECONDS);
+                if (answer == null) {
+                    link.silent();
+                    throw new WorkerException(Reason.SILENT, "cache worker at %s stopped sending".formatted(link.endpoint()));
+                }
+                if (answer.failure() != null) {
+                    throw answer.failure();
+                }
+                if (answer.verified()) {
+                    Optional<PinnedBlock> stored = fills.get(answer.block()).commit();
+                    try (PinnedBlock _ = stored.orElse(null)) {
+                        if (stored.isPresent()) {
+                            taken.accept(answer.block());
+                        }
+                    }
+                }
+            }
+            return fills.size() == blocks.size();
+        }
+        finally {
+            close();
+            if (request != 0) {
+                session.cancel(request);
+            }
+            fills.values().forEach(Fill::close);
+        }
+    }
+
+    private Map<Integer, Fill> beginFills()
+    {
+        Map<Integer, Fill> fills = new LinkedHashMap<>();
+        for (Map.Entry<Integer, BlockTerms> block : blocks.entrySet()) {
+            int length = version.blockLength(block.getKey(), store.blockSizeBytes());
+            Optional<Fill> fill = store.beginFill(id.block(block.getKey()), length, etagDigest, block.getValue());
+            if (fill.isEmpty()) {
+                break;
+            }
+            fills.put(block.getKey(), fill.get());
+            synchronized (this) {
+                arriving.put(block.getKey(), new ArrivingBlock(fill.get(), length));
+            }
+        }
+        return fills;
+    }
+
+    /**
+     * The frames are left alone from now on.
+     */
+    private synchronized void close()
+    {
+        arriving.clear();
+    }
+
+    @Override
+    public int maxPayloadBytes()
+    {
+        return store.blockSizeBytes();
+    }
+
+    @Override
+    public synchronized void arrived(BlockBytes message, int offset, ByteBuffer bytes)
+    {
+        ArrivingBlock block = arriving.get(message.block());
+        if (block == null) {
+            return;
+        }
+        int count = bytes.remaining();
+        if (offset == block.arrivedBytes && count <= block.length - offset) {
+            // over the bytes as they came, not over shared memory
+            block.checksum.update(bytes.duplicate());
+            block.fill.buffer().put(offset, bytes, bytes.position(), count);
+            block.arrivedBytes += count;
+        }
+    }
+
+    @Override
+    public synchronized boolean answered(Message message)
+    {
+        link.answered();
+        switch (message) {
+            case BlockBytes bytes -> {
+                ArrivingBlock block = arriving.remove(bytes.block());
+                if (block == null) {
+                    return fail("a block that it was not asked for");
+                }
+                boolean verified = block.arrivedBytes == block.length && (int) block.checksum.getValue() == bytes.checksum();
+                if (!verified) {
+                    return fail("bytes that do not verify");
+                }
+                // another state of the file is no fault of the peer's, and no use
+                answers.add(new Answer(bytes.block(), bytes.etagDigest() == etagDigest, null));
+            }
+            case BlockNo no -> {
+                if (arriving.remove(no.block()) == null) {
+                    return fail("no to a block that it was not asked for");
+                }
+                answers.add(new Answer(no.block(), false, null));
+            }
+            default -> {
+                return fail(message.type() + " in answer to a read");
+            }
+        }
+        return arriving.isEmpty();
+    }
+
+    private boolean fail(String what)
+    {
+        arriving.clear();
+        failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s sends %s".formatted(link.endpoint(), what)));
+        return true;
+    }
+
+    @Override
+    public void failed(WorkerException reason)
+    {
+        answers.add(new Answer(-1, false, reason));
+    }
+}

@@ -1,0 +1,183 @@
+package io.cachedhive.worker.handover;
+
+import io.airlift.log.Logger;
+import io.cachedhive.client.connection.WorkerConnections;
+import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.client.connection.WorkerLink;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.wire.Message.FileBlocks;
+import io.cachedhive.protocol.wire.Message.HandOver;
+import io.cachedhive.protocol.wire.Message.HandedOver;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntConsumer;
+import java.util.function.LongSupplier;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The workers that own what a leaving one had: names blocks to each of them, some at a time, in the order in which they are added, and waits for each lot to be
+ * taken before the next but one. Closing it gives up what was not taken. Adding is for one thread.
+ */
+final class Successors
+        implements AutoCloseable
+{
+    private static final Logger log = Logger.get(Successors.class);
+
+    private static final int LOT_BYTES = 16 << 20;
+    private static final int LOT_BLOCKS = 256;
+    private static final long LOT_MILLIS = 30_000;
+    private static final int LOTS_UNDER_WAY = 2;
+    private static final int LOTS_WAITING = 4;
+    private static final int MAX_FAILURES = 3;
+    // for one that does not take what it is named: others wait behind it
+    private static final long PATIENCE_MILLIS = 2000;
+
+    private final WorkerConnections connections;
+    private final CacheWorkerId self;
+    private final LongSupplier millisLeft;
+    private final IntConsumer given;
+    private final Map<Peer, Successor> successors = new LinkedHashMap<>();
+
+    /**
+     * @param millisLeft until the deadline
+     * @param given told how many blocks another has now, by several threads
+     */
+    Successors(WorkerConnections connections, CacheWorkerId self, LongSupplier millisLeft, IntConsumer given)
+    {
+        this.connections = requireNonNull(connections, "connections is null");
+        this.self = requireNonNull(self, "self is null");
+        this.millisLeft = requireNonNull(millisLeft, "millisLeft is null");
+        this.given = requireNonNull(given, "given is null");
+    }
+
+    void add(Peer successor, FileVersion file, int block, int length)
+            throws InterruptedException
+    {
+        successors.computeIfAbsent(successor, Successor::new).add(file, block, length);
+    }
+
+    /**
+     * Waits until everything is taken or given up.
+     */
+    void finish()
+            throws InterruptedException
+    {
+        for (Successor successor : successors.values()) {
+            successor.sendLot();
+        }
+        for (Successor successor : successors.values()) {
+            successor.finish();
+        }
+    }
+
+    @Override
+    public void close()
+    {
+        successors.values().forEach(Successor::close);
+    }
+
+    private final class Successor
+    {
+        private final Peer peer;
+        private final BlockingQueue<Optional<HandOver>> lots = new LinkedBlockingQueue<>(LOTS_WAITING);
+        private final List<Thread> threads = new ArrayList<>();
+        private final AtomicInteger failures = new AtomicInteger();
+        // of the next lot
+        private Map<FileVersion, List<Integer>> files = new LinkedHashMap<>();
+        private int blocks;
+        private long bytes;
+
+        private Successor(Peer peer)
+        {
+            this.peer = peer;
+            for (int i = 0; i < LOTS_UNDER_WAY; i++) {
+                threads.add(Thread.ofVirtual().name("hand-over-" + peer.id()).start(this::sendAll));
+            }
+        }
+
+        private void add(FileVersion file, int block, int length)
+                throws InterruptedException
+        {
+            files.computeIfAbsent(file, _ -> new ArrayList<>()).add(block);
+            blocks++;
+            bytes += length;
+            if (blocks == LOT_BLOCKS || bytes >= LOT_BYTES) {
+                sendLot();
+            }
+        }
+
+        private void sendLot()
+                throws InterruptedException
+        {
+            if (blocks > 0 && failures.get() < MAX_FAILURES) {
+                List<FileBlocks> named = files.entrySet().stream().map(file -> new FileBlocks(file.getKey(), file.getValue())).toList();
+                lots.offer(Optional.of(new HandOver(self, named)), Math.min(PATIENCE_MILLIS, millisLeft.getAsLong()), TimeUnit.MILLISECONDS);
+            }
+            files = new LinkedHashMap<>();
+            blocks = 0;
+            bytes = 0;
+        }
+
+        private void finish()
+                throws InterruptedException
+        {
+            for (Thread thread : threads) {
+                while (thread.isAlive() && millisLeft.getAsLong() > 0) {
+                    // the end, for one of the threads
+                    lots.offer(Optional.empty(), 10, TimeUnit.MILLISECONDS);
+                    thread.join(10);
+                }
+            }
+        }
+
+        private void close()
+        {
+            threads.forEach(Thread::interrupt);
+        }
+
+        private void sendAll()
+        {
+            try {
+                while (true) {
+                    Optional<HandOver> lot = lots.take();
+                    if (lot.isEmpty()) {
+                        return;
+                    }
+                    if (failures.get() < MAX_FAILURES && millisLeft.getAsLong() > 0) {
+                        send(lot.get());
+                    }
+                }
+            }
+            catch (InterruptedException _) {
+                // given up
+            }
+        }
+
+        private void send(HandOver lot)
+                throws InterruptedException
+        {
+            try {
+                WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
+                HandedOver answer = connections.ask(link, lot, HandedOver.class, Math.clamp(millisLeft.getAsLong(), 1, LOT_MILLIS)).get();
+                given.accept(answer.blocks());
+                failures.set(0);
+            }
+            catch (ExecutionException e) {
+                String problem = e.getCause() instanceof WorkerException failure ? failure.getMessage() : String.valueOf(e.getCause());
+                log.warn("Cache worker %s does not take over blocks (%s): it will fetch them from their origin", peer.id(), problem);
+                failures.incrementAndGet();
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package io.cachedhive.worker.testing;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.Challenge;
+import io.cachedhive.protocol.wire.Message.Hello;
+import io.cachedhive.protocol.wire.Message.Proof;
+import io.cachedhive.protocol.wire.Message.Welcome;
+import io.cachedhive.protocol.wire.OriginStatus;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * What passes for another cache worker until it is asked for something.
+ */
+public final class FakePeer
+        implements AutoCloseable
+{
+    private final CacheWorkerId id;
+    private final Script script;
+    private final ServerSocketChannel server;
+    private final List<SocketChannel> channels = new CopyOnWriteArrayList<>();
+    private final AtomicInteger requests = new AtomicInteger();
+
+    private FakePeer(String id, Script script)
+    {
+        this.id = new CacheWorkerId(id);
+        this.script = script;
+        try {
+            this.server = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        Thread.ofVirtual().start(this::accept);
+    }
+
+    public interface Script
+    {
+        /**
+         * Answers a request, as it likes.
+         */
+        void answer(Exchange exchange, Message request)
+                throws IOException;
+    }
+
+    public interface Exchange
+    {
+        void send(Message message)
+                throws IOException;
+
+        /**
+         * Whatever bytes.
+         */
+        void sendRaw(ByteBuffer bytes)
+                throws IOException;
+    }
+
+    public static FakePeer start(String id, Script script)
+    {
+        return new FakePeer(id, script);
+    }
+
+    public CacheWorkerId id()
+    {
+        return id;
+    }
+
+    public WorkerAddress address()
+    {
+        try {
+            InetSocketAddress address = (InetSocketAddress) server.getLocalAddress();
+            return new WorkerAddress(address.getAddress().getHostAddress(), address.getPort());
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Requests so far, of whatever kind.
+     */
+    public int requests()
+    {
+        return requests.get();
+    }
+
+    private void accept()
+    {
+        try {
+            while (true) {
+                SocketChannel channel = server.accept();
+                channels.add(channel);
+                Thread.ofVirtual().start(() -> serve(channel));
+            }
+        }
+        catch (IOException _) {
+            // closed
+        }
+    }
+
+    private void serve(SocketChannel channel)
+    {
+        try (channel) {
+            Hello hello = (Hello) receive(channel).message();
+            WireClient.send(channel, 0, new Challenge(Message.MAX_VERSION, false, new byte[32], new byte[32]));
+            if (!(receive(channel).message() instanceof Proof)) {
+                throw new IOException("no proof");
+            }
+            WireClient.send(channel, 0, new Welcome(
+                    id,
+                    new Digest128(1, 2),
+                    TestingWorker.BLOCK_SIZE,
+                    "",
+                    new ArrayList<>(hello.origins().stream().map(_ -> OriginStatus.KNOWN).toList())));
+            while (true) {
+                Request request = receive(channel);
+                if (!(request.message() instanceof Message.Cancel)) {
+                    requests.incrementAndGet();
+                    script.answer(new ChannelExchange(channel, request.id()), request.message());
+                }
+            }
+        }
+        catch (IOException _) {
+            // the worker left, or the test ends
+        }
+    }
+
+    private record Request(long id, Message message) {}
+
+    private record ChannelExchange(SocketChannel channel, long request)
+            implements Exchange
+    {
+        @Override
+        public void send(Message message)
+                throws IOException
+        {
+            WireClient.send(channel, request, message);
+        }
+
+        @Override
+        public void sendRaw(ByteBuffer bytes)
+                throws IOException
+        {
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+        }
+    }
+
+    private static Request receive(SocketChannel channel)
+            throws IOException
+    {
+        FrameHeader header = FrameHeader.readFrom(readFully(channel, FrameHeader.BYTES), FrameHeader.MAX_BODY_BYTES);
+        return new Request(header.requestId(), Message.read(header.type(), readFully(channel, header.bodyLength())));
+    }
+
+    private static ByteBuffer readFully(SocketChannel channel, int length)
+            throws IOException
+    {
+        ByteBuffer buffer = ByteBuffer.allocate(length);
+        while (buffer.hasRemaining()) {
+            if (channel.read(buffer) < 0) {
+                throw new EOFException();
+            }
+        }
+        return buffer.flip();
+    }
+
+    @Override
+    public void close()
+    {
+        try {
+            server.close();
+            for (SocketChannel channel : channels) {
+                channel.close();
+            }
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

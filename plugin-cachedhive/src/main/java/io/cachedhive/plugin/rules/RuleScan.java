@@ -1,0 +1,30 @@
+package io.cachedhive.plugin.rules;
+
+import io.trino.spi.connector.ConnectorSession;
+import io.trino.spi.connector.SchemaTableName;
+
+import java.util.Optional;
+import java.util.Set;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What rules ask of a scan as a whole.
+ *
+ * @param source what the client calls itself
+ */
+public record RuleScan(SchemaTableName table, String user, Optional<String> source, Set<String> clientTags)
+{
+    public RuleScan
+    {
+        requireNonNull(table, "table is null");
+        requireNonNull(user, "user is null");
+        requireNonNull(source, "source is null");
+        clientTags = Set.copyOf(clientTags);
+    }
+
+    public static RuleScan of(ConnectorSession session, SchemaTableName table)
+    {
+        return new RuleScan(table, session.getUser(), session.getSource(), ClientTags.of(session));
+    }
+}

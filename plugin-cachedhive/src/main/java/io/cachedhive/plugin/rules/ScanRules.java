@@ -1,0 +1,63 @@
+package io.cachedhive.plugin.rules;
+
+import com.google.common.collect.ImmutableList;
+import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.rules.CacheRules.CountedRule;
+
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import static com.google.common.base.Verify.verify;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Decides for the splits of one scan, by the rules that were in force when it began.
+ */
+public final class ScanRules
+{
+    // whose conditions on the scan are fulfilled; the last matches all splits
+    private final List<CountedRule> rules;
+    private final Instant now;
+
+    // guarded by this
+    private final Map<String, Long> splitsByRule = new LinkedHashMap<>();
+    private long scannedBytes;
+
+    ScanRules(CacheRules rules, RuleScan scan, Instant now)
+    {
+        requireNonNull(scan, "scan is null");
+        this.rules = rules.rules().stream()
+                .filter(rule -> rule.rule().conditions().matchesScan(scan))
+                .collect(ImmutableList.toImmutableList());
+        verify(this.rules.getLast().isDefault(), "there is no default rule");
+        this.now = requireNonNull(now, "now is null");
+    }
+
+    /**
+     * To be asked once for each split, in the order in which they are listed.
+     */
+    public synchronized CacheDecision decide(RuleSplit split)
+    {
+        scannedBytes += split.length();
+        for (CountedRule rule : rules) {
+            if (rule.rule().conditions().matchesSplit(split, scannedBytes, now)) {
+                if (splitsByRule.merge(rule.rule().name(), 1L, Long::sum) == 1) {
+                    rule.counter().addScan(now);
+                }
+                rule.counter().addSplit(split.length());
+                return rule.rule().decision();
+            }
+        }
+        throw new IllegalStateException("the default matches every split");
+    }
+
+    /**
+     * For how many splits each rule decided, by its name; without those that decided for none.
+     */
+    public synchronized Map<String, Long> splitsByRule()
+    {
+        return new LinkedHashMap<>(splitsByRule);
+    }
+}

@@ -1,0 +1,24 @@
+package io.cachedhive.plugin.rules;
+
+import io.airlift.units.DataSize;
+
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Bytes from the least to the most, both included; an end that is empty is open.
+ */
+record SizeRange(Optional<DataSize> min, Optional<DataSize> max)
+{
+    SizeRange
+    {
+        requireNonNull(min, "min is null");
+        requireNonNull(max, "max is null");
+    }
+
+    boolean contains(long bytes)
+    {
+        return min.map(least -> least.toBytes() <= bytes).orElse(true) && max.map(most -> bytes <= most.toBytes()).orElse(true);
+    }
+}

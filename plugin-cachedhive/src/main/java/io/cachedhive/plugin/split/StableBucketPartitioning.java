@@ -1,0 +1,93 @@
+package io.cachedhive.plugin.split;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.trino.metastore.HiveType;
+import io.trino.plugin.hive.HivePartitioningHandle;
+import io.trino.spi.connector.BucketFunction;
+import io.trino.spi.connector.ConnectorBucketNodeMap;
+import io.trino.spi.connector.ConnectorNodePartitioningProvider;
+import io.trino.spi.connector.ConnectorPartitioningHandle;
+import io.trino.spi.connector.ConnectorSession;
+import io.trino.spi.connector.ConnectorSplit;
+import io.trino.spi.connector.ConnectorTransactionHandle;
+import io.trino.spi.type.Type;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Keeps the buckets of tables on their nodes when the coordinator restarts.
+ *
+ * <p>The engine gives buckets to nodes by rendezvous hashing with a hint of the connector. Hive's hint depends on the process that computes it, and so each
+ * restart would send every bucket elsewhere, away from where its bytes are. This hint depends on the partitioning alone. A fixed map of buckets to nodes
+ * would do as well, but with one the engine does not rebalance writes, nor replaces a node under fault-tolerant execution.
+ */
+public final class StableBucketPartitioning
+        implements ConnectorNodePartitioningProvider
+{
+    private final ConnectorNodePartitioningProvider delegate;
+    private final Predicate<ConnectorSession> cached;
+
+    /**
+     * @param cached false for a query that shall be exactly plain Hive's
+     */
+    public StableBucketPartitioning(ConnectorNodePartitioningProvider delegate, Predicate<ConnectorSession> cached)
+    {
+        this.delegate = requireNonNull(delegate, "delegate is null");
+        this.cached = requireNonNull(cached, "cached is null");
+    }
+
+    @Override
+    public Optional<ConnectorBucketNodeMap> getBucketNodeMapping(
+            ConnectorTransactionHandle transaction,
+            ConnectorSession session,
+            ConnectorPartitioningHandle partitioning)
+    {
+        Optional<ConnectorBucketNodeMap> map = delegate.getBucketNodeMapping(transaction, session, partitioning);
+        if (!(partitioning instanceof HivePartitioningHandle handle) || !cached.test(session)) {
+            return map;
+        }
+        return map.map(value -> value.hasFixedMapping() ? value : value.withCacheKeyHint(hint(handle)));
+    }
+
+    /**
+     * Equal for partitionings that may be joined bucket by bucket, as Hive's is.
+     */
+    private static long hint(HivePartitioningHandle handle)
+    {
+        StringBuilder text = new StringBuilder("cachedhive-buckets-1\n");
+        text.append(handle.getBucketingVersion().getVersion()).append('\n');
+        text.append(handle.getBucketCount()).append('\n');
+        for (HiveType type : handle.getHiveTypes()) {
+            text.append(type).append('\n');
+        }
+        return Digest128.sha256(ByteBuffer.wrap(text.toString().getBytes(UTF_8))).high();
+    }
+
+    @Override
+    public ToIntFunction<ConnectorSplit> getSplitBucketFunction(
+            ConnectorTransactionHandle transaction,
+            ConnectorSession session,
+            ConnectorPartitioningHandle partitioning,
+            int bucketCount)
+    {
+        return delegate.getSplitBucketFunction(transaction, session, partitioning, bucketCount);
+    }
+
+    @Override
+    public BucketFunction getBucketFunction(
+            ConnectorTransactionHandle transaction,
+            ConnectorSession session,
+            ConnectorPartitioningHandle partitioning,
+            List<Type> partitionChannelTypes,
+            int bucketCount)
+    {
+        return delegate.getBucketFunction(transaction, session, partitioning, partitionChannelTypes, bucketCount);
+    }
+}

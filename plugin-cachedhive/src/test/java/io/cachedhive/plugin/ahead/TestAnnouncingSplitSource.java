@@ -1,0 +1,141 @@
+package io.cachedhive.plugin.ahead;
+
+import com.google.common.collect.ImmutableMap;
+import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.split.CachedHiveSplit;
+import io.cachedhive.plugin.split.NodePreference;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.HashRing;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.RingMember;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.FillTerms;
+import io.trino.plugin.hive.HiveSplit;
+import io.trino.plugin.hive.Schema;
+import io.trino.spi.SplitWeight;
+import io.trino.spi.connector.ConnectorSplit;
+import io.trino.spi.connector.ConnectorSplitSource;
+import io.trino.spi.connector.DynamicFilterSnapshot;
+import io.trino.spi.connector.FixedSplitSource;
+import io.trino.spi.connector.SchemaTableName;
+import io.trino.spi.predicate.TupleDomain;
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+class TestAnnouncingSplitSource
+{
+    private static final WorkerAddress WORKER = new WorkerAddress("host1", 8484);
+    private static final PublishedRing RING = new PublishedRing(
+            HashRing.of(List.of(new RingMember(new CacheWorkerId("worker1"), 1, Optional.empty()))),
+            Map.of(new CacheWorkerId("worker1"), WORKER),
+            1);
+    private static final FileOrigins ORIGINS = FileOrigins.of("default", Map.of("fs.s3.enabled", "true", "s3.region", "us-east-1"), false);
+
+    private final List<FileVersion> announced = new ArrayList<>();
+    private final List<CompletableFuture<Void>> answers = new ArrayList<>();
+    private Optional<PublishedRing> ring = Optional.of(RING);
+
+    private final FetchAhead fetchAhead = new FetchAhead(ORIGINS, 512 << 20, () -> ring, Optional.of((worker, origin, _, table, files, terms) -> {
+        assertThat(worker).isEqualTo(WORKER);
+        assertThat(ORIGINS.origins().get(origin).id()).isEqualTo(files.getFirst().origin());
+        assertThat(table).isEqualTo("s.t");
+        assertThat(terms).isEqualTo(FillTerms.UNSAID);
+        announced.addAll(files);
+        CompletableFuture<Void> answer = new CompletableFuture<>();
+        answers.add(answer);
+        return answer;
+    }));
+
+    private static CachedHiveSplit split(String path, long start, long length, long fileSize, CacheDecision decision)
+    {
+        HiveSplit split = new HiveSplit(
+                "ds=1",
+                path,
+                start,
+                length,
+                fileSize,
+                1234,
+                new Schema("serde", false, ImmutableMap.of()),
+                List.of(),
+                List.of(),
+                Optional.empty(),
+                OptionalInt.empty(),
+                OptionalInt.empty(),
+                false,
+                ImmutableMap.of(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                SplitWeight.standard());
+        return CachedHiveSplit.of(split, NodePreference.ANY, new SchemaTableName("s", "t"), decision, Optional.of(RING.epoch()));
+    }
+
+    private static CachedHiveSplit smallFile(int number)
+    {
+        return split("s3://lake/t/" + number, 0, 1000, 1000, CacheDecision.CACHE);
+    }
+
+    private static List<ConnectorSplit> next(ConnectorSplitSource source, int count)
+    {
+        return source.getNextBatch(count, new DynamicFilterSnapshot(TupleDomain.all(), true)).join();
+    }
+
+    @Test
+    void testOnlyWholeSmallFilesThatAreToBeFilled()
+    {
+        List<ConnectorSplit> splits = List.of(
+                smallFile(1),
+                split("s3://lake/t/part", 0, 500, 1000, CacheDecision.CACHE),
+                split("s3://lake/t/end", 500, 500, 1000, CacheDecision.CACHE),
+                split("s3://lake/t/large", 0, 2 << 20, 2 << 20, CacheDecision.CACHE),
+                split("s3://lake/t/empty", 0, 0, 0, CacheDecision.CACHE),
+                split("s3://lake/t/unfilled", 0, 1000, 1000, CacheDecision.CACHE.withoutFill()),
+                split("hdfs://lake/t/elsewhere", 0, 1000, 1000, CacheDecision.CACHE),
+                smallFile(2));
+        ConnectorSplitSource source = fetchAhead.announcing(new FixedSplitSource(splits));
+        assertThat(next(source, 100)).isEqualTo(splits);
+        assertThat(announced).extracting(FileVersion::location).containsExactly("s3://lake/t/1", "s3://lake/t/2");
+        assertThat(announced).extracting(FileVersion::length).containsOnly(1000L);
+        assertThat(announced).extracting(FileVersion::lastModifiedMillis).containsOnly(1234L);
+    }
+
+    @Test
+    void testTakenBackWhenTheScanEndsEarly()
+    {
+        ConnectorSplitSource source = fetchAhead.announcing(new FixedSplitSource(IntStream.range(0, 10).mapToObj(TestAnnouncingSplitSource::smallFile).toList()));
+        next(source, 4);
+        assertThat(announced).hasSize(4);
+        source.close();
+        assertThat(answers).allMatch(CompletableFuture::isCancelled);
+    }
+
+    @Test
+    void testLeftWhenAllSplitsWereGivenOut()
+    {
+        ConnectorSplitSource source = fetchAhead.announcing(new FixedSplitSource(IntStream.range(0, 10).mapToObj(TestAnnouncingSplitSource::smallFile).toList()));
+        next(source, 10);
+        assertThat(source.isFinished()).isTrue();
+        source.close();
+        assertThat(answers).noneMatch(CompletableFuture::isDone);
+    }
+
+    @Test
+    void testNothingWithoutRingOrWhenSwitchedOff()
+    {
+        ConnectorSplitSource splits = new FixedSplitSource(List.of(smallFile(1)));
+        assertThat(new FetchAhead(ORIGINS, 512 << 20, () -> ring, Optional.empty()).announcing(splits)).isSameAs(splits);
+        ring = Optional.empty();
+        assertThat(fetchAhead.announcing(splits)).isSameAs(splits);
+    }
+}

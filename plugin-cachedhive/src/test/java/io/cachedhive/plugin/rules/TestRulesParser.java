@@ -1,0 +1,117 @@
+package io.cachedhive.plugin.rules;
+
+import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.protocol.wire.FillClass;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+class TestRulesParser
+{
+    private static List<CacheRule> parse(String json)
+            throws RulesException
+    {
+        return RulesParser.parse(json.getBytes(UTF_8));
+    }
+
+    @Test
+    void testDecisions()
+            throws Exception
+    {
+        List<CacheRule> rules = parse(
+                """
+                {
+                  "rules": [
+                    {"name": "dashboards", "user": "grafana", "class": "high", "ttl": "12h"},
+                    {"table": "log_.*", "action": "bypass"},
+                    {"table": "keep", "action": "cache", "class": "pinned"},
+                    {}
+                  ]
+                }
+                """);
+        assertThat(rules).extracting(CacheRule::name).containsExactly("dashboards", "rule_2", "rule_3", "rule_4");
+        assertThat(rules).extracting(CacheRule::decision).containsExactly(
+                CacheDecision.cache(Optional.of(FillClass.HIGH), OptionalLong.of(12 * 3_600_000)),
+                CacheDecision.BYPASS,
+                CacheDecision.cache(Optional.of(FillClass.PINNED), OptionalLong.empty()),
+                CacheDecision.CACHE);
+        assertThat(rules).extracting(CacheRule::conditionsText).containsExactly("{\"user\":\"grafana\"}", "{\"table\":\"log_.*\"}", "{\"table\":\"keep\"}", "{}");
+        assertThat(parse("{\"rules\": []}")).isEmpty();
+    }
+
+    @Test
+    void testWhatIsNotAListOfRules()
+    {
+        assertThatThrownBy(() -> parse("{\n  \"rules\": [\n    {\"user\": }\n  ]\n}"))
+                .isInstanceOf(RulesException.class)
+                .hasMessageStartingWith("line 3, column 1")
+                .hasMessageContaining(" is not JSON: Unexpected character ('}'");
+        assertThatThrownBy(() -> parse("")).isInstanceOf(RulesException.class).hasMessage("there is no list of rules: write {\"rules\": [ ... ]}");
+        assertThatThrownBy(() -> parse("[]")).isInstanceOf(RulesException.class).hasMessage("there is no list of rules: write {\"rules\": [ ... ]}");
+        assertThatThrownBy(() -> parse("{\"rules\": [], \"rule\": 1}"))
+                .isInstanceOf(RulesException.class)
+                .hasMessage("the file has a field \"rule\", which is none: write one of rules");
+        assertThatThrownBy(() -> parse("{\"rules\": []} x")).isInstanceOf(RulesException.class).hasMessageStartingWith("line 1, column 1");
+        assertThatThrownBy(() -> parse("{\"rules\": [{\"user\": \"a\", \"user\": \"b\"}]}"))
+                .isInstanceOf(RulesException.class)
+                .hasMessageContaining("Duplicate field 'user'");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock =
+            """
+            "tabel": "a" | has a field "tabel", which is none: write one of name, schema, table, partitionAge, fileSize, scanBytes, user, source
+            "table": "a(" | , "table" is "a(": write a regular expression of Java's for the whole name (Unclosed group near index 2)
+            "table": 5 | , "table" is 5: write a string
+            "table": null | , "table" is null: write a string
+            "name": "a b" | , "name" is "a b": write 1 to 64 letters, digits, '-', '_', '.', and not "default"
+            "name": "default" | , "name" is "default": write 1 to 64 letters, digits, '-', '_', '.', and not "default"
+            "clientTags": "a" | , "clientTags" is "a": write ["...", "..."], with at least one string
+            "clientTags": [] | , "clientTags" is []: write ["...", "..."], with at least one string
+            "clientTags": [1] | , "clientTags" is [1]: write strings only
+            "sample": 0 | , "sample" is 0: write a share of the files above 0 and at most 1, such as 0.05
+            "sample": 5 | , "sample" is 5: write a share of the files above 0 and at most 1, such as 0.05
+            "sample": "5%" | , "sample" is "5%": write a number
+            "fileSize": "1MB" | , "fileSize" is not an object but "1MB": write { ... }
+            "fileSize": {} | , "fileSize" is {}: write "min", "max" or both
+            "fileSize": {"min": "1"} | , "fileSize", "min" is "1": write a size, such as "64MB"
+            "scanBytes": {"min": "2MB", "max": "1MB"} | , "scanBytes" is {"min":"2MB","max":"1MB"}: "min" is more than "max", so that nothing matches: exchange them
+            "partitionAge": {"max": "1d"} | , "partitionAge" is {"max":"1d"}: add "columns": the partition columns that name the time
+            "partitionAge": {"columns": ["ds"]} | , "partitionAge" is {"columns":["ds"]}: write "min", "max" or both
+            "partitionAge": {"columns": ["ds"], "max": "1"} | , "partitionAge", "max" is "1": write a duration, such as "7d" or "12h"
+            "partitionAge": {"columns": ["ds"], "max": "1d", "timeZone": "X"} | , "partitionAge", "timeZone" is "X": write a time zone, such as "UTC" or "Europe/Berlin"
+            "partitionAge": {"columns": ["ds"], "max": "1d", "min": "2d"} | "min" is more than "max", so that nothing matches: exchange them
+            "action": "skip" | , "action" is "skip": write "cache" or "bypass"
+            "class": "guest" | , "class" is "guest": write "normal", "high" or "pinned"
+            "ttl": "0.5s" | , "ttl" is "0.5s": write at least "1s": blocks expire at whole seconds
+            "action": "bypass", "ttl": "1d" | , "ttl" is "1d": nothing is kept with the action "bypass": remove one of the two
+            "action": "bypass", "class": "high" | , "class" is "high": nothing is kept with the action "bypass": remove one of the two
+            """)
+    void testBrokenRules(String fields, String message)
+    {
+        assertThatThrownBy(() -> parse("{\"rules\": [{}, {%s}]}".formatted(fields)))
+                .isInstanceOf(RulesException.class)
+                .hasMessageStartingWith("rule 2")
+                .hasMessageContaining(message);
+    }
+
+    @Test
+    void testRulesAreNamedInComplaints()
+    {
+        assertThatThrownBy(() -> parse("{\"rules\": [{\"name\": \"big\", \"sample\": 2}]}"))
+                .isInstanceOf(RulesException.class)
+                .hasMessageStartingWith("rule 1 (\"big\"), \"sample\" is 2");
+        assertThatThrownBy(() -> parse("{\"rules\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}"))
+                .isInstanceOf(RulesException.class)
+                .hasMessage("rule 2 has the name \"a\" of another rule: give it one of its own");
+        assertThatThrownBy(() -> parse("{\"rules\": [5]}")).isInstanceOf(RulesException.class).hasMessage("rule 1 is not an object but 5: write { ... }");
+    }
+}

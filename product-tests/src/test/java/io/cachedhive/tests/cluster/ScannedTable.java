@@ -1,0 +1,102 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.sql.SqlConnection;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A table of many small files, each a block and a chunk of its own, and a scan of all of them.
+ */
+final class ScannedTable
+{
+    private static final int PARTITIONS = 90;
+    private static final String TABLE = "lineitem";
+
+    private final TestingCluster testing;
+    private final String schema;
+    private final List<List<Object>> expected;
+    private final Map<String, String> locationsByKey;
+
+    private ScannedTable(TestingCluster testing, String schema, List<List<Object>> expected, Map<String, String> locationsByKey)
+    {
+        this.testing = testing;
+        this.schema = schema;
+        this.expected = expected;
+        this.locationsByKey = locationsByKey;
+    }
+
+    /**
+     * Writes it; nothing of it is cached.
+     */
+    static ScannedTable create(TestingCluster testing, String schema)
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("hive", schema)) {
+            connection.query("CREATE SCHEMA " + schema);
+            connection.query("CREATE TABLE %s WITH (format = 'ORC', partitioned_by = ARRAY['part']) AS ".formatted(TABLE) +
+                    "SELECT orderkey, quantity, comment, orderkey %% %s AS part FROM tpch.\"sf0.1\".lineitem".formatted(PARTITIONS));
+            List<List<Object>> expected = connection.query(select("hive", schema)).rows();
+            Map<String, String> locationsByKey = connection.query("SELECT DISTINCT \"$path\" FROM " + TABLE).rows().stream()
+                    .map(row -> (String) row.getFirst())
+                    .collect(Collectors.toMap(location -> location.substring("s3://%s/".formatted(Cluster.BUCKET).length()), location -> location));
+            assertThat(locationsByKey).hasSizeGreaterThanOrEqualTo(PARTITIONS);
+            return new ScannedTable(testing, schema, expected, locationsByKey);
+        }
+    }
+
+    private static String select(String catalog, String schema)
+    {
+        return "SELECT count(*), sum(CAST(quantity AS bigint)), sum(orderkey), to_hex(checksum(comment)) FROM %s.%s.%s".formatted(catalog, schema, TABLE);
+    }
+
+    /**
+     * The keys of its files.
+     */
+    Set<String> keys()
+    {
+        return locationsByKey.keySet();
+    }
+
+    String location(String key)
+    {
+        return locationsByKey.get(key);
+    }
+
+    /**
+     * Scans all of it and looks at the rows.
+     */
+    void scan(SqlConnection connection, String catalog)
+            throws Exception
+    {
+        assertThat(connection.query(select(catalog, schema)).rows()).isEqualTo(expected);
+    }
+
+    /**
+     * Scans all of it.
+     *
+     * @return what the object store was asked for meanwhile
+     */
+    DataFileGets getsOfScan(SqlConnection connection, String catalog)
+            throws Exception
+    {
+        long mark = mark();
+        scan(connection, catalog);
+        return getsSince(mark);
+    }
+
+    long mark()
+    {
+        return testing.cluster().s3().log().mark();
+    }
+
+    DataFileGets getsSince(long mark)
+    {
+        return DataFileGets.since(testing.cluster().s3(), mark, "warehouse/%s/%s/".formatted(schema, TABLE));
+    }
+}

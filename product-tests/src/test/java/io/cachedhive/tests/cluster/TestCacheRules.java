@@ -1,0 +1,139 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.sql.QueryResult;
+import io.cachedhive.quickstart.sql.SqlConnection;
+import org.testng.annotations.AfterClass;
+import org.testng.annotations.BeforeClass;
+import org.testng.annotations.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/**
+ * Rules on a real cluster: what they decide on the coordinator, workers and cache workers do.
+ */
+@Test(groups = "statistics", singleThreaded = true)
+public class TestCacheRules
+{
+    private static final String RULES =
+            """
+            {
+              "rules": [
+                {"name": "logs", "table": "logs", "action": "bypass"},
+                {"name": "brief", "table": "brief", "ttl": "4s"}
+              ]
+            }
+            """;
+
+    private static final Duration TIMEOUT = Duration.ofMinutes(1);
+
+    private Path rulesFile;
+    private TestingCluster testing;
+
+    @BeforeClass
+    public void start()
+            throws Exception
+    {
+        // beside the cluster's own directory, which is emptied when it starts
+        rulesFile = Path.of("target", "cache-rules.json").toAbsolutePath();
+        write(RULES);
+        testing = TestingCluster.start("rules", builder -> builder.cachedHiveProperty("cachedhive.rules-file", rulesFile.toString()));
+        try (SqlConnection connection = testing.connect("cachedhive", "default")) {
+            connection.query("CREATE SCHEMA cachedhive.rules");
+        }
+    }
+
+    @AfterClass(alwaysRun = true)
+    public void stop()
+    {
+        if (testing != null) {
+            testing.close();
+        }
+    }
+
+    private void write(String rules)
+            throws IOException
+    {
+        Path written = Files.writeString(rulesFile.resolveSibling("cache-rules.new"), rules);
+        Files.move(written, rulesFile, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    @Test
+    public void testBypassedScanLeavesTheCacheAlone()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "rules")) {
+            connection.query("CREATE TABLE hot WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.orders");
+            connection.query("CREATE TABLE logs WITH (format = 'ORC') AS SELECT * FROM tpch.sf1.orders WHERE orderkey % 4 = 0");
+            String hot = "SELECT count(*), max(comment) FROM hot";
+            Await.until("hot is cached", TIMEOUT, () -> gets(connection, hot) == 0);
+            Counters before = Counters.atRest(connection, "cachedhive");
+            String gauges = "SELECT sum(ssd_used_bytes) FROM cachedhive.cache.stats";
+            Object used = connection.query(gauges).onlyValue();
+
+            assertThat(gets(connection, "SELECT count(*), max(comment) FROM logs")).isPositive();
+            assertThat(gets(connection, "SELECT count(*), max(comment) FROM logs")).as("again").isPositive();
+            Counters scanned = Counters.atRest(connection, "cachedhive");
+            assertThat(scanned.bypass() - before.bypass()).isEqualTo(scanned.requested() - before.requested()).isPositive();
+            assertThat(connection.query(gauges).onlyValue()).isEqualTo(used);
+            assertThat(gets(connection, hot)).isZero();
+            assertThat(connection.query("SELECT max(element_at(bypass_bytes_by_cause, 'rule')) > 0 FROM cachedhive.cache.stats_detail").onlyValue()).isEqualTo(true);
+            assertThat(connection.query("SELECT action, matched_scans, matched_bytes > 0 FROM system.cache.rules WHERE catalog_name = 'cachedhive' AND name = 'logs'").rows())
+                    .containsExactly(List.of("BYPASS", 2L, true));
+            assertThat((String) connection.query("EXPLAIN ANALYZE VERBOSE SELECT max(comment) FROM logs").onlyValue()).contains("splits_by_rule_logs");
+        }
+    }
+
+    @Test
+    public void testTtl()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "rules")) {
+            connection.query("CREATE TABLE brief WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.customer");
+            String brief = "SELECT count(*), max(comment) FROM brief";
+            Await.until("it is cached", TIMEOUT, () -> gets(connection, brief) == 0);
+            Await.until("it has expired", TIMEOUT, () -> gets(connection, brief) > 0);
+        }
+    }
+
+    @Test(dependsOnMethods = {"testBypassedScanLeavesTheCacheAlone", "testTtl"})
+    public void testReload()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "rules")) {
+            String names = "SELECT array_join(array_agg(name ORDER BY number), ',') FROM system.cache.rules WHERE catalog_name = 'cachedhive'";
+            write("{\"rules\": [{\"name\": \"another\"}]}");
+            Await.until("reload", Duration.ofSeconds(5), () -> query(connection, names).onlyValue().equals("another,default"));
+
+            write("{\"rules\": [");
+            assertThatThrownBy(() -> connection.query("CALL cachedhive.system.refresh_cache_rules()")).hasMessageContaining("is not JSON");
+            assertThat((String) connection.query("SELECT DISTINCT problem FROM cachedhive.cache.rules").onlyValue()).contains("is not JSON", "stay in force");
+            assertThat(connection.query(names).onlyValue()).isEqualTo("another,default");
+        }
+    }
+
+    private long gets(SqlConnection connection, String query)
+    {
+        long mark = testing.cluster().s3().log().mark();
+        query(connection, query);
+        return testing.cluster().s3().log().dataFileCountsSince(mark).gets();
+    }
+
+    private static QueryResult query(SqlConnection connection, String query)
+    {
+        try {
+            return connection.query(query);
+        }
+        catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.s3.S3RequestLog;
+import io.cachedhive.quickstart.sql.SqlConnection;
+import org.testng.annotations.AfterClass;
+import org.testng.annotations.BeforeClass;
+import org.testng.annotations.Test;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Where splits and buckets go on two hosts, with chunks so small that two files of a scan are more than one host's share.
+ */
+@Test(groups = "placement", singleThreaded = true)
+public class TestPlacement
+{
+    private static final int PARTITIONS = 10;
+    private static final int BUCKETS = 16;
+
+    private TestingCluster testing;
+
+    @BeforeClass
+    public void start()
+            throws Exception
+    {
+        testing = TestingCluster.start("placement", builder -> builder.cachedHiveProperty("cachedhive.chunk-size", "1MB"));
+        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
+            connection.query("CREATE SCHEMA placement");
+        }
+    }
+
+    @AfterClass(alwaysRun = true)
+    public void stop()
+    {
+        if (testing != null) {
+            testing.close();
+        }
+    }
+
+    /**
+     * Two files of more than a chunk in each partition: half of the partitions have both with one owner, who may read only one of them.
+     */
+    @Test
+    public void testOverflow()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
+            awaitRing(connection);
+            connection.setSession("cachedhive.compression_codec", "NONE");
+            String columns = "SELECT orderkey, comment, extendedprice, shipinstruct, shipdate, mod(orderkey, %s) AS p FROM tpch.\"sf0.1\".lineitem WHERE linenumber %s"
+                    .formatted(PARTITIONS, "%s");
+            connection.query("CREATE TABLE pairs WITH (format = 'TEXTFILE', partitioned_by = ARRAY['p']) AS " + columns.formatted("<= 2"));
+            connection.query("INSERT INTO pairs " + columns.formatted("> 2"));
+
+            long overflowed = 0;
+            for (int partition = 0; partition < PARTITIONS; partition++) {
+                String scan = "FROM pairs WHERE p = " + partition;
+                long files = (long) connection.query("SELECT count(DISTINCT \"$path\") " + scan).onlyValue();
+                String plan = (String) connection.query("EXPLAIN ANALYZE VERBOSE SELECT max(comment) " + scan).onlyValue();
+                long counted = metric(plan, "splits_overflowed");
+                overflowed += counted;
+                assertThat(metric(plan, "splits_at_owner") + counted).as(plan).isEqualTo(files);
+                assertThat(metric(plan, "splits_without_owner")).as(plan).isZero();
+                // who may not take more passes on no more than all but one
+                assertThat(counted).as(plan).isLessThan(files);
+
+                connection.setSession("cachedhive.max_scan_skew", "1000");
+                String unbounded = (String) connection.query("EXPLAIN ANALYZE VERBOSE SELECT max(comment) " + scan).onlyValue();
+                assertThat(metric(unbounded, "splits_at_owner")).as(unbounded).isEqualTo(files);
+                assertThat(metric(unbounded, "splits_overflowed")).as(unbounded).isZero();
+                connection.setSession("cachedhive.max_scan_skew", "0.25");
+            }
+            assertThat(overflowed).as("overflowed splits").isPositive();
+
+            String sums = "SELECT p, count(*), sum(CAST(extendedprice AS decimal(18, 2))), max(comment) FROM %s.placement.pairs GROUP BY p ORDER BY p";
+            assertThat(connection.query(sums.formatted("cachedhive")).rows()).isEqualTo(connection.query(sums.formatted("hive")).rows());
+        }
+    }
+
+    /**
+     * Owners are those of chunks, not of splits: however a table is cut, its bytes are where they were.
+     */
+    @Test
+    public void testOtherSplitsReadNothingAgain()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
+            awaitRing(connection);
+            connection.setSession("cachedhive.compression_codec", "NONE");
+            connection.query("CREATE TABLE cut WITH (format = 'TEXTFILE') AS SELECT * FROM tpch.\"sf0.1\".orders");
+            String scan = "SELECT count(*), sum(CAST(totalprice AS decimal(18, 2))), to_hex(checksum(comment)) FROM cut";
+            S3RequestLog log = testing.cluster().s3().log();
+            long begin = log.mark();
+            List<List<Object>> expected = connection.query(scan).rows();
+            assertThat(log.dataFileCountsSince(begin).gets()).as("GETs of the first scan").isPositive();
+
+            long mark = log.mark();
+            for (String size : List.of("4MB", "1MB", "300kB")) {
+                connection.setSession("cachedhive.max_split_size", size);
+                assertThat(connection.query(scan).rows()).isEqualTo(expected);
+                assertThat(log.dataFileCountsSince(mark)).as("splits of %s", size).satisfies(counts -> {
+                    assertThat(counts.gets()).isZero();
+                    assertThat(counts.heads()).isZero();
+                });
+            }
+        }
+    }
+
+    @Test
+    public void testRestartOfTheCoordinatorMovesNoBucket()
+            throws Exception
+    {
+        List<String> before;
+        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
+            connection.query(
+                    """
+                    CREATE TABLE bucketed WITH (format = 'ORC', bucketed_by = ARRAY['custkey'], bucket_count = %s) AS
+                    SELECT custkey, orderkey, comment FROM tpch.tiny.orders
+                    """.formatted(BUCKETS));
+            before = nodesOfBuckets(connection, "before");
+            // both nodes: else nothing could have moved
+            assertThat(before.stream().distinct()).hasSize(2);
+            assertThat(nodesOfBuckets(connection, "again")).isEqualTo(before);
+        }
+        testing.cluster().coordinator().restart();
+        testing.cluster().awaitWorkers(2, Duration.ofMinutes(2));
+        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
+            awaitRing(connection);
+            assertThat(nodesOfBuckets(connection, "after")).isEqualTo(before);
+        }
+    }
+
+    /**
+     * Of each bucket the node that reads it when a query reads nothing else.
+     */
+    private static List<String> nodesOfBuckets(SqlConnection connection, String run)
+            throws Exception
+    {
+        List<String> nodes = new ArrayList<>();
+        for (int bucket : IntStream.range(0, BUCKETS).toArray()) {
+            String mark = "%s-bucket-%s".formatted(run, bucket);
+            connection.query("SELECT custkey, count(*), max(comment), '%s' FROM bucketed WHERE \"$bucket\" = %s GROUP BY custkey".formatted(mark, bucket));
+            List<List<Object>> readers = connection.query(
+                    """
+                    SELECT DISTINCT t.node_id
+                    FROM system.runtime.tasks t JOIN system.runtime.queries q ON t.query_id = q.query_id
+                    WHERE q.query LIKE 'SELECT custkey%%''%s''%%' AND t.physical_input_bytes > 0
+                    """.formatted(mark)).rows();
+            assertThat(readers).as("nodes that read bucket %s", bucket).hasSize(1);
+            nodes.add((String) readers.getFirst().getFirst());
+        }
+        return nodes;
+    }
+
+    private static void awaitRing(SqlConnection connection)
+            throws Exception
+    {
+        Await.until("a ring with both cache workers", Duration.ofSeconds(60), () ->
+                connection.query("SELECT count(*) FROM cachedhive.cache.nodes WHERE ring_share > 0").onlyValue().equals(2L));
+    }
+
+    private static long metric(String plan, String name)
+    {
+        Matcher matcher = Pattern.compile("'%s' = LongCount\\{total=(\\d+)}".formatted(name)).matcher(plan);
+        assertThat(matcher.find()).as("%s in %s", name, plan).isTrue();
+        return Long.parseLong(matcher.group(1));
+    }
+}
