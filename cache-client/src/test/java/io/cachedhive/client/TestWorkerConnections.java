@@ -22,6 +22,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 
 import static io.cachedhive.client.ReadFixture.PATIENT;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -215,6 +217,53 @@ class TestWorkerConnections
             assertThat(link.problem()).isEmpty();
             WorkerSession third = several.peer(fixture.worker("third", Optional.empty()).listenTcp(), Optional.empty()).acquire();
             assertThat(third.isOpen()).isTrue();
+        }
+    }
+
+    /**
+     * Who comes between the end of a connection whose worker was silent and the link's own attempt to connect anew does not wait for that either.
+     */
+    @Test
+    void testNobodyWaitsForASilentWorkerToConnectAnew()
+            throws Exception
+    {
+        fixture.local.answersPings = false;
+        fixture.listen();
+        AtomicReference<WorkerLink> link = new AtomicReference<>();
+        CompletableFuture<WorkerException> refusal = new CompletableFuture<>();
+        AtomicLong laterNanos = new AtomicLong();
+        try (WorkerConnections few =
+                new WorkerConnections("few", ReadFixture.identity(Optional.empty()), PATIENT, 1, REQUESTS, () -> System.nanoTime() + laterNanos.get())) {
+            link.set(few.local(fixture.socket, new WorkerLink.Listener()
+            {
+                @Override
+                public void disconnected(WorkerSession lost)
+                {
+                    refusal.complete(refusal(link.get()));
+                }
+            }));
+            WorkerSession connected = link.get().acquire();
+            while (!link.get().isBreakerOpen()) {
+                link.get().silent();
+            }
+            fixture.local.answersHello = false;
+            // the last attempt to connect is long ago
+            laterNanos.addAndGet(TimeUnit.MINUTES.toNanos(1));
+            connected.close(new WorkerException(WorkerException.Reason.SILENT, "it was silent for too long"));
+            assertThat(refusal.get(PATIENT.silenceMillis() / 2, TimeUnit.MILLISECONDS)).hasMessage("it was silent for too long");
+        }
+    }
+
+    private static WorkerException refusal(WorkerLink link)
+    {
+        try {
+            throw new AssertionError("connected: " + link.acquire());
+        }
+        catch (WorkerException e) {
+            return e;
+        }
+        catch (InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 

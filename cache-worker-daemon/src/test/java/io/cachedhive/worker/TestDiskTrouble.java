@@ -364,11 +364,12 @@ class TestDiskTrouble
         start();
         fillSsd();
         stop();
-        // the first reads only: later ones find the disk mended
-        start("strace", "-f", "--seccomp-bpf", "-o", directory.resolve("read.trace").toString(), "-e", "trace=" + READS,
-                "-P", ssd.resolve("superblock").toString(), "-e", "inject=%s:error=EIO:when=1..2".formatted(READS));
-        assertThat(Files.readString(directory.resolve("read.trace"))).contains("(INJECTED)");
-        assertThat(output()).contains("Starting without a directory", "input/output error");
+        start(FaultInjection.wrapper(ssd.resolve("superblock"), READS, "error=EIO", directory.resolve("read.trace")));
+        try (FaultInjection _ = FaultInjection.of(worker)) {
+            assertThat(Files.readString(directory.resolve("read.trace"))).contains("(INJECTED)");
+            assertThat(output()).contains("Starting without a directory", "input/output error");
+            assertThat(problem()).isPresent();
+        }
         awaitTakenIn();
     }
 

@@ -15,8 +15,8 @@ import static java.util.Objects.requireNonNull;
  * The way to one worker, over any number of connections after one another: connects, connects anew in the background, and keeps readers
  * from waiting for a worker that is known to be away.
  *
- * <p>A reader waits for a connection only when there is hope: while the first attempt is under way since the worker was last connected, or was last
- * looked for long ago. All other attempts are made behind the readers' backs.
+ * <p>A reader waits for a connection only when there is hope: while the first attempt is under way since the worker was last connected and answered, or
+ * was last looked for long ago. All other attempts are made behind the readers' backs.
  */
 public final class WorkerLink
 {
@@ -163,7 +163,8 @@ public final class WorkerLink
                     failures = 0;
                 }
             }
-            wait = failures == 0;
+            // a worker that was silent on its last connection will not hurry on the next
+            wait = failures == 0 && !breaker.isOpen();
             result = attempt();
         }
         startAttempted();
@@ -404,8 +405,7 @@ public final class WorkerLink
                 lastFailure = Optional.of(reason);
                 if (wasConnected) {
                     session = null;
-                    // a worker that was silent will not hurry now
-                    failures = reason.reason() == Reason.SILENT ? 1 : 0;
+                    failures = 0;
                 }
                 else {
                     finished = attempt;

@@ -247,12 +247,14 @@ class TestBlockServer
         try (SocketChannel channel = SocketChannel.open(unix())) {
             WireClient.send(channel, 0, hello(7, 9));
             assertThat(((Message.Error) WireClient.receiveMessage(channel)).message())
-                    .isEqualTo("this cache worker speaks the protocol versions 1 to 1, the client 7 to 9: upgrade the older of the two");
+                    .isEqualTo("this cache worker speaks the protocol versions %d to %d, the client 7 to 9: upgrade the older of the two".formatted(
+                            Message.MIN_VERSION,
+                            Message.MAX_VERSION));
             assertClosed(channel);
         }
         try (SocketChannel channel = SocketChannel.open(unix())) {
             WireClient.send(channel, 0, hello(0, 9));
-            assertThat(((Challenge) WireClient.receiveMessage(channel)).version()).isEqualTo(1);
+            assertThat(((Challenge) WireClient.receiveMessage(channel)).version()).isEqualTo(Message.MAX_VERSION);
         }
     }
 

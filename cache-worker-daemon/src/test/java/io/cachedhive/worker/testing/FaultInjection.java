@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * System calls of another process that fail, or last, as strace(1) can make them. Until it is closed: then the disk is mended.
@@ -13,9 +14,9 @@ import java.util.List;
 public final class FaultInjection
         implements AutoCloseable
 {
-    private final Process strace;
+    private final ProcessHandle strace;
 
-    private FaultInjection(Process strace)
+    private FaultInjection(ProcessHandle strace)
     {
         this.strace = strace;
     }
@@ -43,7 +44,36 @@ public final class FaultInjection
                 }
                 return output.contains(" attached");
             });
-            return new FaultInjection(strace);
+            return new FaultInjection(strace.toHandle());
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * What to start a process by, so that the calls fail from its beginning; {@link #of} ends that.
+     *
+     * <p>Each call of every thread fails: strace counts calls by thread, and which thread looks at a file again is not known.
+     */
+    public static String[] wrapper(Path file, String calls, String fault, Path log)
+    {
+        // -D: the process is not strace's child, and outlives it; no filter of system calls, which would stay when strace has left
+        return new String[] {"strace", "-D", "-f", "-o", log.toString(), "-e", "trace=" + calls, "-e", "inject=%s:%s".formatted(calls, fault), "-P", file.toString()};
+    }
+
+    /**
+     * Of a process that was started by {@link #wrapper}.
+     */
+    public static FaultInjection of(Process process)
+    {
+        try (Stream<String> status = Files.lines(Path.of("/proc", Long.toString(process.pid()), "status"))) {
+            long tracer = status
+                    .filter(line -> line.startsWith("TracerPid:"))
+                    .map(line -> Long.parseLong(line.substring("TracerPid:".length()).strip()))
+                    .findFirst()
+                    .orElseThrow();
+            return new FaultInjection(ProcessHandle.of(tracer).orElseThrow(() -> new AssertionError("nobody traces process " + process.pid())));
         }
         catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -73,11 +103,6 @@ public final class FaultInjection
     {
         // it lets go of the process, which goes on
         strace.destroy();
-        try {
-            strace.waitFor();
-        }
-        catch (InterruptedException e) {
-            throw new AssertionError(e);
-        }
+        strace.onExit().join();
     }
 }
