@@ -98,6 +98,16 @@ public final class WireReader
         return bytes;
     }
 
+    /**
+     * Passes over what {@link #getBytes} would read.
+     */
+    public void skipBytes()
+            throws WireException
+    {
+        int length = getInt();
+        buffer.position(require(length).position() + length);
+    }
+
     public String getString()
             throws WireException
     {

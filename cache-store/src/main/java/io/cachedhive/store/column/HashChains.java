@@ -2,6 +2,7 @@ package io.cachedhive.store.column;
 
 import java.util.function.IntToLongFunction;
 
+import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -14,6 +15,7 @@ public final class HashChains
     public static final int NONE = -1;
 
     private static final int MIN_BUCKETS = 1 << 12;
+    private static final int MAX_RESERVED = 1 << 26;
 
     private final IntToLongFunction hash;
     private final IntColumn buckets = new IntColumn(NONE);
@@ -32,6 +34,15 @@ public final class HashChains
     public int size()
     {
         return size;
+    }
+
+    /**
+     * Prepares for so many things, while there is none: linking them divides no bucket then.
+     */
+    public void reserve(long things)
+    {
+        verify(size == 0, "something is linked already");
+        bucketCount = (int) Math.clamp(things, MIN_BUCKETS, MAX_RESERVED);
     }
 
     /**

@@ -81,6 +81,8 @@ public final class FileImage
         private final IntColumn numbers = new IntColumn();
         private final IntColumn used = new IntColumn();
         private final RecordWriter record = new RecordWriter();
+        // of each text in the table its bytes of UTF-8, and 1
+        private final IntColumn textLengths = new IntColumn();
         // of the record
         private final int[] textNumbers = new int[FileTable.TEXTS];
         private int usedCount;
@@ -92,6 +94,9 @@ public final class FileImage
         private long etagDigest;
         private boolean provisional;
         private long length;
+        private int textBytes;
+        // of no meaning
+        private int touched;
 
         public Reader(FileTable table)
         {
@@ -114,6 +119,25 @@ public final class FileImage
                 numbers.set(number, own + 1);
                 used.set(usedCount, own);
                 usedCount++;
+            }
+        }
+
+        /**
+         * Brings what {@link #add} will look at into the processor's cache.
+         *
+         * @param files some that will be read next; not looked at any further
+         * @throws WireException if they are not valid
+         */
+        public void touch(WireReader files)
+                throws WireException
+        {
+            while (files.remaining() > 0) {
+                files.getInt();
+                files.getLong();
+                touched += table.touch(files.getLong());
+                files.getLong();
+                files.getBoolean();
+                files.skipBytes();
             }
         }
 
@@ -164,19 +188,30 @@ public final class FileImage
                 knownOrigin = textNumbers[0];
             }
             int rest = source.position();
-            FileTable.getEtag(source).ifPresent(this::check);
-            check(RecordWriter.getBytes(source));
+            // table, directory, ETag, name
+            textBytes = textLength(textNumbers[1]) + textLength(textNumbers[2]) + FileTable.getEtag(source).map(this::check).orElse(0) + check(RecordWriter.getBytes(source));
             if (source.hasRemaining()) {
                 throw new IndexOutOfBoundsException("a record is longer than what is in it");
             }
             record.putRest(source.position(rest));
         }
 
-        private void check(ByteBuffer packed)
+        private int textLength(int number)
+        {
+            int known = textLengths.find(number);
+            if (known == 0) {
+                known = table.utf8Length(number) + 1;
+                textLengths.set(number, known);
+            }
+            return known - 1;
+        }
+
+        private int check(ByteBuffer packed)
         {
             if (!PackedText.isValid(packed)) {
                 throw new IndexOutOfBoundsException("a text is cut off");
             }
+            return PackedText.utf8Length(packed);
         }
 
         /**
@@ -208,6 +243,14 @@ public final class FileImage
         public long length()
         {
             return length;
+        }
+
+        /**
+         * As of {@link FileTable#textBytes(int)}.
+         */
+        public int textBytes()
+        {
+            return textBytes;
         }
 
         /**

@@ -84,6 +84,36 @@ public final class FileTable
         return ordinal;
     }
 
+    /**
+     * Prepares for so many files, if there is none yet: adding them takes less time then.
+     */
+    public void reserve(long files)
+    {
+        if (byId.size() == 0) {
+            byId.reserve(files);
+        }
+    }
+
+    /**
+     * Brings what a search for a file will look at into the processor's cache: for several files one after the other this takes little more than for one.
+     *
+     * @param digestLow of its id
+     * @return of no use, so that it is not optimised away
+     */
+    int touch(long digestLow)
+    {
+        int ordinal = byId.first(digestLow);
+        return ordinal == HashChains.NONE ? 0 : (int) digestLows.get(ordinal);
+    }
+
+    /**
+     * Likewise, what {@link #addSsdBlocks(int, int)} will look at.
+     */
+    public int touchCounts(int ordinal)
+    {
+        return isUsed(ordinal) ? fills.get(ordinal) + ramBlocks.get(ordinal) + ssdBlocks.get(ordinal) : 0;
+    }
+
     private StoredFile file(int ordinal)
     {
         return new StoredFile(this, ordinal, bindings.get(ordinal), digestHighs.get(ordinal), digestLows.get(ordinal), etagDigests.get(ordinal));
@@ -298,6 +328,11 @@ public final class FileTable
     {
         verify(file.isKnown(), "file %s is not in the table any more", file);
         return textBytes(file.ordinal());
+    }
+
+    int utf8Length(int textNumber)
+    {
+        return texts.utf8Length(textNumber);
     }
 
     /**

@@ -30,6 +30,9 @@ final class DirectoryContents
     // the origin
     private static final int FILE_RECORD_BYTES = 33 + 38 + 24 + 17;
 
+    // more than a block takes with its file: the file and each of its three texts fit into a chunk
+    private static final long AMPLE_RECORD_BYTES = 8L * Checkpoint.MAX_CHUNK_BODY_BYTES;
+
     private final Geometry geometry;
     private final SizeClasses sizeClasses;
     private final FileTable files;
@@ -147,15 +150,15 @@ final class DirectoryContents
      */
     long fileRecordBytes(int ordinal)
     {
-        return fileRecordBytes(files, ordinal);
+        return recordBytesOfFile(files.textBytes(ordinal));
     }
 
     /**
-     * Likewise, of a file of the table. With all its texts, though most are there already.
+     * Likewise, of a file by its {@link FileTable#textBytes(int)}. With all its texts, though most are there already.
      */
-    static long fileRecordBytes(FileTable files, int ordinal)
+    static long recordBytesOfFile(int textBytes)
     {
-        return FILE_RECORD_BYTES + files.textBytes(ordinal);
+        return FILE_RECORD_BYTES + textBytes;
     }
 
     /**
@@ -180,9 +183,14 @@ final class DirectoryContents
      */
     boolean hasRoomForRestored(int entry)
     {
+        long room = geometry.checkpointBytes() - checkpointBytes() - 1;
+        // texts are read from the file's record, which lies anywhere
+        if (room >= AMPLE_RECORD_BYTES) {
+            return true;
+        }
         int ordinal = index.file(entry);
         long added = BLOCK_RECORD_BYTES + (blocksOf(ordinal) > 0 ? 0 : fileRecordBytes(ordinal));
-        return checkpointBytes() + withChunkHeaders(added) + 1 <= geometry.checkpointBytes();
+        return withChunkHeaders(added) <= room;
     }
 
     /**

@@ -365,6 +365,7 @@ final class DirectoryRecovery
         CompletableFuture<Void> verified = header.tellsFiles() ? CompletableFuture.runAsync(() -> verify(file, header), verifier) : CompletableFuture.completedFuture(null);
         Deque<CompletableFuture<Void>> taking = new ArrayDeque<>();
         FileImage.Reader image = new FileImage.Reader(files);
+        files.reserve(header.files());
         try {
             if (header.tellsFiles()) {
                 Checkpoint.Reader.ofFiles(file, header).readAll((type, body) -> takeFiles(type, body, image, taking));
@@ -464,24 +465,28 @@ final class DirectoryRecovery
         }
         byte[] bytes = new byte[body.remaining()];
         body.getRest().get(bytes);
-        taking.add(CompletableFuture.runAsync(() -> takeFiles(type, new WireReader(ByteBuffer.wrap(bytes)), image), taker));
+        taking.add(CompletableFuture.runAsync(() -> takeFiles(type, bytes, image), taker));
         if (taking.size() > MAX_CHUNKS_AHEAD) {
             await(taking.poll());
         }
     }
 
-    private void takeFiles(int type, WireReader body, FileImage.Reader image)
+    private void takeFiles(int type, byte[] bytes, FileImage.Reader image)
     {
+        WireReader body = new WireReader(ByteBuffer.wrap(bytes));
         try {
             switch (type) {
                 case TEXTS_CHUNK -> image.readTexts(body);
                 case FILES_CHUNK -> {
+                    image.touch(new WireReader(ByteBuffer.wrap(bytes)));
                     while (body.remaining() > 0) {
                         image.read(body);
                         if (image.length() > JournalEntry.MAX_FILE_BYTES) {
                             throw new WireException("a file has %s bytes".formatted(image.length()));
                         }
-                        take(image.ordinal(), image.id(), image.etagDigest(), image.isProvisional(), image::add);
+                        if (take(image.ordinal(), image.id(), image.etagDigest(), image.isProvisional(), image::add).isPresent()) {
+                            fileRecordBytes += DirectoryContents.recordBytesOfFile(image.textBytes());
+                        }
                     }
                 }
                 default -> {
@@ -489,7 +494,8 @@ final class DirectoryRecovery
                         int ordinal = body.getInt();
                         FileVersionId id = JournalEntry.readId(body);
                         FileMetadata metadata = JournalEntry.readFile(body);
-                        take(ordinal, id, metadata.etagDigest(), metadata.provisional(), () -> add(id, metadata));
+                        take(ordinal, id, metadata.etagDigest(), metadata.provisional(), () -> add(id, metadata))
+                                .ifPresent(stored -> fileRecordBytes += DirectoryContents.recordBytesOfFile(files.textBytes(stored.ordinal())));
                     }
                 }
             }
@@ -499,7 +505,10 @@ final class DirectoryRecovery
         }
     }
 
-    private void take(int ordinal, FileVersionId id, long etagDigest, boolean provisional, Supplier<StoredFile> adder)
+    /**
+     * @return empty if another directory binds the file to another ETag
+     */
+    private Optional<StoredFile> take(int ordinal, FileVersionId id, long etagDigest, boolean provisional, Supplier<StoredFile> adder)
     {
         if (ordinal < 0 || ordinal > MAX_ORDINAL) {
             throw new IllegalArgumentException("a file cannot have the ordinal " + ordinal);
@@ -510,11 +519,12 @@ final class DirectoryRecovery
         // dropped and bound anew while the checkpoint was written
         held(id).ifPresent(this::release);
         ordinals.set(ordinal, SsdIndex.NONE);
-        hold(id, etagDigest, provisional, adder).ifPresent(stored -> {
+        Optional<StoredFile> taken = hold(id, etagDigest, provisional, adder);
+        taken.ifPresent(stored -> {
             ordinals.set(ordinal, stored.ordinal());
             checkpointOrdinals.set(stored.ordinal(), ordinal);
-            fileRecordBytes += DirectoryContents.fileRecordBytes(files, stored.ordinal());
         });
+        return taken;
     }
 
     /**
@@ -596,6 +606,18 @@ final class DirectoryRecovery
             return SsdIndex.NONE;
         }
         return restore(digestHigh, digestLow, sequence, slab, sizeClass, extent, length, ordinal, new BlockTerms(CLASSES[blockClass], Integer.toUnsignedLong(expirySeconds)));
+    }
+
+    /**
+     * Brings what {@link #restoreBlock} will look at into the processor's cache, without the index.
+     *
+     * @return of no use, so that it is not optimised away
+     */
+    int touch(int slab, int extent, int checkpointOrdinal)
+    {
+        int entry = isTaken(slab, extent) ? 1 : 0;
+        int ordinal = checkpointOrdinal < 0 ? SsdIndex.NONE : ordinals.find(checkpointOrdinal);
+        return ordinal < 0 ? entry : entry + checkpointOrdinals.find(ordinal) + files.touchCounts(ordinal);
     }
 
     /**
