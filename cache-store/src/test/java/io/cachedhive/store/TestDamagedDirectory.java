@@ -61,7 +61,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  *
  * <p>Pages that were never written are damaged all at once, each in one byte; and beyond its last byte that is not zero a file is cut off at
  * the ends of its pages only, since what a reader sees of it is the same in between. A plain build tries a sample, another one each time; the
- * profile conformance tries all of it.
+ * profile exhaustive tries all of it.
  */
 class TestDamagedDirectory
 {
@@ -221,7 +221,7 @@ class TestDamagedDirectory
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void everywhere()
             throws Exception
     {

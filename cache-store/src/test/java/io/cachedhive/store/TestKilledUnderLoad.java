@@ -133,7 +133,7 @@ class TestKilledUnderLoad
      * Of several stores at a time, for the load, and since most of the time of one is waiting.
      */
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void manyKills()
             throws Exception
     {

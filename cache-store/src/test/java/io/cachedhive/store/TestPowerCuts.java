@@ -60,7 +60,7 @@ class TestPowerCuts
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void everyWriteAndSyncManyTimes()
             throws Exception
     {

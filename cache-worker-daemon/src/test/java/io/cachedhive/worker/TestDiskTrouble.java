@@ -178,7 +178,7 @@ class TestDiskTrouble
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void readOnlyFileSystem()
             throws Exception
     {
@@ -216,7 +216,7 @@ class TestDiskTrouble
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void writesFail()
             throws Exception
     {
@@ -274,7 +274,7 @@ class TestDiskTrouble
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void readsAreSlow()
             throws Exception
     {
@@ -302,7 +302,7 @@ class TestDiskTrouble
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void writesHang()
             throws Exception
     {
@@ -323,7 +323,7 @@ class TestDiskTrouble
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void missingMountAtTheStart()
             throws Exception
     {
@@ -340,7 +340,7 @@ class TestDiskTrouble
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void readOnlyMountAtTheStart()
             throws Exception
     {

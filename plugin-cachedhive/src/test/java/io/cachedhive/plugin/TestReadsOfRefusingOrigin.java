@@ -91,7 +91,7 @@ class TestReadsOfRefusingOrigin
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     @Timeout(900)
     void testRefusalsForLong(@TempDir Path directory)
             throws Exception

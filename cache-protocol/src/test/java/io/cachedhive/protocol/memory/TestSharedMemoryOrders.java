@@ -40,7 +40,7 @@ class TestSharedMemoryOrders
      * With each side interpreted, and compiled by each compiler, and with the JVM's own options for stress.
      */
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     @Timeout(1200)
     void compiledInAllWays()
             throws Exception

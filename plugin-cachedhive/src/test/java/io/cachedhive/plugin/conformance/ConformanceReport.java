@@ -94,7 +94,7 @@ public final class ConformanceReport
         Path root = Path.of(args.length > 0 ? args[0] : ".");
         List<Suite> suites = readSuites(root);
         if (suites.isEmpty()) {
-            System.err.println("no reports of the suites in plugin-cachedhive/target/surefire-reports: run mvn verify -Pconformance first");
+            System.err.println("no reports of the suites in plugin-cachedhive/target/surefire-reports: run mvn verify -Pexhaustive first");
             System.exit(1);
         }
         Path document = root.resolve("docs/conformance.md");
@@ -214,7 +214,7 @@ public final class ConformanceReport
                 so what Hive cannot do was found by running it; it is declared, each with its reason, in the abstract classes under
                 `%s`, which know nothing of the cache.
 
-                This page is made by `bin/conformance-report` from the reports of `mvn verify -Pconformance`, last on %s with Trino 483.
+                This page is made by `bin/conformance-report` from the reports of `mvn verify -Pexhaustive`, last on %s with Trino 483.
                 *skipped* means that the connector is declared not to support what the test is about.
                 A repeated test counts once. A test marked with * asserts what Hive does instead of what the suite expects.
 

@@ -2,7 +2,8 @@ package io.cachedhive.plugin.conformance;
 
 import org.junit.jupiter.api.Tag;
 
-@Tag("conformance")
+// the other side of the conformance report
+@Tag("exhaustive")
 class TestPlainHiveConnectorSmokeTest
         extends AbstractHiveConnectorSmokeTest
 {

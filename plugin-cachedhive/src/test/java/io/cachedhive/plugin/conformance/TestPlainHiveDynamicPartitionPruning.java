@@ -1,5 +1,9 @@
 package io.cachedhive.plugin.conformance;
 
+import org.junit.jupiter.api.Tag;
+
+// the other side of the conformance report
+@Tag("exhaustive")
 class TestPlainHiveDynamicPartitionPruning
         extends AbstractHiveDynamicPartitionPruning
 {
