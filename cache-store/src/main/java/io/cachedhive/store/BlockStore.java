@@ -15,6 +15,8 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.file.StoredTable;
+import io.cachedhive.store.quota.TableQuotas;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
@@ -59,6 +61,9 @@ public final class BlockStore
     private static final long HEARTBEAT_MILLIS = 200;
     private static final int EXPIRED_AT_ONCE = 256;
     private static final int ENTRIES_AT_ONCE = 256;
+    private static final long QUOTA_INTERVAL_MILLIS = 200;
+    private static final long QUOTA_END_MILLIS = 5_000;
+    private static final int EVICTED_AT_ONCE = 64;
     private static final long MAX_QUEUED_BYTES = 64 << 20;
     // frames rest 100 ms: by then there is one, unless everything is pinned
     private static final long FRAME_WAIT_NANOS = 300_000_000;
@@ -78,12 +83,15 @@ public final class BlockStore
     private final List<RecoveryOutcome> recovery;
     private final StoreClock clock;
     private final ScheduledExecutorService heartbeat;
+    // writes to the state directory, which may take long
+    private final ScheduledExecutorService quotaKeeper;
     private final Closer resources;
 
     // guarded by the lock
     private final FileTable files;
     private final RamTier ram;
     private final SsdTier ssd;
+    private final TableQuotas quotas;
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
     private boolean closed;
@@ -97,6 +105,7 @@ public final class BlockStore
             ReentrantLock lock,
             FileTable files,
             SsdTier ssd,
+            TableQuotas quotas,
             MemoryFile memoryFile,
             double guestMaxShare,
             boolean aboveSsd,
@@ -112,6 +121,7 @@ public final class BlockStore
         this.lock = requireNonNull(lock, "lock is null");
         this.files = requireNonNull(files, "files is null");
         this.ssd = requireNonNull(ssd, "ssd is null");
+        this.quotas = requireNonNull(quotas, "quotas is null");
         this.memoryFile = requireNonNull(memoryFile, "memoryFile is null");
         this.recovery = List.copyOf(recovery);
         this.clock = environment.clock();
@@ -119,10 +129,16 @@ public final class BlockStore
         this.ram = new RamTier(memoryFile, files, clock, guestMaxShare, aboveSsd);
         // clients compare generations of one file only; that they differ between files too costs nothing
         ram.setFirstGeneration(Math.max(0, clock.currentTimeMillis()) << 20);
+        this.heartbeat = repeater(environment);
+        this.quotaKeeper = repeater(environment);
+    }
+
+    private static ScheduledExecutorService repeater(StoreEnvironment environment)
+    {
         ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, environment.threads());
         executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         executor.setContinueExistingPeriodicTasksAfterShutdownPolicy(false);
-        this.heartbeat = executor;
+        return executor;
     }
 
     /**
@@ -174,6 +190,8 @@ public final class BlockStore
 
             ReentrantLock lock = new ReentrantLock();
             FileTable files = new FileTable();
+            // before there are blocks
+            TableQuotas quotas = new TableQuotas(files, state.tableQuotas());
             ssd = SsdTier.open(
                     candidates,
                     workerId,
@@ -200,6 +218,7 @@ public final class BlockStore
                     lock,
                     files,
                     ssd,
+                    quotas,
                     memoryFile,
                     config.guestMaxShare(),
                     !config.ssdDirectories().isEmpty(),
@@ -277,6 +296,7 @@ public final class BlockStore
         memoryFile.useHugePages(environment.threads());
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
+        quotaKeeper.scheduleWithFixedDelay(this::keepQuotas, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
     }
 
     private void beat()
@@ -303,6 +323,156 @@ public final class BlockStore
             finally {
                 lock.unlock();
             }
+        }
+    }
+
+    /**
+     * What is left to do after a quota changed: evicts what tables have beyond theirs, and writes the quotas down.
+     */
+    void keepQuotas()
+    {
+        try {
+            orderTables();
+            shrinkTables();
+            writeQuotas();
+        }
+        catch (RuntimeException | Error e) {
+            // an exception would end the repetition
+            log.error(e, "Quotas of tables could not be kept");
+        }
+    }
+
+    private void orderTables()
+    {
+        boolean wanted;
+        int directories;
+        lock.lock();
+        try {
+            wanted = !closed && quotas.takeUnordered();
+            directories = ssd.directoryCount();
+        }
+        finally {
+            lock.unlock();
+        }
+        if (wanted) {
+            collect(ram::order);
+            for (int i = 0; i < directories; i++) {
+                int directory = i;
+                collect((first, end) -> ssd.order(directory, first, end));
+            }
+        }
+    }
+
+    private void shrinkTables()
+    {
+        boolean more = true;
+        while (more) {
+            more = false;
+            List<StoredTable> tables;
+            lock.lock();
+            try {
+                if (closed) {
+                    return;
+                }
+                ram.freeLeft();
+                tables = quotas.tooLarge();
+            }
+            finally {
+                lock.unlock();
+            }
+            for (StoredTable table : tables) {
+                lock.lock();
+                try {
+                    more |= !closed && (ram.shrink(table, EVICTED_AT_ONCE) | ssd.shrink(table, EVICTED_AT_ONCE));
+                }
+                finally {
+                    lock.unlock();
+                }
+            }
+        }
+    }
+
+    private void writeQuotas()
+    {
+        Optional<Map<String, Long>> changed;
+        lock.lock();
+        try {
+            changed = quotas.takeChanged();
+        }
+        finally {
+            lock.unlock();
+        }
+        if (changed.isEmpty()) {
+            return;
+        }
+        try {
+            state.keepTableQuotas(changed.get());
+        }
+        catch (IOException e) {
+            log.warn("Quotas of tables cannot be written to %s (%s): after a restart they come again when the tables are read", state.quotasFile(), e.getMessage());
+            lock.lock();
+            try {
+                quotas.setChanged();
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    /**
+     * How many bytes blocks of a table may have over all cache workers; this one's part is by its share of the ring, and counts for RAM and for SSD.
+     * In force for what is filled from now on; what the table has beyond it leaves within a second, and within that time it is kept for the next run.
+     *
+     * @param table {@code schema.table}
+     * @param bytes empty for no quota
+     */
+    public void setQuota(String table, OptionalLong bytes)
+    {
+        if (bytes.isPresent() && bytes.getAsLong() < 0) {
+            throw new IllegalArgumentException("quota of table %s is negative: %s".formatted(table, bytes.getAsLong()));
+        }
+        if (quotas.isKnown(table, bytes)) {
+            return;
+        }
+        lock.lock();
+        try {
+            if (!closed) {
+                quotas.set(table, bytes);
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * By how much of a table's quota belongs to this worker; 1 until it is said.
+     *
+     * @param share above 0 and at most 1
+     */
+    public void setRingShare(double share)
+    {
+        lock.lock();
+        try {
+            quotas.setRingShare(share);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * The tables with quotas, in the order of their names.
+     */
+    public List<TableUsage> tableUsage()
+    {
+        lock.lock();
+        try {
+            return quotas.usage();
+        }
+        finally {
+            lock.unlock();
         }
     }
 
@@ -613,7 +783,7 @@ public final class BlockStore
     {
         BlockTerms terms = frame.terms();
         // guests are kept in RAM only
-        if (!isGuest(frame) && ssd.request(frame.digest(), frame.length(), terms.blockClass(), first)) {
+        if (!isGuest(frame) && ssd.request(frame.digest(), frame.file(), frame.length(), terms.blockClass(), first)) {
             ram.hold(frame);
             ssd.offer(new SsdTier.Write(
                     frame.digest(),
@@ -742,7 +912,7 @@ public final class BlockStore
                 if (pinned.isPresent()) {
                     return pinned;
                 }
-                frame = ram.allocate(block.length(), block.terms()).orElse(null);
+                frame = ram.allocate(block.length(), block.terms(), block.file()).orElse(null);
                 if (frame != null) {
                     files.addFills(block.file(), 1);
                 }
@@ -829,7 +999,7 @@ public final class BlockStore
             if (length != expected) {
                 throw new IllegalArgumentException("block %s of file %s has %s bytes, not %s".formatted(key.index(), key.file(), expected, length));
             }
-            Optional<Frame> frame = ram.allocate(length, terms);
+            Optional<Frame> frame = ram.allocate(length, terms, file.get());
             if (frame.isEmpty()) {
                 refusedFills++;
                 return Optional.empty();
@@ -1013,8 +1183,22 @@ public final class BlockStore
             lock.unlock();
         }
         heartbeat.shutdownNow();
+        endQuotaKeeper();
+        writeQuotas();
         ssd.close();
         closeQuietly(resources);
+    }
+
+    private void endQuotaKeeper()
+    {
+        // not by an interrupt, which would break off what it writes
+        quotaKeeper.shutdown();
+        try {
+            quotaKeeper.awaitTermination(QUOTA_END_MILLIS, MILLISECONDS);
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /**
@@ -1030,6 +1214,7 @@ public final class BlockStore
             lock.unlock();
         }
         heartbeat.shutdownNow();
+        endQuotaKeeper();
         ssd.abandon();
         memoryFile.abandon();
         closeQuietly(resources);

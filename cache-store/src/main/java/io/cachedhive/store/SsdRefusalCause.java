@@ -18,7 +18,8 @@ public enum SsdRefusalCause
      */
     OUT_OF_SERVICE,
     /**
-     * All that is there is of a higher class, or being written, or not restored yet; or its file is too long, or has too long a name.
+     * All that is there is of a higher class, or being written, or not restored yet; or its table is at its quota, with nothing that could leave for it; or its file
+     * is too long, or has too long a name.
      */
     NO_ROOM,
 }

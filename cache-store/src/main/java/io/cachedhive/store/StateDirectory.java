@@ -1,30 +1,41 @@
 package io.cachedhive.store;
 
+import io.airlift.log.Logger;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireReader;
+import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.ssd.SsdMounts;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.zip.CRC32C;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
  * What a worker keeps besides its cache: its id, in the file {@code worker-id}, how often its store was opened, in the file {@code run},
- * and where its SSD directories were mounted, in the file {@code ssd-mounts}.
+ * where its SSD directories were mounted, in the file {@code ssd-mounts}, and the quotas of tables, in the file {@code table-quotas}: magic number, CRC32C of the
+ * rest, then a list of string and long.
  * Locked by the running worker.
  */
 final class StateDirectory
         implements Closeable
 {
+    private static final Logger log = Logger.get(StateDirectory.class);
+
+    private static final long QUOTAS_MAGIC = 0x3141544f55514843L; // CHQUOTA1
     private static final Pattern RUN = Pattern.compile("(?<id>\\S+) (?<run>[0-9]{1,15})\\s*");
 
     private final Path directory;
@@ -133,6 +144,68 @@ final class StateDirectory
         catch (IOException e) {
             throw new StoreException("%s cannot be written (%s): let this user write there, or name another cache.state-directory".formatted(mounts.file(), e.getMessage()), e);
         }
+    }
+
+    /**
+     * Quotas by table, in bytes over all cache workers of the ring. What cannot be read is ignored: the next read of a table says its quota again.
+     */
+    Map<String, Long> tableQuotas()
+    {
+        Path file = quotasFile();
+        try {
+            Optional<byte[]> content = disk.read(file);
+            if (content.isEmpty()) {
+                return Map.of();
+            }
+            WireReader reader = new WireReader(ByteBuffer.wrap(content.get()));
+            if (reader.getLong() != QUOTAS_MAGIC) {
+                throw new WireException("it is something else");
+            }
+            long checksum = reader.getLong();
+            ByteBuffer body = reader.getRest();
+            if (checksum(body) != checksum) {
+                throw new WireException("its checksum is another");
+            }
+            Map<String, Long> quotas = new TreeMap<>();
+            for (Map.Entry<String, Long> quota : new WireReader(body).getList(in -> Map.entry(in.getString(), in.getLong()))) {
+                if (quota.getValue() >= 0) {
+                    quotas.put(quota.getKey(), quota.getValue());
+                }
+            }
+            return quotas;
+        }
+        catch (IOException e) {
+            log.warn("Quotas of tables in %s cannot be read (%s): they come again when the tables are read", file, e.getMessage());
+            return Map.of();
+        }
+    }
+
+    void keepTableQuotas(Map<String, Long> quotas)
+            throws IOException
+    {
+        ByteBuffer body = new WireWriter(1024)
+                .putList(quotas.entrySet(), (out, quota) -> out.putString(quota.getKey()).putLong(quota.getValue()))
+                .finish();
+        ByteBuffer file = new WireWriter(16 + body.remaining())
+                .putLong(QUOTAS_MAGIC)
+                .putLong(checksum(body))
+                .putRest(body)
+                .finish();
+        byte[] content = new byte[file.remaining()];
+        file.get(content);
+        disk.replace(quotasFile(), content);
+    }
+
+    private static long checksum(ByteBuffer body)
+    {
+        CRC32C checksum = new CRC32C();
+        checksum.update(body.duplicate());
+        return checksum.getValue();
+    }
+
+    Path quotasFile()
+    {
+        return directory.resolve("table-quotas");
     }
 
     private Path runFile()

@@ -11,7 +11,9 @@ import io.cachedhive.store.column.IntColumn;
 import io.cachedhive.store.column.LongColumn;
 
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Optional;
 
 import static com.google.common.base.Verify.verify;
@@ -26,6 +28,7 @@ import static com.google.common.base.Verify.verify;
  * shared, and UUIDs and hexadecimal digests packed.
  * <pre>
  *   columns    id (16)    digest of the ETag (8)    binding (4)    fills (4)    blocks in RAM (4)    blocks on SSD (4)    state (1)
+ *              number of the table's name (4)
  *              chain and bucket of the id (8)       place of the record (5)
  *   record     length    last-modified, zigzag    origin, table, directory: numbers of shared texts
  *              ETag: number of bytes + 1, or 0 without one, packed text    name within the directory: packed text
@@ -56,9 +59,12 @@ public final class FileTable
     private final IntColumn ramBlocks = new IntColumn();
     private final IntColumn ssdBlocks = new IntColumn();
     private final ByteColumn states = new ByteColumn();
+    private final IntColumn tableNumbers = new IntColumn();
     private final HashChains byId = new HashChains(digestLows::get);
     private final RecordHeap records = new RecordHeap();
     private final SharedTexts texts = new SharedTexts();
+    // by the numbers of their names; null for other texts
+    private final List<StoredTable> tables = new ArrayList<>();
 
     private final LinkedHashSet<Integer> idle = new LinkedHashSet<>();
     // free ordinals are chained by what counts blocks on SSD otherwise
@@ -215,6 +221,9 @@ public final class FileTable
         ssdBlocks.set(ordinal, 0);
         states.set(ordinal, USED | state);
         records.add(ordinal, record, recordLength);
+        int tableNumber = tableNumber(records.get(ordinal));
+        tableNumbers.set(ordinal, tableNumber);
+        makeTable(tableNumber);
         byId.link(ordinal);
         StoredFile file = file(ordinal);
         idle.add(ordinal);
@@ -222,6 +231,45 @@ public final class FileTable
             drop(idle.getFirst());
         }
         return file;
+    }
+
+    private static int tableNumber(ByteBuffer record)
+    {
+        // behind length, last-modified and origin
+        for (int i = 0; i < 3; i++) {
+            RecordWriter.getNumber(record);
+        }
+        return (int) RecordWriter.getNumber(record);
+    }
+
+    /**
+     * A number that was another text's before has a table that nothing is counted for: it serves as well.
+     */
+    private StoredTable makeTable(int number)
+    {
+        while (tables.size() <= number) {
+            tables.add(null);
+        }
+        if (tables.get(number) == null) {
+            tables.set(number, new StoredTable());
+        }
+        return tables.get(number);
+    }
+
+    /**
+     * The table of the file that has the ordinal.
+     */
+    public StoredTable table(int ordinal)
+    {
+        return tables.get(tableNumbers.get(ordinal));
+    }
+
+    /**
+     * The table with the name ({@code schema.table}), which is the same one from now on, with files or without.
+     */
+    public StoredTable keepTable(String name)
+    {
+        return makeTable(texts.use(name));
     }
 
     private RecordWriter record(FileMetadata metadata)
@@ -399,16 +447,12 @@ public final class FileTable
         add(file, ramBlocks, count);
     }
 
-    public void addSsdBlocks(StoredFile file, int count)
-    {
-        add(file, ssdBlocks, count);
-    }
-
     /**
-     * Likewise, of the file that has the ordinal.
+     * @param bytes of the blocks; below 0 if they leave
      */
-    public void addSsdBlocks(int ordinal, int count)
+    public void addSsdBlocks(int ordinal, int count, long bytes)
     {
+        table(ordinal).addSsdBytes(bytes);
         add(ordinal, ssdBlocks, count);
     }
 

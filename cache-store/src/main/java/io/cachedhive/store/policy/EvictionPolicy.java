@@ -27,6 +27,8 @@ public final class EvictionPolicy
     private final FrequencySketch sketch;
     private final EntryLinks links;
     private final AdaptiveWindow window;
+    // whether what is asked for is counted in the sketch here, and not by another with the same sketch
+    private final boolean counts;
     // of guests, normal ones and high ones
     private final TinyLfuQueues[] queues = new TinyLfuQueues[BlockClass.PINNED.ordinal()];
     private final EntryList pinned;
@@ -46,10 +48,26 @@ public final class EvictionPolicy
      */
     public EvictionPolicy(EntryLinks links, PolicyEntries entries, FrequencySketch sketch, boolean filter)
     {
+        this(links, entries, sketch, filter, true);
+    }
+
+    /**
+     * Orders some of the entries of another policy, which counts in the sketch what is asked for.
+     *
+     * @param links others than those of that policy
+     */
+    public static EvictionPolicy beside(EntryLinks links, PolicyEntries entries, FrequencySketch sketch, boolean filter)
+    {
+        return new EvictionPolicy(links, entries, sketch, filter, false);
+    }
+
+    private EvictionPolicy(EntryLinks links, PolicyEntries entries, FrequencySketch sketch, boolean filter, boolean counts)
+    {
         this.links = requireNonNull(links, "links is null");
         this.entries = requireNonNull(entries, "entries is null");
         this.sketch = requireNonNull(sketch, "sketch is null");
         this.window = new AdaptiveWindow(sketch, filter);
+        this.counts = counts;
         for (int i = 0; i < queues.length; i++) {
             queues[i] = new TinyLfuQueues(links, firstTag(CLASSES[i]), entries, sketch, window.share());
         }
@@ -201,7 +219,9 @@ public final class EvictionPolicy
 
     private void count(long digestHigh, long digestLow)
     {
-        sketch.increment(digestHigh, digestLow);
+        if (counts) {
+            sketch.increment(digestHigh, digestLow);
+        }
         if (window.request(digestHigh, digestLow)) {
             setWindowShares();
         }
@@ -276,6 +296,25 @@ public final class EvictionPolicy
     {
         TinyLfuQueues guests = queues[BlockClass.GUEST.ordinal()];
         return guests.size() == 0 ? NO_ENTRY : guests.pollVictim();
+    }
+
+    /**
+     * Removes and gives the block that would leave first, if need be a pinned one. Those in use are passed over.
+     *
+     * @return {@link #NO_ENTRY} if there is none
+     */
+    public int pollAny()
+    {
+        int victim = pollVictim(BlockClass.HIGH);
+        for (int entry = pinned.first(); victim == NONE && entry != NONE; entry = pinned.after(entry)) {
+            if (!entries.isPinned(entry)) {
+                victim = entry;
+            }
+        }
+        if (victim != NONE && contains(victim)) {
+            pinned.remove(victim);
+        }
+        return victim;
     }
 
     /**

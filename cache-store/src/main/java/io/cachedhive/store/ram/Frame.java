@@ -3,6 +3,7 @@ package io.cachedhive.store.ram;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.file.StoredTable;
 
 import static java.util.Objects.requireNonNull;
 
@@ -48,6 +49,7 @@ public final class Frame
     long generation;
     Digest128 digest;
     StoredFile file;
+    StoredTable table;
     int length;
     int checksum;
     BlockTerms terms;

@@ -11,11 +11,13 @@ import io.cachedhive.store.HotBlocks;
 import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.file.StoredTable;
 import io.cachedhive.store.policy.EntryLinks;
 import io.cachedhive.store.policy.EvictionPolicy;
 import io.cachedhive.store.policy.ExpiryQueue;
 import io.cachedhive.store.policy.FrequencySketch;
 import io.cachedhive.store.policy.PolicyEntries;
+import io.cachedhive.store.quota.TableQueues;
 import io.cachedhive.store.ram.Frame.State;
 import io.cachedhive.store.slab.SizeClassUses;
 import io.cachedhive.store.slab.SizeClasses;
@@ -24,6 +26,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -49,7 +52,7 @@ import static java.util.Objects.requireNonNull;
  * frames of every class rest in advance. They cost little, since a resting block still answers when it is asked for.
  *
  * <p>Invariants: a digest has at most one frame that is LIVE or RESTING, and that one is in {@code frames}; the shared index names
- * LIVE frames only; a frame is written only while FILLING; a frame with pins keeps its bytes.
+ * LIVE frames only; a frame is written only while FILLING; a frame with pins keeps its bytes; LIVE frames of a table with a quota are within it, or leave soon.
  */
 public final class RamTier
 {
@@ -85,6 +88,9 @@ public final class RamTier
     private final EntryLinks links = new EntryLinks();
     private final List<Frame> framesByEntry = new ArrayList<>();
     private final ArrayDeque<Integer> freeEntries = new ArrayDeque<>();
+    private final TableQueues tableQueues;
+    // frames that rest since their table has no room for them, and hold nothing when they have rested
+    private final ArrayDeque<LeavingFrame> leaving = new ArrayDeque<>();
     // of all frames that hold blocks
     private final ExpiryQueue expiries = new ExpiryQueue();
     private final List<RamSlab> draining = new ArrayList<>();
@@ -97,6 +103,8 @@ public final class RamTier
     private long blocks;
     private long evictions;
     private long expirations;
+
+    private record LeavingFrame(Frame frame, long generation) {}
 
     private static final class RamClass
     {
@@ -153,6 +161,7 @@ public final class RamTier
                 return framesByEntry.get(entry).pins > 0;
             }
         };
+        this.tableQueues = new TableQueues(entries, sketch, false, layout.blockSizeBytes());
         for (int i = 0; i < sizeClasses.count(); i++) {
             classes.add(new RamClass(i, new EvictionPolicy(links, entries, sketch)));
         }
@@ -165,13 +174,19 @@ public final class RamTier
      * A frame to be filled; published with {@link #publish} or given back with {@link #release}.
      *
      * @param terms of the block that comes into it
+     * @param storedFile of that block
      * @return empty if none can be had now
      */
-    public Optional<Frame> allocate(int length, BlockTerms terms)
+    public Optional<Frame> allocate(int length, BlockTerms terms, StoredFile storedFile)
     {
         int wanted = sizeClasses.classFor(Math.max(1, Math.ceilDiv(length, MemoryLayout.UNIT_BYTES)));
         long now = clock.nanoTime();
         finishDraining(now);
+        freeLeft(now);
+        if (terms.blockClass() != BlockClass.GUEST) {
+            // now, so that its own blocks rest in advance for a table at its quota, and not those of others
+            makeRoomInTable(files.table(storedFile.ordinal()), terms, length, now);
+        }
         RamClass ramClass = classes.get(wanted);
         count(ramClass, now);
         uses.request();
@@ -235,6 +250,107 @@ public final class RamTier
         return true;
     }
 
+    /**
+     * Blocks of a table leave for one of the same table, where it would have more than it may.
+     *
+     * @return whether there is room for it now
+     */
+    private boolean makeRoomInTable(StoredTable table, BlockTerms terms, int length, long now)
+    {
+        if (length > table.limitBytes()) {
+            return false;
+        }
+        while (!table.hasRamRoom(length)) {
+            int entry = tableQueues.pollVictim(table, policyClass(terms));
+            if (entry == TableQueues.NO_ENTRY) {
+                return false;
+            }
+            leave(framesByEntry.get(entry), now);
+        }
+        return true;
+    }
+
+    /**
+     * Evicts for its table's quota, and not for want of space.
+     */
+    private void leave(Frame frame, long now)
+    {
+        classOf(frame).policy.remove(frame.entry);
+        rest(frame, now);
+        restToLeave(frame);
+    }
+
+    private void restToLeave(Frame frame)
+    {
+        classOf(frame).resting.addLast(frame);
+        leaving.add(new LeavingFrame(frame, frame.generation));
+    }
+
+    /**
+     * Frees frames whose blocks left for their table's quota a while ago. Others that rest go on answering until their frames are needed.
+     */
+    public void freeLeft()
+    {
+        freeLeft(clock.nanoTime());
+    }
+
+    private void freeLeft(long now)
+    {
+        while (!leaving.isEmpty()) {
+            Frame frame = leaving.peek().frame;
+            boolean rests = frame.state == State.RESTING && frame.generation == leaving.peek().generation && !frame.slab().draining;
+            if (rests && now - frame.restsSinceNanos < REST_NANOS) {
+                return;
+            }
+            LeavingFrame left = leaving.remove();
+            if (rests && frame.pins > 0) {
+                // its rest begins when it is unpinned
+                frame.restsSinceNanos = now;
+                leaving.add(left);
+                return;
+            }
+            if (rests) {
+                classOf(frame).resting.remove(frame);
+                forget(frame);
+                free(frame);
+            }
+        }
+    }
+
+    /**
+     * Evicts what a table has beyond its quota, which became smaller.
+     *
+     * @return whether there is more to be evicted
+     */
+    public boolean shrink(StoredTable table, int maxCount)
+    {
+        long now = clock.nanoTime();
+        for (int i = 0; i < maxCount && !table.hasRamRoom(0); i++) {
+            int entry = tableQueues.pollAny(table);
+            if (entry == TableQueues.NO_ENTRY) {
+                return false;
+            }
+            leave(framesByEntry.get(entry), now);
+        }
+        return !table.hasRamRoom(0);
+    }
+
+    /**
+     * Puts blocks with such entries in order that came before their tables had quotas.
+     *
+     * @return whether there are entries beyond
+     */
+    public boolean order(int firstEntry, int endEntry)
+    {
+        for (int entry = firstEntry; entry < Math.min(endEntry, framesByEntry.size()); entry++) {
+            Frame frame = framesByEntry.get(entry);
+            if (frame != null && frame.state == State.LIVE) {
+                tableQueues.addColdest(frame.table, entry, policyClass(frame.terms), classOf(frame).policy.part(entry));
+            }
+        }
+        return endEntry < framesByEntry.size();
+    }
+
     private long frameBytes(Frame frame)
     {
         return (long) sizeClasses.units(frame.slab().sizeClass) * MemoryLayout.UNIT_BYTES;
@@ -282,6 +398,7 @@ public final class RamTier
         usedBytes -= frame.length;
         blocks--;
         frame.file = null;
+        frame.table = null;
     }
 
     private void count(RamClass ramClass, long now)
@@ -330,8 +447,15 @@ public final class RamTier
     {
         writer.removeEntry(frame.digest.high(), frame.digest.low(), frame.number());
         addGuestBytes(frame, -1);
+        leaveTable(frame);
         frame.state = State.RESTING;
         frame.restsSinceNanos = now;
+    }
+
+    private void leaveTable(Frame frame)
+    {
+        frame.table.addRamBytes(-frame.length);
+        tableQueues.remove(frame.table, frame.entry);
     }
 
     private void cut(RamSlab slab, RamClass ramClass)
@@ -480,6 +604,7 @@ public final class RamTier
         verify(frames.putIfAbsent(digest, frame) == null, "block %s is in RAM already", digest);
         frame.digest = digest;
         frame.file = storedFile;
+        frame.table = files.table(storedFile.ordinal());
         frame.length = length;
         frame.checksum = checksum;
         frame.pins = 1;
@@ -493,9 +618,19 @@ public final class RamTier
             frame.state = State.RESTING;
             frame.restsSinceNanos = clock.nanoTime();
         }
-        else {
+        else if (makeRoomInTable(frame.table, frame.terms, length, clock.nanoTime())) {
             classOf(frame).policy.add(frame.entry, policyClass(frame.terms));
+            tableQueues.request(frame.table, digest.high(), digest.low(), policyClass(frame.terms));
+            tableQueues.enter(frame.table, frame.entry, policyClass(frame.terms));
             enliven(frame);
+        }
+        else {
+            // whoever waits for it is served, and it is asked for again or not
+            classOf(frame).policy.request(digest.high(), digest.low(), policyClass(frame.terms));
+            addGuestBytes(frame, -1);
+            frame.state = State.RESTING;
+            frame.restsSinceNanos = clock.nanoTime();
+            restToLeave(frame);
         }
     }
 
@@ -511,6 +646,7 @@ public final class RamTier
     private void enliven(Frame frame)
     {
         frame.state = State.LIVE;
+        frame.table.addRamBytes(frame.length);
         writer.putEntry(frame.digest.high(), frame.digest.low(), frame.number(), frame.generation);
     }
 
@@ -613,6 +749,7 @@ public final class RamTier
         frame.terms = new BlockTerms(blockClass, frame.terms.expirySeconds());
         if (frame.state == State.LIVE) {
             classOf(frame).policy.setClass(frame.entry, policyClass(frame.terms));
+            tableQueues.setClass(frame.table, frame.entry, policyClass(frame.terms));
         }
     }
 
@@ -635,13 +772,20 @@ public final class RamTier
         }
         if (frame.state == State.LIVE) {
             classOf(frame).policy.use(frame.entry);
+            tableQueues.use(frame.table, frame.entry);
         }
-        else if (!frame.slab().draining && (frame.terms.blockClass() != BlockClass.GUEST || makeRoomForGuest(frame, clock.nanoTime()))) {
+        else if (!frame.slab().draining && mayLiveAgain(frame, clock.nanoTime())) {
             classOf(frame).resting.remove(frame);
             classOf(frame).policy.restore(frame.entry, policyClass(frame.terms));
+            tableQueues.restore(frame.table, frame.entry, policyClass(frame.terms));
             addGuestBytes(frame, 1);
             enliven(frame);
         }
+    }
+
+    private boolean mayLiveAgain(Frame frame, long now)
+    {
+        return (frame.terms.blockClass() != BlockClass.GUEST || makeRoomForGuest(frame, now)) && makeRoomInTable(frame.table, frame.terms, frame.length, now);
     }
 
     /**
@@ -684,6 +828,7 @@ public final class RamTier
             writer.removeEntry(frame.digest.high(), frame.digest.low(), frame.number());
             classOf(frame).policy.remove(frame.entry);
             addGuestBytes(frame, -1);
+            leaveTable(frame);
         }
         else if (!frame.slab().draining) {
             classOf(frame).resting.remove(frame);
@@ -835,12 +980,16 @@ public final class RamTier
         }
         verify(guests == guestBytes || !draining.isEmpty(), "guests have %s bytes, and %s are counted", guests, guestBytes);
         verify(listed == uses.placeCount(), "there are %s frames, not %s", listed, uses.placeCount());
+        Map<StoredTable, Long> tables = new IdentityHashMap<>();
         for (Map.Entry<Digest128, Frame> entry : frames.entrySet()) {
             Frame frame = entry.getValue();
+            tables.merge(frame.table, frame.state == State.LIVE ? (long) frame.length : 0L, Long::sum);
+            verify(frame.state == State.LIVE || !tableQueues.contains(frame.table, frame.entry), "frame %s is %s and in its table's order", frame.number(), frame.state);
             verify(frame.holdsBlock() && frame.digest.equals(entry.getKey()) && !frame.file.isDropped(), "frame %s of block %s", frame.number(), entry.getKey());
             counted++;
             bytes += frame.length;
         }
+        tables.forEach((table, tableBytes) -> verify(table.ramBytes() == tableBytes, "a table has %s bytes, and %s are counted", tableBytes, table.ramBytes()));
         verify(counted == blocks && bytes == usedBytes, "%s blocks of %s bytes are counted as %s of %s", counted, bytes, blocks, usedBytes);
     }
 }

@@ -54,7 +54,7 @@ final class DirectoryContents
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
         }
-        this.policy = new DirectoryPolicy(index, slabs, sizeClasses);
+        this.policy = new DirectoryPolicy(index, slabs, sizeClasses, files, geometry.blockSizeBytes());
     }
 
     SsdIndex index()
@@ -142,7 +142,7 @@ final class DirectoryContents
         blocks += change;
         usedBytes += (long) change * length;
         changed = true;
-        files.addSsdBlocks(ordinal, change);
+        files.addSsdBlocks(ordinal, change, (long) change * length);
     }
 
     /**

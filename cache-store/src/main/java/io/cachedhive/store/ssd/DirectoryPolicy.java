@@ -3,11 +3,14 @@ package io.cachedhive.store.ssd;
 import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.column.ByteColumn;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredTable;
 import io.cachedhive.store.policy.EntryLinks;
 import io.cachedhive.store.policy.EvictionPolicy;
 import io.cachedhive.store.policy.FrequencySketch;
 import io.cachedhive.store.policy.PolicyEntries;
 import io.cachedhive.store.policy.QueuePart;
+import io.cachedhive.store.quota.TableQueues;
 import io.cachedhive.store.slab.SizeClassUses;
 import io.cachedhive.store.slab.SizeClasses;
 
@@ -40,10 +43,12 @@ final class DirectoryPolicy
     private final SsdIndex index;
     private final SsdSlab[] slabs;
     private final SizeClasses sizeClasses;
+    private final FileTable files;
     private final EntryLinks links = new EntryLinks();
     private final FrequencySketch sketch = new FrequencySketch();
     private final EvictionPolicy[] policies;
     private final SizeClassUses uses;
+    private final TableQueues tableQueues;
     // the time when a block was used last, in turns of the blocks; it goes round
     private final ByteColumn times = new ByteColumn();
     private byte time;
@@ -51,12 +56,14 @@ final class DirectoryPolicy
     private int nextAged;
     private long restored;
 
-    DirectoryPolicy(SsdIndex index, SsdSlab[] slabs, SizeClasses sizeClasses)
+    DirectoryPolicy(SsdIndex index, SsdSlab[] slabs, SizeClasses sizeClasses, FileTable files, int blockSizeBytes)
     {
         this.index = requireNonNull(index, "index is null");
         this.slabs = requireNonNull(slabs, "slabs is null");
         this.sizeClasses = requireNonNull(sizeClasses, "sizeClasses is null");
+        this.files = requireNonNull(files, "files is null");
         this.uses = new SizeClassUses(sizeClasses.count());
+        this.tableQueues = new TableQueues(this, sketch, true, blockSizeBytes);
         this.policies = new EvictionPolicy[sizeClasses.count()];
         for (int i = 0; i < policies.length; i++) {
             policies[i] = new EvictionPolicy(links, this, sketch, true);
@@ -122,6 +129,11 @@ final class DirectoryPolicy
         return uses.giverFor(taker);
     }
 
+    private StoredTable table(int entry)
+    {
+        return files.table(index.file(entry));
+    }
+
     /**
      * A block was asked for that is not here.
      *
@@ -134,11 +146,50 @@ final class DirectoryPolicy
     }
 
     /**
+     * Likewise, among the blocks of its table.
+     */
+    boolean requestOfTable(StoredTable table, long digestHigh, long digestLow, BlockClass newcomer)
+    {
+        return tableQueues.request(table, digestHigh, digestLow, newcomer);
+    }
+
+    /**
+     * The block that leaves for another of the table.
+     *
+     * @return {@link TableQueues#NO_ENTRY} if there is none
+     */
+    int pollVictim(StoredTable table, BlockClass newcomer)
+    {
+        return tableQueues.pollVictim(table, newcomer);
+    }
+
+    /**
+     * The block that leaves where the table has more than it may.
+     *
+     * @return {@link TableQueues#NO_ENTRY} if there is none
+     */
+    int pollAny(StoredTable table)
+    {
+        return tableQueues.pollAny(table);
+    }
+
+    /**
+     * Puts a block in order that came before its table had a quota.
+     */
+    void order(int entry)
+    {
+        if (knows(entry)) {
+            tableQueues.addColdest(table(entry), entry, index.blockClass(entry), policy(entry).part(entry));
+        }
+    }
+
+    /**
      * A block came that was asked for before.
      */
     void add(int entry)
     {
         policy(entry).enter(entry, index.blockClass(entry));
+        tableQueues.enter(table(entry), entry, index.blockClass(entry));
         countPinned(entry, 1);
         setUsedNow(entry);
     }
@@ -160,6 +211,7 @@ final class DirectoryPolicy
         countPinned(entry, -1);
         index.setTerms(entry, terms);
         policy(entry).setClass(entry, terms.blockClass());
+        tableQueues.setClass(table(entry), entry, terms.blockClass());
         countPinned(entry, 1);
     }
 
@@ -177,6 +229,7 @@ final class DirectoryPolicy
     {
         int sizeClass = sizeClass(entry);
         policies[sizeClass].use(entry);
+        tableQueues.use(table(entry), entry);
         // a small block in a large extent is worth little
         uses.use(sizeClass, (double) index.length(entry) / ((long) sizeClasses.units(sizeClass) * Geometry.UNIT_BYTES));
         setUsedNow(entry);
@@ -191,6 +244,7 @@ final class DirectoryPolicy
         if (knows(entry)) {
             policy(entry).remove(entry);
         }
+        tableQueues.remove(table(entry), entry);
     }
 
     private boolean knows(int entry)
@@ -277,7 +331,9 @@ final class DirectoryPolicy
     void restore(int entry, byte heat)
     {
         int part = (heat >> FREQUENCY_BITS) & 3;
-        policy(entry).addColdest(entry, index.blockClass(entry), part < PARTS.length ? PARTS[part] : QueuePart.MAIN);
+        QueuePart of = part < PARTS.length ? PARTS[part] : QueuePart.MAIN;
+        policy(entry).addColdest(entry, index.blockClass(entry), of);
+        tableQueues.addColdest(table(entry), entry, index.blockClass(entry), of);
         sketch.raise(index.digestHigh(entry), index.digestLow(entry), heat & MAX_FREQUENCY);
         countPinned(entry, 1);
         times.set(entry, time - (int) Math.min(MAX_AGE, AGES_PER_TURN * restored / Math.max(1, uses.placeCount())));

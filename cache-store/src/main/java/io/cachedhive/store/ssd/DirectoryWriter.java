@@ -4,6 +4,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.SsdRefusalCause;
+import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ssd.SsdTier.Write;
 
 import java.io.IOException;
@@ -84,21 +85,21 @@ final class DirectoryWriter
      * @param first whether it just came into the cache: a block that is refused is counted then, not whenever it is asked for again
      * @return whether it should be {@link #offer offered}
      */
-    boolean wants(Digest128 digest, int length, BlockClass blockClass, boolean first, long maxQueuedBytes)
+    boolean wants(Digest128 digest, StoredFile file, int length, BlockClass blockClass, boolean first, long maxQueuedBytes)
     {
         if (digests.contains(digest)) {
             return false;
         }
-        Optional<SsdRefusalCause> cause = reasonToRefuse(digest, length, blockClass, maxQueuedBytes);
+        Optional<SsdRefusalCause> cause = reasonToRefuse(digest, file, length, blockClass, maxQueuedBytes);
         if (first) {
             cause.ifPresent(this::countRefused);
         }
         return cause.isEmpty();
     }
 
-    private Optional<SsdRefusalCause> reasonToRefuse(Digest128 digest, int length, BlockClass blockClass, long maxQueuedBytes)
+    private Optional<SsdRefusalCause> reasonToRefuse(Digest128 digest, StoredFile file, int length, BlockClass blockClass, long maxQueuedBytes)
     {
-        if (!directory.admits(digest, length, blockClass)) {
+        if (!directory.admits(digest, file, length, blockClass)) {
             return Optional.of(NOT_ADMITTED);
         }
         if (closed || !directory.isInService()) {

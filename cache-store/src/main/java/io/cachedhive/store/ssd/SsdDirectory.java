@@ -16,6 +16,8 @@ import io.cachedhive.store.StoreException;
 import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.file.StoredTable;
+import io.cachedhive.store.quota.TableQueues;
 import io.cachedhive.store.slab.SizeClasses;
 import io.cachedhive.store.ssd.JournalEntry.BlockAdded;
 import io.cachedhive.store.ssd.JournalEntry.BlockRemoved;
@@ -30,6 +32,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.ExecutorService;
@@ -198,8 +201,7 @@ final class SsdDirectory
             @Override
             public void evict(int entry)
             {
-                evictions++;
-                remove(entry);
+                SsdDirectory.this.evict(entry);
             }
 
             @Override
@@ -442,10 +444,16 @@ final class SsdDirectory
      *
      * @return whether it is worth being written: there is room that nobody has to leave for it, or it is likely to stay
      */
-    boolean admits(Digest128 digest, int length, BlockClass blockClass)
+    boolean admits(Digest128 digest, StoredFile file, int length, BlockClass blockClass)
     {
         int units = Extent.units(length);
         boolean worthwhile = policy.request(digest.high(), digest.low(), sizeClasses.classFor(units), blockClass);
+        StoredTable table = files.table(file.ordinal());
+        boolean worthwhileInTable = policy.requestOfTable(table, digest.high(), digest.low(), blockClass);
+        if (!table.hasSsdRoom(length)) {
+            // the place is one of its own table
+            return worthwhileInTable && length <= table.limitBytes();
+        }
         return worthwhile || (mayGrow(DirectoryContents.withChunkHeaders(DirectoryContents.BLOCK_RECORD_BYTES + 1)) && allocator.hasFree(units));
     }
 
@@ -465,7 +473,7 @@ final class SsdDirectory
     /**
      * An extent for a block, and its sequence number.
      */
-    record Reservation(SsdSlab slab, int extent, int units, long sequence) {}
+    record Reservation(SsdSlab slab, int extent, int units, long sequence, StoredTable table, int length) {}
 
     /**
      * @return empty if the block cannot be written now
@@ -477,13 +485,18 @@ final class SsdDirectory
             return Optional.empty();
         }
         long added = DirectoryContents.withChunkHeaders(DirectoryContents.BLOCK_RECORD_BYTES + 1 + (contents.contains(file) ? 0 : fileRecordBytes));
+        StoredTable table = files.table(file.ordinal());
+        if (!makeRoomInTable(table, length, blockClass)) {
+            return Optional.empty();
+        }
         int units = Extent.units(length);
         ExtentAllocator.Place place = allocator.allocate(units, mayGrow(added), blockClass);
         if (place == null) {
             return Optional.empty();
         }
         sequence++;
-        Reservation reservation = new Reservation(place.slab(), place.extent(), units, sequence);
+        Reservation reservation = new Reservation(place.slab(), place.extent(), units, sequence, table, length);
+        table.addReservedSsdBytes(length);
         if (!mayGrow(added)) {
             // its file's record was larger than what left
             cancel(reservation);
@@ -491,6 +504,67 @@ final class SsdDirectory
         }
         restorer.addCheckpointBytes(added);
         return Optional.of(reservation);
+    }
+
+    /**
+     * Blocks of a table leave for one of the same table, where it would have more than it may.
+     *
+     * @return whether there is room for it now
+     */
+    private boolean makeRoomInTable(StoredTable table, int length, BlockClass newcomer)
+    {
+        if (length > table.limitBytes()) {
+            return false;
+        }
+        while (!table.hasSsdRoom(length)) {
+            int entry = policy.pollVictim(table, newcomer);
+            if (entry == TableQueues.NO_ENTRY) {
+                return false;
+            }
+            evict(entry);
+        }
+        return true;
+    }
+
+    private void evict(int entry)
+    {
+        evictions++;
+        remove(entry);
+    }
+
+    /**
+     * Evicts a block of a table that has more than it may. Not while the journal is full.
+     *
+     * @param last none of a higher class
+     * @return whether there was one
+     */
+    boolean evictOne(StoredTable table, BlockClass last)
+    {
+        if (!journal.hasRoom()) {
+            return false;
+        }
+        int entry = last == BlockClass.PINNED ? policy.pollAny(table) : policy.pollVictim(table, last);
+        if (entry == TableQueues.NO_ENTRY) {
+            return false;
+        }
+        evict(entry);
+        return true;
+    }
+
+    /**
+     * Puts blocks with such entries in order that came before their tables had quotas.
+     *
+     * @return whether there are entries beyond
+     */
+    boolean order(int firstEntry, int endEntry)
+    {
+        int limit = index.limit();
+        for (int entry = firstEntry; entry < Math.min(endEntry, limit); entry++) {
+            if (index.isUsed(entry)) {
+                policy.order(entry);
+            }
+        }
+        return endEntry < limit;
     }
 
     /**
@@ -515,6 +589,7 @@ final class SsdDirectory
      */
     void cancel(Reservation reservation)
     {
+        reservation.table.addReservedSsdBytes(-reservation.length);
         reservation.slab.written(reservation.extent, SsdSlab.FREE);
     }
 
@@ -551,6 +626,7 @@ final class SsdDirectory
             journal.append(new FileAdded(file.id(), file.metadata()).encode());
         }
         SsdSlab slab = reservation.slab;
+        reservation.table.addReservedSsdBytes(-reservation.length);
         contents.add(slab, reservation.extent, digest, reservation.sequence, length, file, terms);
         journal.append(new BlockAdded(
                 digest,
@@ -788,6 +864,18 @@ final class SsdDirectory
     void checkInvariants()
     {
         contents.checkInvariants();
+    }
+
+    /**
+     * For tests: counts blocks for their tables, one by one.
+     */
+    void addTableBytes(Map<StoredTable, Long> tables)
+    {
+        for (int entry = 0; entry < index.limit(); entry++) {
+            if (index.isUsed(entry)) {
+                tables.merge(files.table(index.file(entry)), (long) index.length(entry), Long::sum);
+            }
+        }
     }
 
     /**

@@ -13,6 +13,7 @@ import io.cachedhive.store.StoreEnvironment;
 import io.cachedhive.store.StoreException;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.file.StoredTable;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -20,7 +21,9 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -32,6 +35,7 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
+import static com.google.common.base.Verify.verify;
 import static java.util.Comparator.comparing;
 import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
@@ -357,6 +361,46 @@ public final class SsdTier
     }
 
     /**
+     * Evicts some of what a table has beyond its quota, which became smaller.
+     *
+     * @return whether there is more to be evicted
+     */
+    public boolean shrink(StoredTable table, int maxCount)
+    {
+        int evicted = 0;
+        for (BlockClass last : List.of(BlockClass.NORMAL, BlockClass.HIGH, BlockClass.PINNED)) {
+            boolean found = true;
+            while (found) {
+                found = false;
+                // one of each, so that all of them lose alike
+                for (SsdDirectory directory : directories) {
+                    if (table.hasSsdRoom(0)) {
+                        return false;
+                    }
+                    if (evicted == maxCount) {
+                        return true;
+                    }
+                    if (directory.evictOne(table, last)) {
+                        evicted++;
+                        found = true;
+                    }
+                }
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Puts blocks of a directory with such entries in order that came before their tables had quotas.
+     *
+     * @return whether there are entries beyond
+     */
+    public boolean order(int directory, int firstEntry, int endEntry)
+    {
+        return directories.get(directory).order(firstEntry, endEntry);
+    }
+
+    /**
      * Whether the queue of a directory is more than half full.
      */
     public boolean isBehindWriting()
@@ -370,9 +414,9 @@ public final class SsdTier
      * @param first whether it just came into the cache
      * @return whether it is not here, and worth being written: then it should be {@link #offer offered}
      */
-    public boolean request(Digest128 digest, int length, BlockClass blockClass, boolean first)
+    public boolean request(Digest128 digest, StoredFile file, int length, BlockClass blockClass, boolean first)
     {
-        return !use(digest) && !writers.isEmpty() && writerFor(digest).wants(digest, length, blockClass, first, maxQueuedBytes);
+        return !use(digest) && !writers.isEmpty() && writerFor(digest).wants(digest, file, length, blockClass, first, maxQueuedBytes);
     }
 
     /**
@@ -657,7 +701,12 @@ public final class SsdTier
      */
     public void checkInvariants()
     {
-        directories.forEach(SsdDirectory::checkInvariants);
+        Map<StoredTable, Long> tables = new IdentityHashMap<>();
+        for (SsdDirectory directory : directories) {
+            directory.checkInvariants();
+            directory.addTableBytes(tables);
+        }
+        tables.forEach((table, bytes) -> verify(table.ssdBytes() == bytes, "a table has %s bytes on SSD, and %s are counted", bytes, table.ssdBytes()));
     }
 
     /**

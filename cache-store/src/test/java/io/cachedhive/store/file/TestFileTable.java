@@ -74,7 +74,7 @@ class TestFileTable
         FileMetadata metadata = metadata("s3://bucket/file", Optional.of("\"etag\""));
         FileVersionId id = metadata.version().id();
         StoredFile first = files.add(id, metadata);
-        files.addSsdBlocks(first, 1);
+        files.addSsdBlocks(first.ordinal(), 1, 10);
         files.drop(first);
         assertThat(first.isDropped()).isTrue();
         assertThat(files.get(id)).isEmpty();
@@ -85,7 +85,7 @@ class TestFileTable
         assertThat(files.byOrdinal(first.ordinal())).isEqualTo(first);
         assertThat(files.find(first.ordinal())).isEmpty();
 
-        files.addSsdBlocks(first, -1);
+        files.addSsdBlocks(first.ordinal(), -1, -10);
         FileMetadata otherMetadata = metadata("s3://bucket/other", Optional.of("\"etag\""));
         StoredFile other = files.add(otherMetadata.version().id(), otherMetadata);
         assertThat(other.ordinal()).isEqualTo(first.ordinal());
@@ -182,7 +182,7 @@ class TestFileTable
                         random.nextBoolean(),
                         "schema.table" + random.nextInt(5));
                 StoredFile file = files.add(metadata.version().id(), metadata);
-                files.addSsdBlocks(file, 1);
+                files.addSsdBlocks(file.ordinal(), 1, 10);
                 model.put(file.id(), metadata);
                 live.add(file);
             }
@@ -193,7 +193,7 @@ class TestFileTable
                 live.removeLast();
                 model.remove(file.id());
                 files.drop(file);
-                files.addSsdBlocks(file, -1);
+                files.addSsdBlocks(file.ordinal(), -1, -10);
                 dead.add(file);
             }
             if (!live.isEmpty()) {
@@ -211,7 +211,7 @@ class TestFileTable
         }
         live.forEach(file -> assertThat(file.metadata()).isEqualTo(model.get(file.id())));
         live.forEach(files::drop);
-        live.forEach(file -> files.addSsdBlocks(file, -1));
+        live.forEach(file -> files.addSsdBlocks(file.ordinal(), -1, -10));
         assertThat(files.size()).isZero();
         assertThat(files.sharedTexts()).isZero();
     }

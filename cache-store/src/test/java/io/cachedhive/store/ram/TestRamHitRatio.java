@@ -179,7 +179,7 @@ class TestRamHitRatio
                 return true;
             }
             clock.nanos += MISS_NANOS;
-            ram.allocate(length, TERMS).ifPresent(frame -> {
+            ram.allocate(length, TERMS, file).ifPresent(frame -> {
                 ram.publish(frame, file, digest, length, 0);
                 ram.unpin(frame);
             });

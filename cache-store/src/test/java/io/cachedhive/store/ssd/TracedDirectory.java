@@ -189,7 +189,7 @@ final class TracedDirectory
                 return true;
             }
             misses++;
-            if (directory.admits(digest, length, terms.blockClass())) {
+            if (directory.admits(digest, file, length, terms.blockClass())) {
                 directory.reserve(file, length, terms.blockClass()).ifPresent(reservation -> {
                     writes++;
                     directory.add(reservation, file, digest, length, terms);

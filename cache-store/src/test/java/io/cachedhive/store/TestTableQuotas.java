@@ -1,0 +1,575 @@
+package io.cachedhive.store;
+
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.ETags;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.memory.BlockInfo;
+import io.cachedhive.protocol.memory.SharedMemoryReader;
+import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.zip.CRC32C;
+
+import static io.cachedhive.store.BlockClass.HIGH;
+import static io.cachedhive.store.BlockClass.NORMAL;
+import static io.cachedhive.store.BlockClass.PINNED;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/**
+ * What tables with a quota have in each tier, as a client on this host sees it in shared memory, and block by block on SSD.
+ */
+class TestTableQuotas
+{
+    private static final int BLOCK = 64 << 10;
+    private static final int BLOCKS = 150;
+    private static final int TABLES = 3;
+    private static final String ETAG_TEXT = "\"etag\"";
+    private static final long ETAG = ETags.digest(ETAG_TEXT);
+
+    private final ManualClock clock = new ManualClock();
+    private final FakeDisk disk = new FakeDisk();
+
+    @TempDir
+    private Path directory;
+
+    private StoreConfig ramOnly;
+    private StoreConfig config;
+
+    @BeforeEach
+    void makeDirectories()
+            throws IOException
+    {
+        ramOnly = StoreConfig.ramOnly(directory.resolve("state"))
+                .withBlockSize(BLOCK)
+                .withRam(Files.createDirectories(directory.resolve("ram")), 4 << 20)
+                .withTtl(Duration.ofHours(2))
+                .withCheckpointInterval(Duration.ofDays(1000));
+        config = ramOnly.withSsdDirectories(List.of(
+                new SsdDirectoryConfig(Files.createDirectories(directory.resolve("ssd-1")), new Capacity.Bytes(8 << 20)),
+                new SsdDirectoryConfig(Files.createDirectories(directory.resolve("ssd-2")), new Capacity.Bytes(8 << 20))));
+    }
+
+    private BlockStore open(StoreConfig config)
+            throws StoreException
+    {
+        return BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(clock));
+    }
+
+    private static String table(int number)
+    {
+        return "schema.table" + number;
+    }
+
+    private static FileVersion file(int table)
+    {
+        return TestingBlocks.file(table, (long) BLOCKS * BLOCK);
+    }
+
+    private static BlockKey key(int table, int block)
+    {
+        return file(table).id().block(block);
+    }
+
+    private static OptionalLong blocks(int count)
+    {
+        return OptionalLong.of((long) count * BLOCK);
+    }
+
+    private void fill(BlockStore store, int table, int block, BlockClass blockClass)
+    {
+        fillAndHold(store, table, block, blockClass).ifPresent(PinnedBlock::close);
+        store.ssd().drain();
+    }
+
+    /**
+     * What is filled is given out right, whether it is kept or not.
+     */
+    private Optional<PinnedBlock> fillAndHold(BlockStore store, int table, int block, BlockClass blockClass)
+    {
+        BlockKey key = key(table, block);
+        assertThat(store.bind(file(table), Optional.of(ETAG_TEXT), false, table(table))).isTrue();
+        // frames that were evicted rest for a moment
+        clock.advance(Duration.ofMillis(200));
+        Optional<Fill> begun = store.beginFill(key, BLOCK, ETAG, store.terms(Optional.of(blockClass), OptionalLong.empty()));
+        return begun.map(fill -> {
+            try (fill) {
+                byte[] bytes = TestingBlocks.bytes(key, ETAG, BLOCK);
+                fill.buffer().put(bytes);
+                PinnedBlock pinned = fill.commit().orElseThrow();
+                assertThat(TestingBlocks.copy(pinned.payload())).isEqualTo(bytes);
+                return pinned;
+            }
+        });
+    }
+
+    private static int ramBlocks(BlockStore store, int table)
+            throws Exception
+    {
+        int count = 0;
+        byte[] buffer = new byte[16];
+        try (SharedMemoryReader reader = SharedMemoryReader.open(store.memoryFile())) {
+            for (int block = 0; block < BLOCKS; block++) {
+                BlockKey key = key(table, block);
+                if (reader.read(key.high(), key.low(), 0, buffer, 0, buffer.length, new BlockInfo()) == buffer.length) {
+                    count++;
+                }
+            }
+        }
+        return count;
+    }
+
+    private static int ssdBlocks(BlockStore store, int table)
+    {
+        int count = 0;
+        for (int block = 0; block < BLOCKS; block++) {
+            if (store.isOnSsd(key(table, block))) {
+                count++;
+            }
+        }
+        return count;
+    }
+
+    private static TableUsage usage(BlockStore store, int table)
+    {
+        return store.tableUsage().stream().filter(usage -> usage.table().equals(table(table))).findFirst().orElseThrow();
+    }
+
+    private static void end(BlockStore store, boolean clean)
+    {
+        if (clean) {
+            store.close();
+        }
+        else {
+            store.ssd().flush();
+            store.abandon();
+        }
+    }
+
+    @Test
+    void aTableAtItsQuotaLeavesOthersAlone()
+            throws Exception
+    {
+        try (BlockStore store = open(config)) {
+            // all the room that there is
+            for (int block = 0; block < BLOCKS; block++) {
+                fill(store, 1, block, NORMAL);
+                fill(store, 2, block, NORMAL);
+            }
+            store.setQuota(table(0), blocks(8));
+            int others = ramBlocks(store, 1) + ramBlocks(store, 2);
+            int othersOnSsd = ssdBlocks(store, 1) + ssdBlocks(store, 2);
+            for (int round = 0; round < 2; round++) {
+                for (int block = 0; block < BLOCKS; block++) {
+                    fill(store, 0, block, NORMAL);
+                    assertThat(ramBlocks(store, 0)).isLessThanOrEqualTo(8);
+                    assertThat(ssdBlocks(store, 0)).isLessThanOrEqualTo(8);
+                }
+            }
+            store.checkInvariants();
+            assertThat(ramBlocks(store, 0)).isEqualTo(8);
+            assertThat(ssdBlocks(store, 0)).isEqualTo(8);
+            assertThat(usage(store, 0)).isEqualTo(new TableUsage(table(0), 8L * BLOCK, 8L * BLOCK, 8L * BLOCK, 8L * BLOCK));
+            // but for its eight, and frames that rest in advance as for every fill
+            assertThat(ramBlocks(store, 1) + ramBlocks(store, 2)).isGreaterThanOrEqualTo(others - 12);
+            assertThat(ssdBlocks(store, 1) + ssdBlocks(store, 2)).isGreaterThanOrEqualTo(othersOnSsd - 8);
+        }
+    }
+
+    @Test
+    void withoutAnSsd()
+            throws Exception
+    {
+        try (BlockStore store = open(ramOnly)) {
+            store.setQuota(table(0), OptionalLong.of(8L * BLOCK + BLOCK - 1));
+            for (int block = 0; block < BLOCKS; block++) {
+                fill(store, 0, block, NORMAL);
+                assertThat(ramBlocks(store, 0)).isEqualTo(Math.min(block + 1, 8));
+            }
+            assertThat(store.gauges().ssdBlocks()).isZero();
+            store.checkInvariants();
+        }
+    }
+
+    @Test
+    void aBlockAboveTheQuotaIsServedAndNotKept()
+            throws Exception
+    {
+        try (BlockStore store = open(config)) {
+            store.setQuota(table(0), OptionalLong.of(BLOCK - 1));
+            for (int block = 0; block < 5; block++) {
+                Optional<PinnedBlock> held = fillAndHold(store, 0, block, NORMAL);
+                assertThat(held).isPresent();
+                // asked for again at once, it is there
+                assertThat(store.pin(key(0, block)).map(TestTableQuotas::close)).contains(true);
+                held.get().close();
+            }
+            store.ssd().drain();
+            assertThat(ramBlocks(store, 0)).isZero();
+            assertThat(ssdBlocks(store, 0)).isZero();
+            clock.advance(Duration.ofMillis(200));
+            store.keepQuotas();
+            clock.advance(Duration.ofMillis(200));
+            store.keepQuotas();
+            assertThat(store.gauges().ramBlocks()).isZero();
+            assertThat(store.gauges().ramUsedBytes()).isZero();
+            store.checkInvariants();
+        }
+    }
+
+    private static boolean close(PinnedBlock block)
+    {
+        block.close();
+        return true;
+    }
+
+    @Test
+    void whatReadersHoldStaysAndNothingComesInItsPlace()
+            throws Exception
+    {
+        try (BlockStore store = open(ramOnly)) {
+            store.setQuota(table(0), blocks(3));
+            List<PinnedBlock> held = new ArrayList<>();
+            for (int block = 0; block < 6; block++) {
+                held.add(fillAndHold(store, 0, block, NORMAL).orElseThrow());
+            }
+            assertThat(ramBlocks(store, 0)).isEqualTo(3);
+            for (int block = 0; block < 6; block++) {
+                assertThat(TestingBlocks.copy(held.get(block).payload())).isEqualTo(TestingBlocks.bytes(key(0, block), ETAG, BLOCK));
+            }
+            held.forEach(PinnedBlock::close);
+            fill(store, 0, 10, NORMAL);
+            assertThat(ramBlocks(store, 0)).isEqualTo(3);
+            assertThat(store.pin(key(0, 10)).map(TestTableQuotas::close)).contains(true);
+            store.checkInvariants();
+        }
+    }
+
+    @Test
+    void higherClassesStay()
+            throws Exception
+    {
+        try (BlockStore store = open(ramOnly)) {
+            store.setQuota(table(0), blocks(6));
+            fill(store, 0, 0, PINNED);
+            fill(store, 0, 1, PINNED);
+            fill(store, 0, 2, HIGH);
+            for (int block = 3; block < 40; block++) {
+                fill(store, 0, block, NORMAL);
+            }
+            assertThat(ramBlocks(store, 0)).isEqualTo(6);
+            for (int block = 0; block < 3; block++) {
+                assertThat(store.pin(key(0, block)).map(TestTableQuotas::close)).contains(true);
+            }
+            for (int block = 40; block < 50; block++) {
+                fill(store, 0, block, PINNED);
+            }
+            // no room for a normal one, and none that could leave for it
+            fill(store, 0, 60, NORMAL);
+            assertThat(ramBlocks(store, 0)).isEqualTo(6);
+            // a quota that becomes smaller is above all classes
+            store.setQuota(table(0), blocks(2));
+            store.keepQuotas();
+            assertThat(ramBlocks(store, 0)).isEqualTo(2);
+            store.checkInvariants();
+        }
+    }
+
+    @Test
+    void quotasOfTablesThatHaveBlocks()
+            throws Exception
+    {
+        try (BlockStore store = open(config)) {
+            for (int block = 0; block < 40; block++) {
+                fill(store, 0, block, block < 5 ? HIGH : NORMAL);
+                fill(store, 1, block % 5, NORMAL);
+            }
+            assertThat(ssdBlocks(store, 0)).isEqualTo(40);
+            store.setQuota(table(0), blocks(10));
+            // in force at once for what comes now
+            int before = ssdBlocks(store, 0);
+            fill(store, 0, 100, NORMAL);
+            assertThat(ssdBlocks(store, 0)).isLessThanOrEqualTo(before);
+            store.keepQuotas();
+            assertThat(ramBlocks(store, 0)).isLessThanOrEqualTo(10);
+            assertThat(ssdBlocks(store, 0)).isEqualTo(10);
+            for (int block = 0; block < 5; block++) {
+                assertThat(store.isOnSsd(key(0, block))).as("block %s of class high", block).isTrue();
+            }
+            assertThat(ssdBlocks(store, 1)).isEqualTo(5);
+            store.checkInvariants();
+
+            store.setQuota(table(0), blocks(20));
+            for (int block = 0; block < 40; block++) {
+                fill(store, 0, block, NORMAL);
+            }
+            assertThat(ssdBlocks(store, 0)).isEqualTo(20);
+            store.setQuota(table(0), OptionalLong.empty());
+            for (int block = 0; block < 40; block++) {
+                fill(store, 0, block, NORMAL);
+            }
+            assertThat(ssdBlocks(store, 0)).isEqualTo(40);
+            assertThat(store.tableUsage()).isEmpty();
+            store.setQuota(table(0), blocks(4));
+            store.keepQuotas();
+            assertThat(ssdBlocks(store, 0)).isEqualTo(4);
+            store.checkInvariants();
+        }
+    }
+
+    @Test
+    void theShareOfTheRing()
+            throws Exception
+    {
+        try (BlockStore store = open(config)) {
+            store.setQuota(table(0), blocks(40));
+            store.setQuota(table(1), OptionalLong.of(Long.MAX_VALUE));
+            assertThat(usage(store, 1).shareBytes()).isEqualTo(Long.MAX_VALUE);
+            store.setRingShare(0.25);
+            for (int block = 0; block < 60; block++) {
+                fill(store, 0, block, NORMAL);
+            }
+            assertThat(ssdBlocks(store, 0)).isEqualTo(10);
+            assertThat(ramBlocks(store, 0)).isEqualTo(10);
+            // another worker joined
+            store.setRingShare(0.125);
+            store.keepQuotas();
+            assertThat(ssdBlocks(store, 0)).isEqualTo(5);
+            assertThat(ramBlocks(store, 0)).isEqualTo(5);
+            assertThat(usage(store, 0)).isEqualTo(new TableUsage(table(0), 40L * BLOCK, 5L * BLOCK, 5L * BLOCK, 5L * BLOCK));
+            assertThatThrownBy(() -> store.setRingShare(0)).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> store.setQuota(table(0), OptionalLong.of(-1))).isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    @Test
+    void guestsCountAndLeaveFirst()
+            throws Exception
+    {
+        try (BlockStore store = open(ramOnly)) {
+            store.setQuota(table(0), blocks(1));
+            for (int block = 0; block < 5; block++) {
+                offerGuest(store, block);
+                assertThat(ramBlocks(store, 0)).isEqualTo(1);
+            }
+            store.setQuota(table(0), blocks(3));
+            store.dropGuests(file(0).id());
+            fill(store, 0, 20, NORMAL);
+            fill(store, 0, 21, NORMAL);
+            assertThat(ramBlocks(store, 0)).isEqualTo(2);
+            store.checkInvariants();
+            assertThat(offerGuest(store, 0)).isTrue();
+            store.checkInvariants();
+            assertThat(ramBlocks(store, 0)).isEqualTo(3);
+            fill(store, 0, 22, NORMAL);
+            // no block of its own leaves for a guest
+            offerGuest(store, 1);
+            assertThat(ramBlocks(store, 0)).isEqualTo(3);
+            for (int block = 20; block < 23; block++) {
+                assertThat(store.pin(key(0, block)).map(TestTableQuotas::close)).as("block %s", block).contains(true);
+            }
+            store.checkInvariants();
+        }
+    }
+
+    private boolean offerGuest(BlockStore store, int block)
+    {
+        clock.advance(Duration.ofMillis(200));
+        byte[] bytes = TestingBlocks.bytes(key(0, block), ETAG, BLOCK);
+        CRC32C checksum = new CRC32C();
+        checksum.update(bytes);
+        return store.offerGuest(file(0), block, table(0), ETAG, (int) checksum.getValue(), ByteBuffer.wrap(bytes));
+    }
+
+    @Test
+    void survivesACleanStop()
+            throws Exception
+    {
+        survive(true);
+    }
+
+    @Test
+    void survivesAKill()
+            throws Exception
+    {
+        survive(false);
+    }
+
+    private void survive(boolean clean)
+            throws Exception
+    {
+        BlockStore first = open(config);
+        first.setRingShare(0.5);
+        first.setQuota(table(0), blocks(40));
+        first.setQuota(table(1), blocks(10));
+        for (int block = 0; block < 15; block++) {
+            fill(first, 0, block, NORMAL);
+            fill(first, 1, block, NORMAL);
+        }
+        first.ssd().checkpoint();
+        for (int block = 15; block < 30; block++) {
+            fill(first, 0, block, NORMAL);
+        }
+        first.keepQuotas();
+        assertThat(usage(first, 0).ssdBytes()).isEqualTo(20L * BLOCK);
+        end(first, clean);
+
+        BlockStore second = open(config);
+        assertThat(second.awaitRestored(Duration.ofSeconds(60))).isTrue();
+        second.setRingShare(0.5);
+        second.keepQuotas();
+        assertThat(usage(second, 0)).isEqualTo(new TableUsage(table(0), 40L * BLOCK, 20L * BLOCK, 0, 20L * BLOCK));
+        assertThat(usage(second, 1)).isEqualTo(new TableUsage(table(1), 10L * BLOCK, 5L * BLOCK, 0, 5L * BLOCK));
+        assertThat(ssdBlocks(second, 0)).isEqualTo(20);
+        second.checkInvariants();
+        // nobody has to say the quotas again
+        for (int block = 60; block < 90; block++) {
+            fill(second, 0, block, NORMAL);
+            assertThat(ssdBlocks(second, 0)).isEqualTo(20);
+        }
+        second.setQuota(table(1), OptionalLong.empty());
+        second.keepQuotas();
+        second.checkInvariants();
+        end(second, clean);
+        try (BlockStore third = open(config)) {
+            assertThat(third.tableUsage()).extracting(TableUsage::table).containsExactly(table(0));
+        }
+    }
+
+    @Test
+    void damagedFileOfQuotasIsIgnored()
+            throws Exception
+    {
+        try (BlockStore store = open(ramOnly)) {
+            store.setQuota(table(0), blocks(40));
+        }
+        Path file = directory.resolve("state").resolve("table-quotas");
+        byte[] content = disk.read(file).orElseThrow();
+        for (int i = 0; i < content.length; i++) {
+            byte[] damaged = content.clone();
+            damaged[i] ^= 1;
+            disk.replace(file, damaged);
+            open(ramOnly).abandon();
+            try (BlockStore store = open(ramOnly)) {
+                assertThat(store.tableUsage()).as("byte %s", i).isEmpty();
+            }
+        }
+        disk.replace(file, "short".getBytes(UTF_8));
+        try (BlockStore store = open(ramOnly)) {
+            assertThat(store.tableUsage()).isEmpty();
+        }
+    }
+
+    /**
+     * Random tables, quotas, shares, classes, fills, reads, drops and ends: in no tier a table ever has more than its share.
+     */
+    @RepeatedTest(3)
+    void randomOperationsAndEnds()
+            throws Exception
+    {
+        long seed = Long.getLong("cachedhive.test.seed", System.nanoTime());
+        System.out.println("seed: " + seed);
+        Random random = new Random(seed);
+        Map<Integer, Long> quotas = new HashMap<>();
+        double share = 1;
+        int atQuota = 0;
+        for (int run = 0; run < 8; run++) {
+            long restoredFirst = random.nextBoolean() ? Long.MAX_VALUE : 0;
+            BlockStore store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(clock).withRandom(random), restoredFirst);
+            store.setRingShare(share);
+            // a crash may have lost the last evictions
+            assertThat(store.awaitRestored(Duration.ofSeconds(60))).isTrue();
+            store.keepQuotas();
+            List<PinnedBlock> held = new ArrayList<>();
+            for (int operation = 0; operation < 300; operation++) {
+                int table = random.nextInt(TABLES);
+                int block = random.nextInt(BLOCKS);
+                switch (random.nextInt(40)) {
+                    case 0 -> {
+                        long bytes = random.nextLong(60L * BLOCK);
+                        quotas.put(table, bytes);
+                        store.setQuota(table(table), OptionalLong.of(bytes));
+                        releaseAll(held);
+                        store.ssd().drain();
+                        store.keepQuotas();
+                    }
+                    case 1 -> {
+                        if (random.nextInt(4) == 0) {
+                            quotas.remove(table);
+                            store.setQuota(table(table), OptionalLong.empty());
+                        }
+                    }
+                    case 2 -> {
+                        share = 0.3 + random.nextDouble() * 0.7;
+                        store.setRingShare(share);
+                        releaseAll(held);
+                        store.ssd().drain();
+                        store.keepQuotas();
+                    }
+                    case 3 -> {
+                        if (random.nextInt(4) == 0) {
+                            store.dropFile(file(table).id());
+                        }
+                    }
+                    case 4 -> {
+                        if (random.nextInt(4) == 0) {
+                            store.ssd().checkpoint();
+                        }
+                    }
+                    case 5, 6 -> releaseAll(held);
+                    case 7, 8, 9 -> store.setClass(key(table, block).digest(), List.of(NORMAL, HIGH, PINNED).get(random.nextInt(3)));
+                    case 10, 11, 12, 13, 14, 15 -> {
+                        clock.advance(Duration.ofMillis(200));
+                        store.load(key(table, block)).ifPresent(PinnedBlock::close);
+                    }
+                    case 16, 17 -> fillAndHold(store, table, block, NORMAL).ifPresent(held::add);
+                    case 18, 19 -> store.touch(key(table, block).high(), key(table, block).low());
+                    default -> fillAndHold(store, table, block, random.nextInt(10) == 0 ? HIGH : NORMAL).ifPresent(PinnedBlock::close);
+                }
+                for (Map.Entry<Integer, Long> quota : quotas.entrySet()) {
+                    long limit = share == 1 ? quota.getValue() : (long) (quota.getValue() * share);
+                    assertThat((long) ramBlocks(store, quota.getKey()) * BLOCK).as("RAM in run %s, operation %s", run, operation).isLessThanOrEqualTo(limit);
+                    long ssdBytes = (long) ssdBlocks(store, quota.getKey()) * BLOCK;
+                    assertThat(ssdBytes).as("SSD in run %s, operation %s", run, operation).isLessThanOrEqualTo(limit);
+                    atQuota += ssdBytes + BLOCK > limit ? 1 : 0;
+                }
+            }
+            releaseAll(held);
+            store.ssd().drain();
+            store.checkInvariants();
+            store.keepQuotas();
+            // a crash loses what is not in the journal yet
+            boolean clean = random.nextInt(3) == 0;
+            if (!clean && random.nextBoolean()) {
+                store.abandon();
+            }
+            else {
+                end(store, clean);
+            }
+        }
+        System.out.println("at the quota " + atQuota + " times");
+        assertThat(atQuota).isGreaterThan(100);
+    }
+
+    private static void releaseAll(List<PinnedBlock> held)
+    {
+        held.forEach(PinnedBlock::close);
+        held.clear();
+    }
+}
