@@ -52,6 +52,7 @@ public final class CacheClient
     private static final long SOON_MILLIS = 10;
     private static final int HITS_PER_BATCH = 8192;
     private static final long WATCH_MILLIS = 500;
+    private static final long QUOTA_MILLIS = 10_000;
     private static final long FLUSH_MILLIS = 1000;
     private static final int MAX_HEDGES = 16;
 
@@ -89,6 +90,7 @@ public final class CacheClient
         connections.every(USAGE_MILLIS, this::tellUsage);
         connections.every(USAGE_MILLIS, this::tellClasses);
         connections.every(WATCH_MILLIS, this::watch);
+        connections.every(QUOTA_MILLIS, this::forgetToldQuotas);
     }
 
     private static ExecutorService hedgeExecutor(String catalog)
@@ -130,6 +132,8 @@ public final class CacheClient
         if (!config.identity().origins().get(origin).id().equals(file.origin())) {
             throw new IllegalArgumentException("file is of another origin than %s: %s".formatted(config.identity().origins().get(origin), file));
         }
+        // reads of what is in shared memory ask nobody
+        local.link().session().ifPresent(session -> session.tellQuota(scope.table(), scope.terms().tableQuotaBytes()));
         return new BlockwiseFile(context, origin, file, scope, counters.table(scope.table()), input);
     }
 
@@ -214,6 +218,14 @@ public final class CacheClient
                 usage.acknowledged(batch.batch());
             }
         });
+    }
+
+    private void forgetToldQuotas()
+    {
+        local.link().session().ifPresent(WorkerSession::forgetToldQuotas);
+        for (WorkerLink peer : connections.peers()) {
+            peer.session().ifPresent(WorkerSession::forgetToldQuotas);
+        }
     }
 
     private void watch()

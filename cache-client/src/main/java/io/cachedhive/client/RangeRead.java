@@ -277,7 +277,8 @@ final class RangeRead
      */
     private Message onTerms(Message.Read read, WorkerSession session)
     {
-        FillTerms terms = file.scope().terms();
+        session.tellQuota(read.table(), file.scope().terms().tableQuotaBytes());
+        FillTerms terms = file.scope().terms().ofBlocks();
         return terms.equals(FillTerms.UNSAID) || session.version() < OnTerms.SINCE_VERSION ? read : new OnTerms(terms, read);
     }
 

@@ -3,6 +3,7 @@ package io.cachedhive.client;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message.Reclassify;
+import io.cachedhive.protocol.wire.Message.TableQuota;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -102,5 +103,46 @@ class TestReadTerms
         fixture.assertReads(file, BLOCK, BLOCK);
         Await.until("usage", () -> !local.hits.isEmpty());
         assertThat(local.reclassifications).isEmpty();
+    }
+
+    private static FillTerms quota(long bytes)
+    {
+        return new FillTerms(Optional.empty(), OptionalLong.empty(), OptionalLong.of(bytes));
+    }
+
+    @Test
+    void testQuotaIsToldBeforeTheReadAndWhenItChanges()
+            throws Exception
+    {
+        fixture.assertReads(open(quota(1000)), 10, 20);
+        fixture.assertReads(open(quota(1000)), BLOCK, 20);
+        assertThat(local.readRequests).hasSize(2);
+        assertThat(local.quotas).containsExactly(new TableQuota(TABLE, 1000));
+        assertThat(local.terms).as("nothing is said of the blocks").isEmpty();
+        fixture.assertReads(open(FillTerms.UNSAID), 10, 20);
+        fixture.assertReads(open(quota(FillTerms.NO_QUOTA)), 10, 20);
+        assertThat(local.quotas).containsExactly(new TableQuota(TABLE, 1000), new TableQuota(TABLE, FillTerms.NO_QUOTA));
+    }
+
+    @Test
+    void testQuotaIsToldByReadsFromSharedMemory()
+            throws Exception
+    {
+        open(FillTerms.UNSAID);
+        local.share(fixture.file, 1);
+        fixture.assertReads(open(quota(1000)), BLOCK, BLOCK);
+        Await.until("told", () -> !local.quotas.isEmpty());
+        assertThat(local.quotas).containsExactly(new TableQuota(TABLE, 1000));
+        assertThat(local.readRequests).isEmpty();
+    }
+
+    @Test
+    void testWorkerOfTheReleaseBeforeIsToldNoQuota()
+            throws Exception
+    {
+        local.version = 1;
+        fixture.assertReads(open(quota(1000)), 10, 20);
+        assertThat(local.readRequests).hasSize(1);
+        assertThat(local.quotas).isEmpty();
     }
 }

@@ -35,6 +35,7 @@ import io.cachedhive.protocol.wire.Message.ReleaseLease;
 import io.cachedhive.protocol.wire.Message.Revalidate;
 import io.cachedhive.protocol.wire.Message.Rings;
 import io.cachedhive.protocol.wire.Message.Stats;
+import io.cachedhive.protocol.wire.Message.TableQuota;
 import io.cachedhive.protocol.wire.Message.Usage;
 import io.cachedhive.protocol.wire.Message.Welcome;
 import io.cachedhive.protocol.wire.NoCause;
@@ -97,6 +98,7 @@ final class TestingWorker
     // of the reads that say how blocks are to be kept
     final Queue<FillTerms> terms = new ConcurrentLinkedQueue<>();
     final Queue<Reclassify> reclassifications = new ConcurrentLinkedQueue<>();
+    final Queue<TableQuota> quotas = new ConcurrentLinkedQueue<>();
     final Queue<Fill> fills = new ConcurrentLinkedQueue<>();
     final Queue<OfferGuest> guests = new ConcurrentLinkedQueue<>();
     final Queue<Long> releasedLeases = new ConcurrentLinkedQueue<>();
@@ -356,6 +358,7 @@ final class TestingWorker
                     answer(request, onTerms.request());
                 }
                 case Reclassify reclassify -> reclassifications.add(reclassify);
+                case TableQuota quota -> quotas.add(quota);
                 case Cancel cancel -> cancelled.add(cancel.request());
                 case Fill fill -> {
                     ByteBuffer copy = ByteBuffer.allocate(fill.payload().remaining()).put(fill.payload().duplicate()).flip();

@@ -22,6 +22,7 @@ import io.cachedhive.worker.origin.Origins;
 import io.cachedhive.worker.request.InFlight;
 import io.cachedhive.worker.request.RequestDispatcher;
 import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.ring.RingShare;
 import io.cachedhive.worker.server.BlockServer;
 import io.cachedhive.worker.server.ListenSockets;
 import io.cachedhive.worker.server.PeerRefusals;
@@ -101,7 +102,10 @@ public final class CacheWorkerService
             origins = register(Origins.load(settings.originsDirectory(), limits::observer));
             store = register(BlockStore.open(settings.store(), environment));
 
-            rings = new RingBook(state, store::publishRings);
+            rings = new RingBook(state, shown -> {
+                store.publishRings(shown);
+                store.setRingShare(RingShare.of(shown, store.workerId()));
+            });
             usage = new UsageCounters(state, Clock.systemUTC());
             resources.push(usage::save);
             ScheduledExecutorService saver = newSingleThreadScheduledExecutor(daemonThreadsNamed("counter-writer"));

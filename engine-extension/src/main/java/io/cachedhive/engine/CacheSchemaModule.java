@@ -69,6 +69,7 @@ public final class CacheSchemaModule
                     .add(new ColumnMetadata("action", VARCHAR))
                     .add(new ColumnMetadata("class", VARCHAR))
                     .add(new ColumnMetadata("ttl_seconds", DOUBLE))
+                    .add(new ColumnMetadata("quota_bytes", BIGINT))
                     .add(new ColumnMetadata("matched_scans", BIGINT))
                     .add(new ColumnMetadata("matched_splits", BIGINT))
                     .add(new ColumnMetadata("matched_bytes", BIGINT))

@@ -110,7 +110,7 @@ class TestCacheSchema
                 """
                 VALUES
                     ('catalog_name', 'varchar'), ('number', 'bigint'), ('name', 'varchar'), ('conditions', 'varchar'), ('action', 'varchar'),
-                    ('class', 'varchar'), ('ttl_seconds', 'double'), ('matched_scans', 'bigint'), ('matched_splits', 'bigint'),
+                    ('class', 'varchar'), ('ttl_seconds', 'double'), ('quota_bytes', 'bigint'), ('matched_scans', 'bigint'), ('matched_splits', 'bigint'),
                     ('matched_bytes', 'bigint'), ('last_matched', 'timestamp(3) with time zone'), ('loaded', 'timestamp(3) with time zone'),
                     ('problem', 'varchar')""");
     }

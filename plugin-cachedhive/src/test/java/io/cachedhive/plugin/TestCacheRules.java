@@ -5,6 +5,7 @@ import io.cachedhive.engine.CacheSchemaModule;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3RequestCounts;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.store.TableUsage;
 import io.trino.Session;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.plugin.tpch.TpchPlugin;
@@ -27,6 +28,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -209,20 +211,63 @@ class TestCacheRules
         MaterializedRow before = rule("logs");
         queryRunner.execute("SELECT max(comment) FROM cachedhive.s.logs_counted");
         MaterializedRow after = rule("logs");
-        assertThat(after.getFields().subList(0, 6)).containsExactly(1L, "logs", "{\"table\":\"logs_.*\"}", "BYPASS", null, null);
+        assertThat(after.getFields().subList(0, 7)).containsExactly(1L, "logs", "{\"table\":\"logs_.*\"}", "BYPASS", null, null, null);
         MaterializedRow files = getOnlyElement(queryRunner.execute(
                 "SELECT count(*), sum(size) FROM (SELECT max(\"$file_size\") size FROM hive.s.logs_counted GROUP BY \"$path\")").getMaterializedRows());
-        assertThat((long) after.getField(6) - (long) before.getField(6)).as("scans").isEqualTo(1);
-        assertThat((long) after.getField(7) - (long) before.getField(7)).as("splits").isEqualTo(files.getField(0));
-        assertThat((long) after.getField(8) - (long) before.getField(8)).as("bytes").isEqualTo(files.getField(1));
-        assertThat(after.getField(9)).isNotNull();
+        assertThat((long) after.getField(7) - (long) before.getField(7)).as("scans").isEqualTo(1);
+        assertThat((long) after.getField(8) - (long) before.getField(8)).as("splits").isEqualTo(files.getField(0));
+        assertThat((long) after.getField(9) - (long) before.getField(9)).as("bytes").isEqualTo(files.getField(1));
         assertThat(after.getField(10)).isNotNull();
-        assertThat(after.getField(11)).isNull();
-        assertThat(rule("brief").getFields().subList(0, 6)).containsExactly(2L, "brief", "{\"table\":\"brief\"}", "CACHE", "HIGH", 3.0);
-        assertThat(rule("default").getFields().subList(0, 6)).containsExactly(null, "default", "{}", "CACHE", null, null);
+        assertThat(after.getField(11)).isNotNull();
+        assertThat(after.getField(12)).isNull();
+        assertThat(rule("brief").getFields().subList(0, 7)).containsExactly(2L, "brief", "{\"table\":\"brief\"}", "CACHE", "HIGH", 3.0, null);
+        assertThat(rule("default").getFields().subList(0, 7)).containsExactly(null, "default", "{}", "CACHE", null, null, null);
         assertThat(queryRunner.execute("SELECT * FROM system.cache.rules WHERE catalog_name = 'cachedhive' AND name = 'logs'").getMaterializedRows())
-                .extracting(row -> row.getFields().subList(1, 13))
+                .extracting(row -> row.getFields().subList(1, 14))
                 .containsExactly(after.getFields());
+    }
+
+    @Test
+    void testQuota()
+            throws Exception
+    {
+        queryRunner.execute("CREATE TABLE hive.s.bounded WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.lineitem");
+        queryRunner.execute("CREATE TABLE hive.s.unbounded WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.orders");
+        long bytes = (long) queryRunner.execute("SELECT sum(size) FROM (SELECT max(\"$file_size\") size FROM hive.s.bounded GROUP BY \"$path\")").getOnlyValue();
+        String query = "SELECT sum(orderkey), max(comment) FROM %s.s.bounded";
+        List<MaterializedRow> expected = queryRunner.execute(query.formatted("hive")).getMaterializedRows();
+        queryRunner.execute("SELECT max(comment) FROM cachedhive.s.unbounded");
+        assertThat(worker.tableUsage("s.bounded")).isEmpty();
+
+        writeRules("{\"rules\": [{\"name\": \"small\", \"schema\": \"s\", \"table\": \"bounded\", \"quota\": \"%sB\"}]}".formatted(bytes / 2));
+        queryRunner.execute("CALL cachedhive.system.refresh_cache_rules()");
+        assertThat(rule("small").getField(6)).isEqualTo(bytes / 2);
+        for (int i = 0; i < 3; i++) {
+            assertThat(queryRunner.execute(query.formatted("cachedhive")).getMaterializedRows()).isEqualTo(expected);
+            TableUsage usage = worker.tableUsage("s.bounded").orElseThrow();
+            assertThat(usage.quotaBytes()).isEqualTo(bytes / 2);
+            assertThat(usage.ramBytes()).isLessThanOrEqualTo(usage.shareBytes());
+            assertThat(usage.ssdBytes()).isLessThanOrEqualTo(usage.shareBytes());
+        }
+
+        // the whole table, and then nothing of it: reads of what is in shared memory say so
+        writeRules("{\"rules\": [{\"table\": \"bounded\", \"quota\": \"1GB\"}]}");
+        queryRunner.execute("CALL cachedhive.system.refresh_cache_rules()");
+        await("hits", () -> dataFileRequests(() -> queryRunner.execute(query.formatted("cachedhive"))).gets(), gets -> gets == 0);
+        assertThat(worker.tableUsage("s.bounded").orElseThrow().ramBytes()).isGreaterThan(bytes / 2);
+        writeRules("{\"rules\": [{\"table\": \"bounded\", \"quota\": \"1B\"}]}");
+        queryRunner.execute("CALL cachedhive.system.refresh_cache_rules()");
+        long start = System.nanoTime();
+        assertThat(queryRunner.execute(query.formatted("cachedhive")).getMaterializedRows()).isEqualTo(expected);
+        await("sweep", () -> worker.tableUsage("s.bounded").orElseThrow(), usage -> usage.ramBytes() == 0 && usage.ssdBytes() == 0);
+        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start)).isLessThan(10_000);
+        assertThat(queryRunner.execute(query.formatted("cachedhive")).getMaterializedRows()).isEqualTo(expected);
+
+        // a file without it takes it back
+        reset();
+        queryRunner.execute(query.formatted("cachedhive"));
+        await("no quota", () -> worker.tableUsage("s.bounded"), Optional::isEmpty);
+        await("hits again", () -> dataFileRequests(() -> queryRunner.execute(query.formatted("cachedhive"))).gets(), gets -> gets == 0);
     }
 
     private MaterializedRow rule(String name)

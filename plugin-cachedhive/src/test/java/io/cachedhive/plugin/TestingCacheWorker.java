@@ -2,6 +2,7 @@ package io.cachedhive.plugin;
 
 import io.cachedhive.store.SsdDirectoryConfig;
 import io.cachedhive.store.StoreConfig;
+import io.cachedhive.store.TableUsage;
 import io.cachedhive.worker.CacheWorkerService;
 import io.cachedhive.worker.WorkerSettings;
 
@@ -70,6 +71,14 @@ final class TestingCacheWorker
     long gauge(String name)
     {
         return service.status().gauges().get(name);
+    }
+
+    /**
+     * @param table {@code schema.table}; empty if it has no quota
+     */
+    Optional<TableUsage> tableUsage(String table)
+    {
+        return service.store().tableUsage().stream().filter(usage -> usage.table().equals(table)).findFirst();
     }
 
     Path socketPath()

@@ -122,10 +122,10 @@ public final class WorkerAdmin
             long timeoutMillis)
     {
         FetchAhead ahead = new FetchAhead(origin, scan, table, files);
-        boolean knowsTerms = connections.peer(address, Optional.empty()).session()
-                .filter(session -> session.version() >= OnTerms.SINCE_VERSION)
-                .isPresent();
-        return ask(address, knowsTerms && !terms.equals(FillTerms.UNSAID) ? new OnTerms(terms, ahead) : ahead, Message.Ack.class, timeoutMillis);
+        Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
+        session.ifPresent(known -> known.tellQuota(table, terms.tableQuotaBytes()));
+        boolean knowsTerms = session.filter(known -> known.version() >= OnTerms.SINCE_VERSION).isPresent();
+        return ask(address, knowsTerms && !terms.ofBlocks().equals(FillTerms.UNSAID) ? new OnTerms(terms, ahead) : ahead, Message.Ack.class, timeoutMillis);
     }
 
     private <T extends Message> CompletableFuture<T> ask(WorkerAddress address, Message request, Class<T> answer, long timeoutMillis)

@@ -7,6 +7,7 @@ import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.TableQuota;
 import io.cachedhive.protocol.wire.Message.Welcome;
 import io.cachedhive.protocol.wire.MessageType;
 import io.cachedhive.protocol.wire.WireException;
@@ -22,6 +23,7 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -58,6 +60,7 @@ public final class WorkerSession
     private final AtomicInteger pendingCount = new AtomicInteger();
     private final AtomicLong queuedBytes = new AtomicLong();
     private final Queue<Outgoing> handedOver = new ConcurrentLinkedQueue<>();
+    private final Map<String, Long> toldQuotas = new ConcurrentHashMap<>();
     private final AtomicBoolean flushScheduled = new AtomicBoolean();
     private volatile Welcome welcome;
     private volatile WorkerException closeReason;
@@ -259,6 +262,31 @@ public final class WorkerSession
             return;
         }
         enqueue(new Outgoing(message.toFrame(0), null, null));
+    }
+
+    /**
+     * Tells the worker the quota of a table that is about to be read, unless it was just told the same. A worker of the release before knows of no quotas.
+     *
+     * @param bytes empty if there is nothing to be told
+     */
+    public void tellQuota(String table, OptionalLong bytes)
+    {
+        if (bytes.isEmpty() || version() < TableQuota.SINCE_VERSION) {
+            return;
+        }
+        Long told = toldQuotas.get(table);
+        if (told == null || told != bytes.getAsLong()) {
+            toldQuotas.put(table, bytes.getAsLong());
+            tell(new TableQuota(table, bytes.getAsLong()));
+        }
+    }
+
+    /**
+     * Quotas are told again when their tables are read: somebody else may have said otherwise meanwhile, and what is told may be lost.
+     */
+    public void forgetToldQuotas()
+    {
+        toldQuotas.clear();
     }
 
     /**

@@ -78,6 +78,7 @@ public sealed interface Message
                 case CHUNK_SIZE -> ChunkSize.read(reader);
                 case ON_TERMS -> OnTerms.read(reader);
                 case RECLASSIFY -> Reclassify.read(reader);
+                case TABLE_QUOTA -> TableQuota.read(reader);
                 case PING -> Ping.read(reader);
                 case PONG -> Pong.read(reader);
                 case PUBLISH_RING -> PublishRing.read(reader);
@@ -652,6 +653,7 @@ public sealed interface Message
     /**
      * A request that fills blocks, and says how they are to be kept. Answered as the request by itself, which leaves that to the worker.
      *
+     * @param terms of the blocks only
      * @param request a {@link Read} or a {@link FetchAhead}
      */
     record OnTerms(FillTerms terms, Message request)
@@ -661,7 +663,7 @@ public sealed interface Message
 
         public OnTerms
         {
-            requireNonNull(terms, "terms is null");
+            terms = terms.ofBlocks();
             if (!(request instanceof Read) && !(request instanceof FetchAhead)) {
                 throw new IllegalArgumentException("%s fills no blocks".formatted(request.type()));
             }
@@ -725,6 +727,44 @@ public sealed interface Message
                 throws WireException
         {
             return new Reclassify(FillClass.read(reader), reader.getList(Message::readDigest));
+        }
+    }
+
+    /**
+     * The quota of a table that is about to be read, said before its reads and again from time to time. Not answered: the worker keeps to its share of it from then on.
+     *
+     * @param table {@code schema.table}
+     * @param bytes over all cache workers of the ring; {@link FillTerms#NO_QUOTA} for none
+     */
+    record TableQuota(String table, long bytes)
+            implements Message
+    {
+        public static final int SINCE_VERSION = 2;
+
+        public TableQuota
+        {
+            requireNonNull(table, "table is null");
+            if (bytes < 0) {
+                throw new IllegalArgumentException("quota is negative: " + bytes);
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.TABLE_QUOTA;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putString(table).putLong(bytes);
+        }
+
+        static TableQuota read(WireReader reader)
+                throws WireException
+        {
+            return new TableQuota(reader.getString(), reader.getLong());
         }
     }
 

@@ -24,6 +24,7 @@ public enum MessageType
     CHUNK_SIZE(22),
     ON_TERMS(23),
     RECLASSIFY(24),
+    TABLE_QUOTA(25),
     PING(30),
     PONG(31),
     PUBLISH_RING(32),

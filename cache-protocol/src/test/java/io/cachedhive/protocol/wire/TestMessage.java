@@ -87,7 +87,8 @@ class TestMessage
                     new FillTerms(Optional.of(FillClass.PINNED), OptionalLong.of(5000)),
                     new Message.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table")),
             new Message.OnTerms(FillTerms.UNSAID, new Message.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE))),
-            new Message.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))));
+            new Message.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))),
+            new Message.TableQuota("schema.table", 100L << 30));
 
     @Test
     void testEveryTypeIsHere()
@@ -162,6 +163,18 @@ class TestMessage
         assertThatThrownBy(() -> Message.read(MessageType.ON_TERMS, ping)).isInstanceOf(WireException.class).hasMessage("PING message is not one that fills blocks");
         ByteBuffer unknownClass = ByteBuffer.wrap(new byte[] {1, 3, 0, MessageType.PING.code()});
         assertThatThrownBy(() -> Message.read(MessageType.ON_TERMS, unknownClass)).isInstanceOf(WireException.class).hasMessage("unknown class: 3");
+    }
+
+    @Test
+    void testQuotaOfATableTravelsByItself()
+    {
+        Message.Read read = new Message.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table");
+        FillTerms terms = new FillTerms(Optional.of(FillClass.HIGH), OptionalLong.of(5), OptionalLong.of(6));
+        assertThat(new Message.OnTerms(terms, read)).isEqualTo(new Message.OnTerms(new FillTerms(Optional.of(FillClass.HIGH), OptionalLong.of(5)), read));
+        assertThatThrownBy(() -> new FillTerms(Optional.empty(), OptionalLong.empty(), OptionalLong.of(-1))).isInstanceOf(IllegalArgumentException.class);
+        ByteBuffer negative = new WireWriter(100).putString("schema.table").putLong(-1).finish();
+        assertThatThrownBy(() -> Message.read(MessageType.TABLE_QUOTA, negative)).isInstanceOf(WireException.class)
+                .hasMessage("TABLE_QUOTA message is not valid: quota is negative: -1");
     }
 
     @Test

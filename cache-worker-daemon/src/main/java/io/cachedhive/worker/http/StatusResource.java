@@ -52,6 +52,7 @@ public final class StatusResource
      * @param memoryFile the shared-memory file
      * @param buckets that blocks were fetched from since the start
      * @param recovery what was found when the store was opened
+     * @param quotas the tables that have one
      */
     @JsonInclude(JsonInclude.Include.NON_ABSENT)
     public record Status(
@@ -72,6 +73,7 @@ public final class StatusResource
             @JsonProperty("origins") List<OriginState> origins,
             @JsonProperty("buckets") List<BucketFetches> buckets,
             @JsonProperty("recovery") List<String> recovery,
+            @JsonProperty("quotas") List<TableQuota> quotas,
             @JsonProperty("gauges") Map<String, Long> gauges) {}
 
     /**
@@ -79,6 +81,19 @@ public final class StatusResource
      */
     @JsonInclude(JsonInclude.Include.NON_ABSENT)
     public record OriginState(@JsonProperty("name") String name, @JsonProperty("id") String id, @JsonProperty("problem") Optional<String> problem) {}
+
+    /**
+     * @param quotaBytes over all cache workers of the ring
+     * @param shareBytes of this one, for each of its tiers
+     * @param ramBytes of the table's blocks in RAM
+     * @param ssdBytes of the table's blocks on SSD
+     */
+    public record TableQuota(
+            @JsonProperty("table") String table,
+            @JsonProperty("quota_bytes") long quotaBytes,
+            @JsonProperty("share_bytes") long shareBytes,
+            @JsonProperty("ram_bytes") long ramBytes,
+            @JsonProperty("ssd_bytes") long ssdBytes) {}
 
     /**
      * @param limit requests at the same time, as many as the bucket bears
@@ -143,6 +158,9 @@ public final class StatusResource
                         .map(bucket -> new BucketFetches(bucket.origin(), bucket.bucket(), bucket.limit(), bucket.requests(), bucket.queuedReads(), bucket.queuedPreloads()))
                         .collect(toImmutableList()),
                 worker.store().recovery().stream().map(RecoveryOutcome::toString).collect(toImmutableList()),
+                worker.store().tableUsage().stream()
+                        .map(usage -> new TableQuota(usage.table(), usage.quotaBytes(), usage.shareBytes(), usage.ramBytes(), usage.ssdBytes()))
+                        .collect(toImmutableList()),
                 status.gauges());
     }
 

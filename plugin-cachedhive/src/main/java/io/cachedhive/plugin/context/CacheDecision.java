@@ -16,25 +16,36 @@ import static java.util.Objects.requireNonNull;
  * @param fill whether what is missing is fetched into the cache
  * @param fillClass how much its blocks are worth keeping; empty if nothing says so
  * @param ttlMillis from the fill until its blocks expire; empty for the cache workers' {@code cache.ttl}
+ * @param tableQuotaBytes of its table, over all cache workers of the ring; {@link FillTerms#NO_QUOTA} for none, empty if nothing says so
  */
 public record CacheDecision(
         @JsonProperty("bypass") boolean bypass,
         @JsonProperty("fill") boolean fill,
         @JsonProperty("fillClass") Optional<FillClass> fillClass,
-        @JsonProperty("ttlMillis") OptionalLong ttlMillis)
+        @JsonProperty("ttlMillis") OptionalLong ttlMillis,
+        @JsonProperty("tableQuotaBytes") OptionalLong tableQuotaBytes)
 {
     public static final CacheDecision CACHE = cache(Optional.empty(), OptionalLong.empty());
-    public static final CacheDecision BYPASS = new CacheDecision(true, false, Optional.empty(), OptionalLong.empty());
+    public static final CacheDecision BYPASS = new CacheDecision(true, false, Optional.empty(), OptionalLong.empty(), OptionalLong.empty());
 
     public CacheDecision
     {
         requireNonNull(fillClass, "fillClass is null");
         requireNonNull(ttlMillis, "ttlMillis is null");
+        requireNonNull(tableQuotaBytes, "tableQuotaBytes is null");
     }
 
     public static CacheDecision cache(Optional<FillClass> fillClass, OptionalLong ttlMillis)
     {
-        return new CacheDecision(false, true, fillClass, ttlMillis);
+        return new CacheDecision(false, true, fillClass, ttlMillis, OptionalLong.empty());
+    }
+
+    /**
+     * The same, for a table with such a quota.
+     */
+    public CacheDecision withTableQuota(OptionalLong bytes)
+    {
+        return bypass || tableQuotaBytes.equals(bytes) ? this : new CacheDecision(false, fill, fillClass, ttlMillis, bytes);
     }
 
     /**
@@ -42,11 +53,11 @@ public record CacheDecision(
      */
     public CacheDecision withoutFill()
     {
-        return fill ? new CacheDecision(bypass, false, fillClass, ttlMillis) : this;
+        return fill ? new CacheDecision(bypass, false, fillClass, ttlMillis, tableQuotaBytes) : this;
     }
 
     public FillTerms terms()
     {
-        return new FillTerms(fillClass, ttlMillis);
+        return new FillTerms(fillClass, ttlMillis, tableQuotaBytes);
     }
 }

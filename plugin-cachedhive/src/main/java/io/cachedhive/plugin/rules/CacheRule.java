@@ -2,20 +2,24 @@ package io.cachedhive.plugin.rules;
 
 import io.cachedhive.plugin.context.CacheDecision;
 
+import java.util.OptionalLong;
+
 import static java.util.Objects.requireNonNull;
 
 /**
  * @param name unique among the rules of a file
+ * @param tableQuotaBytes of each table that its conditions match, over all cache workers of the ring; only of rules without other conditions than those on names
  * @param conditionsText as they stand in the file
  * @param definition all of the rule as it stands in the file: rules with the same one are the same
  */
-record CacheRule(String name, RuleConditions conditions, CacheDecision decision, String conditionsText, String definition)
+record CacheRule(String name, RuleConditions conditions, CacheDecision decision, OptionalLong tableQuotaBytes, String conditionsText, String definition)
 {
     CacheRule
     {
         requireNonNull(name, "name is null");
         requireNonNull(conditions, "conditions is null");
         requireNonNull(decision, "decision is null");
+        requireNonNull(tableQuotaBytes, "tableQuotaBytes is null");
         requireNonNull(conditionsText, "conditionsText is null");
         requireNonNull(definition, "definition is null");
     }

@@ -6,6 +6,7 @@ import io.cachedhive.plugin.context.CacheDecision;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 import static java.util.Objects.requireNonNull;
 
@@ -18,7 +19,7 @@ record CacheRules(List<CountedRule> rules, Instant loaded)
 {
     static final String DEFAULT_NAME = "default";
 
-    private static final CacheRule DEFAULT = new CacheRule(DEFAULT_NAME, RuleConditions.ANY, CacheDecision.CACHE, "{}", DEFAULT_NAME);
+    private static final CacheRule DEFAULT = new CacheRule(DEFAULT_NAME, RuleConditions.ANY, CacheDecision.CACHE, OptionalLong.empty(), "{}", DEFAULT_NAME);
 
     CacheRules
     {

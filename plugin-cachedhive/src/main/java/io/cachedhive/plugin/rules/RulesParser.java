@@ -30,7 +30,9 @@ import java.util.regex.Pattern;
 final class RulesParser
 {
     private static final List<String> CONDITIONS = List.of("schema", "table", "partitionAge", "fileSize", "scanBytes", "user", "source", "clientTags", "sample");
-    private static final List<String> ACTIONS = List.of("action", "class", "ttl");
+    private static final List<String> ACTIONS = List.of("action", "class", "ttl", "quota");
+    // a quota is the table's, whoever reads it and whatever of it
+    private static final List<String> CONDITIONS_OF_QUOTAS = List.of("schema", "table");
     private static final List<String> FIELDS = fields();
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
@@ -98,7 +100,7 @@ final class RulesParser
             throw fields.invalid("name", "write 1 to 64 letters, digits, '-', '_', '.', and not \"%s\"".formatted(CacheRules.DEFAULT_NAME));
         }
         ObjectNode conditions = node.<ObjectNode>deepCopy().retain(CONDITIONS);
-        return new CacheRule(name, conditions(fields), decision(fields), conditions.toString(), node.toString());
+        return new CacheRule(name, conditions(fields), decision(fields), quota(fields), conditions.toString(), node.toString());
     }
 
     private static RuleConditions conditions(RuleFields fields)
@@ -175,6 +177,25 @@ final class RulesParser
         return fields.parsed(name, text -> io.airlift.units.Duration.valueOf(text).toJavaTime(), "write a duration, such as \"7d\" or \"12h\"");
     }
 
+    private static OptionalLong quota(RuleFields fields)
+            throws RulesException
+    {
+        Optional<DataSize> quota = fields.parsed("quota", DataSize::valueOf, "write a size, such as \"100GB\"");
+        if (quota.isEmpty()) {
+            return OptionalLong.empty();
+        }
+        if (quota.get().toBytes() == 0) {
+            throw fields.invalid("quota", "write a size above 0, or the action \"bypass\" for a table of which nothing is to be kept");
+        }
+        for (String name : CONDITIONS) {
+            if (fields.has(name) && !CONDITIONS_OF_QUOTAS.contains(name)) {
+                String problem = "it counts for the whole table, and not only where \"%s\" matches: give it a rule of its own with \"schema\" and \"table\" only";
+                throw fields.invalid("quota", problem.formatted(name));
+            }
+        }
+        return OptionalLong.of(quota.get().toBytes());
+    }
+
     private static CacheDecision decision(RuleFields fields)
             throws RulesException
     {
@@ -190,7 +211,7 @@ final class RulesParser
         return switch (action) {
             case "cache" -> CacheDecision.cache(fillClass, ttl.map(value -> OptionalLong.of(value.toMillis())).orElseGet(OptionalLong::empty));
             case "bypass" -> {
-                for (String name : List.of("class", "ttl")) {
+                for (String name : List.of("class", "ttl", "quota")) {
                     if (fields.has(name)) {
                         throw fields.invalid(name, "nothing is kept with the action \"bypass\": remove one of the two");
                     }

@@ -43,6 +43,8 @@ final class RulesTable
                                 row -> row.counted().rule().decision().fillClass().map(FillClass::name)),
                         Column.ofOptional("ttl_seconds", DOUBLE, "From the fill of a block until it expires, in seconds; NULL for the cache workers' cache.ttl",
                                 RulesTable::ttlSeconds),
+                        Column.ofOptional("quota_bytes", BIGINT, "Bytes that each table may have over all cache workers; NULL if the rule says none",
+                                row -> row.counted().rule().tableQuotaBytes().stream().boxed().findFirst()),
                         Column.of("matched_scans", BIGINT, "Scans for whose splits it decided", row -> row.counted().counter().scans()),
                         Column.of("matched_splits", BIGINT, "Splits for which it decided", row -> row.counted().counter().splits()),
                         Column.of("matched_bytes", BIGINT, "Bytes of these splits, read or not", row -> row.counted().counter().bytes()),

@@ -3,11 +3,13 @@ package io.cachedhive.plugin.rules;
 import com.google.common.collect.ImmutableList;
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.rules.CacheRules.CountedRule;
+import io.cachedhive.protocol.wire.FillTerms;
 
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 
 import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
@@ -19,6 +21,7 @@ public final class ScanRules
 {
     // whose conditions on the scan are fulfilled; the last matches all splits
     private final List<CountedRule> rules;
+    private final OptionalLong tableQuotaBytes;
     private final Instant now;
 
     // guarded by this
@@ -32,6 +35,12 @@ public final class ScanRules
                 .filter(rule -> rule.rule().conditions().matchesScan(scan))
                 .collect(ImmutableList.toImmutableList());
         verify(this.rules.getLast().isDefault(), "there is no default rule");
+        // of the first rule that has one: whoever reads, and whatever else decides for the splits, it is the same
+        long quotaBytes = this.rules.stream()
+                .flatMapToLong(rule -> rule.rule().tableQuotaBytes().stream())
+                .findFirst()
+                .orElse(FillTerms.NO_QUOTA);
+        this.tableQuotaBytes = OptionalLong.of(quotaBytes);
         this.now = requireNonNull(now, "now is null");
     }
 
@@ -47,7 +56,7 @@ public final class ScanRules
                     rule.counter().addScan(now);
                 }
                 rule.counter().addSplit(split.length());
-                return rule.rule().decision();
+                return rule.rule().decision().withTableQuota(tableQuotaBytes);
             }
         }
         throw new IllegalStateException("the default matches every split");

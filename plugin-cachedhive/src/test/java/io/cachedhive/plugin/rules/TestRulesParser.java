@@ -48,6 +48,23 @@ class TestRulesParser
     }
 
     @Test
+    void testQuotas()
+            throws Exception
+    {
+        List<CacheRule> rules = parse(
+                """
+                {
+                  "rules": [
+                    {"schema": "s", "table": "t", "action": "cache", "quota": "100GB", "class": "high"},
+                    {"quota": "1.5kB"},
+                    {}
+                  ]
+                }
+                """);
+        assertThat(rules).extracting(CacheRule::tableQuotaBytes).containsExactly(OptionalLong.of(100L << 30), OptionalLong.of(1536), OptionalLong.empty());
+    }
+
+    @Test
     void testWhatIsNotAListOfRules()
     {
         assertThatThrownBy(() -> parse("{\n  \"rules\": [\n    {\"user\": }\n  ]\n}"))
@@ -93,6 +110,12 @@ class TestRulesParser
             "class": "guest" | , "class" is "guest": write "normal", "high" or "pinned"
             "ttl": "0.5s" | , "ttl" is "0.5s": write at least "1s": blocks expire at whole seconds
             "action": "bypass", "ttl": "1d" | , "ttl" is "1d": nothing is kept with the action "bypass": remove one of the two
+            "action": "bypass", "quota": "1GB" | , "quota" is "1GB": nothing is kept with the action "bypass": remove one of the two
+            "quota": "lots" | , "quota" is "lots": write a size, such as "100GB"
+            "quota": 5 | , "quota" is 5: write a string
+            "quota": "0B" | , "quota" is "0B": write a size above 0, or the action "bypass" for a table of which nothing is to be kept
+            "quota": "1GB", "user": "a" | , "quota" is "1GB": it counts for the whole table, and not only where "user" matches: give it a rule of its own
+            "quota": "1GB", "table": "t", "sample": 0.5 | , "quota" is "1GB": it counts for the whole table, and not only where "sample" matches
             "action": "bypass", "class": "high" | , "class" is "high": nothing is kept with the action "bypass": remove one of the two
             """)
     void testBrokenRules(String fields, String message)

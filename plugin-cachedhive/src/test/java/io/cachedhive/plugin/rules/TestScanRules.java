@@ -2,6 +2,7 @@ package io.cachedhive.plugin.rules;
 
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.protocol.wire.FillClass;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.trino.plugin.hive.HivePartitionKey;
 import io.trino.spi.connector.SchemaTableName;
 import org.junit.jupiter.api.Test;
@@ -21,7 +22,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 class TestScanRules
 {
-    private static final CacheDecision HIGH = CacheDecision.cache(Optional.of(FillClass.HIGH), OptionalLong.empty());
+    private static final OptionalLong NO_QUOTA = OptionalLong.of(FillTerms.NO_QUOTA);
+    // a catalog with rules says it of every table, so that a quota ends that was in the file before
+    private static final CacheDecision CACHE = CacheDecision.CACHE.withTableQuota(NO_QUOTA);
+    private static final CacheDecision HIGH = CacheDecision.cache(Optional.of(FillClass.HIGH), OptionalLong.empty()).withTableQuota(NO_QUOTA);
     private static final RuleScan SCAN = new RuleScan(new SchemaTableName("sales", "orders"), "alice", Optional.of("trino-cli"), Set.of("adhoc", "team-a"));
 
     private final ManualTime time = new ManualTime();
@@ -58,7 +62,7 @@ class TestScanRules
             throws RulesException
     {
         CacheDecision decision = begin(rules("{%s, \"action\": \"bypass\"}".formatted(condition)), scan).decide(split);
-        assertThat(decision).isIn(CacheDecision.BYPASS, CacheDecision.CACHE);
+        assertThat(decision).isIn(CacheDecision.BYPASS, CACHE);
         return decision.bypass();
     }
 
@@ -129,8 +133,8 @@ class TestScanRules
             throws Exception
     {
         ScanRules scan = begin(rules("{\"name\": \"beyond\", \"scanBytes\": {\"min\": \"1kB\"}, \"action\": \"bypass\"}"), SCAN);
-        assertThat(scan.decide(split("s3://lake/1", 9999, 500))).isEqualTo(CacheDecision.CACHE);
-        assertThat(scan.decide(split("s3://lake/2", 9999, 523))).isEqualTo(CacheDecision.CACHE);
+        assertThat(scan.decide(split("s3://lake/1", 9999, 500))).isEqualTo(CACHE);
+        assertThat(scan.decide(split("s3://lake/2", 9999, 523))).isEqualTo(CACHE);
         assertThat(scan.decide(split("s3://lake/3", 9999, 1))).isEqualTo(CacheDecision.BYPASS);
         assertThat(scan.decide(split("s3://lake/4", 9999, 1))).isEqualTo(CacheDecision.BYPASS);
         assertThat(scan.splitsByRule()).isEqualTo(Map.of("default", 2L, "beyond", 2L));
@@ -190,6 +194,29 @@ class TestScanRules
     void testWithoutRulesEverythingIsCached()
             throws Exception
     {
-        assertThat(begin(rules(), SCAN).decide(split())).isEqualTo(CacheDecision.CACHE);
+        assertThat(begin(rules(), SCAN).decide(split())).isEqualTo(CACHE);
+    }
+
+    @Test
+    void testQuotaOfTheTableWhateverElseDecides()
+            throws Exception
+    {
+        CacheRules rules = rules(
+                "{\"user\": \"alice\", \"table\": \"orders\", \"class\": \"high\"}",
+                "{\"table\": \"items\", \"action\": \"bypass\"}",
+                "{\"schema\": \"sales\", \"table\": \"orders|items\", \"quota\": \"1MB\"}",
+                "{\"schema\": \"sales\", \"quota\": \"2MB\"}");
+        OptionalLong first = OptionalLong.of(1 << 20);
+        assertThat(begin(rules, SCAN).decide(split())).isEqualTo(CacheDecision.cache(Optional.of(FillClass.HIGH), OptionalLong.empty()).withTableQuota(first));
+        assertThat(begin(rules, scanOf("sales", "orders")).decide(split())).isEqualTo(CacheDecision.CACHE.withTableQuota(first));
+        assertThat(begin(rules, scanOf("sales", "items")).decide(split())).isEqualTo(CacheDecision.BYPASS);
+        assertThat(begin(rules, scanOf("sales", "other")).decide(split())).isEqualTo(CacheDecision.CACHE.withTableQuota(OptionalLong.of(2 << 20)));
+        assertThat(begin(rules, scanOf("other", "orders")).decide(split())).isEqualTo(CACHE);
+        assertThat(CACHE.withoutFill().terms().tableQuotaBytes()).isEqualTo(NO_QUOTA);
+    }
+
+    private static RuleScan scanOf(String schema, String table)
+    {
+        return new RuleScan(new SchemaTableName(schema, table), "bob", Optional.empty(), Set.of());
     }
 }
