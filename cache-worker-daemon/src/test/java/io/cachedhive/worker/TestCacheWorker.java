@@ -2,6 +2,7 @@ package io.cachedhive.worker;
 
 import io.cachedhive.protocol.wire.Message.Ping;
 import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.protocol.wire.Message.TableQuota;
 import io.cachedhive.worker.testing.Await;
 import io.cachedhive.worker.testing.WireClient;
 import org.junit.jupiter.api.AfterEach;
@@ -161,7 +162,10 @@ class TestCacheWorker
         try (WireClient peer = WireClient.connect(UnixDomainSocketAddress.of(directory.resolve("w.sock")), Optional.empty(), "", List.of())) {
             Pong pong = (Pong) peer.ask(new Ping());
             assertThat(pong.state()).isEqualTo("RUNNING");
-            assertThat(get("/v1/status")).contains("\"worker\":\"" + pong.worker() + "\"").contains("\"state\":\"RUNNING\"");
+            assertThat(get("/v1/status")).contains("\"worker\":\"" + pong.worker() + "\"").contains("\"state\":\"RUNNING\"").contains("\"quotas\":[]");
+            peer.send(new TableQuota("schema.table", 1000));
+            assertThat(peer.ask(new Ping())).isInstanceOf(Pong.class);
+            assertThat(get("/v1/status")).contains("\"quotas\":[{\"table\":\"schema.table\",\"quota_bytes\":1000,\"share_bytes\":1000,\"ram_bytes\":0,\"ssd_bytes\":0}]");
             assertThat(get("/v1/stats")).contains("\"gauges\":{").contains("\"accepted_connections\":1").contains("\"active_requests\":0").contains("\"pinned_blocks\":0");
             assertThat(get("/v1/stats")).contains("\"expired_blocks\":0").contains("\"refused_ssd_writes_not_admitted\":0").contains("\"refused_ssd_writes_no_room\":0");
             assertThat(get("/metrics")).contains("CacheWorker_RamCapacityBytes")

@@ -3,10 +3,16 @@ package io.cachedhive.worker.request;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.HashRing;
+import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
+import io.cachedhive.protocol.wire.Message.PublishRing;
+import io.cachedhive.protocol.wire.Message.TableQuota;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.Message.BlockBytes;
 import io.cachedhive.protocol.wire.Message.BlockFrame;
@@ -26,6 +32,8 @@ import io.cachedhive.quickstart.s3.S3Hold;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.TableUsage;
 import io.cachedhive.worker.testing.Await;
 import io.cachedhive.worker.testing.TestingWorker;
 import io.cachedhive.worker.testing.WireClient;
@@ -53,6 +61,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 
+import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.cachedhive.protocol.wire.FillClass.HIGH;
 import static io.cachedhive.protocol.wire.FillClass.NORMAL;
 import static io.cachedhive.protocol.wire.FillClass.PINNED;
@@ -77,7 +86,8 @@ class TestReads
             "table/busy",
             "table/cancel",
             "table/bad",
-            "table/terms");
+            "table/terms",
+            "table/quota");
     private static final int MAX_BLOCKS = 40;
 
     @TempDir
@@ -228,6 +238,43 @@ class TestReads
             peer.send(new Reclassify(NORMAL, List.of(stored.file().id().block(0).digest(), new Digest128(1, 2))));
             assertThat(described(peer, stored).stream().filter(block -> block.block() == 0))
                     .allMatch(block -> block.blockClass() == BlockClass.NORMAL.ordinal());
+        }
+    }
+
+    @Test
+    void testQuotaOfATable()
+    {
+        worker.start();
+        BlockStore store = worker.service().store();
+        CacheWorkerId other = new CacheWorkerId("other");
+        Stored stored = settled.get("table/quota");
+        try (WireClient peer = worker.connect()) {
+            // a quarter of the ring's weight, so 5 of 20 blocks
+            peer.send(new TableQuota("schema.table", 20 * BLOCK_SIZE));
+            HashRing ring = HashRing.of(List.of(new RingMember(store.workerId(), 100, Optional.empty()), new RingMember(other, 300, Optional.empty())));
+            peer.ask(new PublishRing(new PublishedRing(ring, Map.of(), 1)));
+            assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 0, MAX_BLOCKS, true)), MAX_BLOCKS), Source.REMOTE);
+            TableUsage usage = getOnlyElement(store.tableUsage());
+            assertThat(usage.table()).isEqualTo("schema.table");
+            assertThat(usage.quotaBytes()).isEqualTo(20 * BLOCK_SIZE);
+            assertThat(usage.shareBytes()).isEqualTo(5 * BLOCK_SIZE);
+            assertThat(usage.ramBytes()).isBetween(4L * BLOCK_SIZE + 1, 5L * BLOCK_SIZE);
+
+            // alone again, with all of it
+            HashRing alone = HashRing.of(List.of(new RingMember(store.workerId(), 100, Optional.empty())));
+            peer.ask(new PublishRing(new PublishedRing(alone, Map.of(), 2)));
+            assertThat(blocks(peer, peer.send(read(stored.file(), 0, MAX_BLOCKS, true)), MAX_BLOCKS)).hasSize(MAX_BLOCKS);
+            assertThat(getOnlyElement(store.tableUsage()).ramBytes()).isBetween(19L * BLOCK_SIZE + 1, 20L * BLOCK_SIZE);
+        }
+        // the worker remembers
+        worker.close();
+        worker = new TestingWorker(directory).withOrigin("default", s3.clientProperties());
+        worker.start();
+        try (WireClient peer = worker.connect()) {
+            assertThat(getOnlyElement(worker.service().store().tableUsage()).shareBytes()).isEqualTo(20 * BLOCK_SIZE);
+            peer.send(new TableQuota("schema.table", FillTerms.NO_QUOTA));
+            peer.ask(new Describe(stored.file().id(), 0, 1));
+            assertThat(worker.service().store().tableUsage()).isEmpty();
         }
     }
 
