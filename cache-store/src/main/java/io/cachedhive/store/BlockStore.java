@@ -30,6 +30,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -467,13 +468,15 @@ public final class BlockStore
      */
     public List<TableUsage> tableUsage()
     {
+        List<TableUsage> usage;
         lock.lock();
         try {
-            return quotas.usage();
+            usage = quotas.usage();
         }
         finally {
             lock.unlock();
         }
+        return usage.stream().sorted(Comparator.comparing(TableUsage::table)).toList();
     }
 
     public CacheWorkerId workerId()

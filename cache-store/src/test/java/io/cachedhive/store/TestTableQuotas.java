@@ -23,6 +23,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 
 import static io.cachedhive.store.BlockClass.HIGH;
@@ -565,6 +571,69 @@ class TestTableQuotas
         }
         System.out.println("at the quota " + atQuota + " times");
         assertThat(atQuota).isGreaterThan(100);
+    }
+
+    /**
+     * Readers get what they ask for while their table is at its quota, and the bound holds at every moment.
+     */
+    @Test
+    void manyReadersOfATableAtItsQuota()
+            throws Exception
+    {
+        long seed = Long.getLong("cachedhive.test.seed", System.nanoTime());
+        System.out.println("seed: " + seed);
+        AtomicBoolean stop = new AtomicBoolean();
+        AtomicLong filled = new AtomicLong();
+        try (BlockStore store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(new FastClock()));
+                ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            store.setQuota(table(0), blocks(10));
+            store.setQuota(table(1), blocks(20));
+            assertThat(store.bind(file(0), Optional.of(ETAG_TEXT), false, table(0))).isTrue();
+            assertThat(store.bind(file(1), Optional.of(ETAG_TEXT), false, table(1))).isTrue();
+            List<Future<?>> readers = new ArrayList<>();
+            for (int thread = 0; thread < 4; thread++) {
+                Random random = new Random(seed + thread);
+                readers.add(threads.submit(() -> {
+                    while (!stop.get()) {
+                        BlockKey key = key(random.nextInt(2), random.nextInt(40));
+                        Optional<PinnedBlock> found = store.load(key);
+                        if (found.isEmpty()) {
+                            Optional<Fill> begun = store.beginFill(key, BLOCK, ETAG);
+                            if (begun.isPresent()) {
+                                try (Fill fill = begun.get()) {
+                                    fill.buffer().put(TestingBlocks.bytes(key, ETAG, BLOCK));
+                                    found = fill.commit();
+                                }
+                                assertThat(found).isPresent();
+                                filled.incrementAndGet();
+                            }
+                        }
+                        found.ifPresent(block -> {
+                            try (block) {
+                                assertThat(TestingBlocks.copy(block.payload())).isEqualTo(TestingBlocks.bytes(key, ETAG, BLOCK));
+                            }
+                        });
+                    }
+                }));
+            }
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
+            while (System.nanoTime() < end) {
+                for (TableUsage usage : store.tableUsage()) {
+                    assertThat(usage.ramBytes()).as(usage.table()).isLessThanOrEqualTo(usage.shareBytes());
+                    assertThat(usage.ssdBytes()).as(usage.table()).isLessThanOrEqualTo(usage.shareBytes());
+                }
+                Thread.onSpinWait();
+            }
+            stop.set(true);
+            for (Future<?> reader : readers) {
+                reader.get();
+            }
+            store.ssd().drain();
+            store.checkInvariants();
+            assertThat(filled.get()).isGreaterThan(100);
+            assertThat(usage(store, 0).ssdBytes()).isEqualTo(10L * BLOCK);
+            assertThat(usage(store, 1).ssdBytes()).isEqualTo(20L * BLOCK);
+        }
     }
 
     private static void releaseAll(List<PinnedBlock> held)

@@ -239,6 +239,10 @@ class TestCacheWorker
     {
         Process first = launch("first");
         awaitServing(first, "first");
+        try (WireClient peer = WireClient.connect(UnixDomainSocketAddress.of(directory.resolve("w.sock")), Optional.empty(), "", List.of())) {
+            peer.send(new TableQuota("schema.table", 1000));
+            Await.until("the quota is written down", () -> Files.exists(directory.resolve("state").resolve("table-quotas")));
+        }
         first.destroyForcibly().waitFor();
         assertThat(directory.resolve("w.sock")).exists();
 
@@ -247,6 +251,7 @@ class TestCacheWorker
         try (Stream<Path> files = Files.list(ramDirectory)) {
             assertThat(files).as("the memory of the killed one is given back").hasSize(1);
         }
+        assertThat(get("/v1/status")).contains("\"quotas\":[{\"table\":\"schema.table\",\"quota_bytes\":1000,");
     }
 
     @Test

@@ -6,7 +6,6 @@ import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredTable;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +25,9 @@ public final class TableQuotas
      * Tables beyond that many have none: what is said of them comes from the network.
      */
     public static final int MAX_TABLES = 10_000;
+
+    // far above what Trino's metastores take
+    private static final int MAX_NAME_LENGTH = 1000;
 
     private static final Logger log = Logger.get(TableQuotas.class);
 
@@ -64,7 +66,7 @@ public final class TableQuotas
      */
     public void set(String table, OptionalLong bytes)
     {
-        if (isKnown(table, bytes)) {
+        if (isKnown(table, bytes) || table.length() > MAX_NAME_LENGTH) {
             return;
         }
         StoredTable stored = tables.get(table);
@@ -155,7 +157,7 @@ public final class TableQuotas
     }
 
     /**
-     * The tables with quotas, by their names.
+     * The tables with quotas.
      */
     public List<TableUsage> usage()
     {
@@ -164,7 +166,6 @@ public final class TableQuotas
             StoredTable table = tables.get(name);
             usage.add(new TableUsage(name, bytes, table.limitBytes(), table.ramBytes(), table.ssdBytes()));
         });
-        usage.sort(Comparator.comparing(TableUsage::table));
         return usage;
     }
 }
