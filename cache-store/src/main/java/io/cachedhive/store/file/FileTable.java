@@ -43,6 +43,8 @@ public final class FileTable
      * Shared texts that a record has, behind its first two numbers.
      */
     static final int TEXTS = 3;
+    // among them
+    private static final int TABLE_TEXT = 1;
 
     // bits of the state; 0 is a free ordinal
     private static final int USED = 1;
@@ -113,11 +115,11 @@ public final class FileTable
     }
 
     /**
-     * Likewise, what {@link #addSsdBlocks(int, int)} will look at.
+     * Likewise, what {@link #addSsdBlocks} will look at.
      */
     public int touchCounts(int ordinal)
     {
-        return isUsed(ordinal) ? fills.get(ordinal) + ramBlocks.get(ordinal) + ssdBlocks.get(ordinal) : 0;
+        return isUsed(ordinal) ? fills.get(ordinal) + ramBlocks.get(ordinal) + ssdBlocks.get(ordinal) + tableNumbers.get(ordinal) : 0;
     }
 
     private StoredFile file(int ordinal)
@@ -185,7 +187,7 @@ public final class FileTable
     {
         verify(find(id) == HashChains.NONE, "file %s is bound already", id);
         RecordWriter record = record(metadata);
-        return addRecord(id, etagDigest, state, record.bytes(), record.length());
+        return addRecord(id, etagDigest, state, record.bytes(), record.length(), tableNumber(ByteBuffer.wrap(record.bytes())));
     }
 
     /**
@@ -199,10 +201,10 @@ public final class FileTable
         for (int number : textNumbers) {
             texts.addUse(number);
         }
-        return addRecord(id, etagDigest, provisional ? PROVISIONAL : 0, record, recordLength);
+        return addRecord(id, etagDigest, provisional ? PROVISIONAL : 0, record, recordLength, textNumbers[TABLE_TEXT]);
     }
 
-    private StoredFile addRecord(FileVersionId id, long etagDigest, int state, byte[] record, int recordLength)
+    private StoredFile addRecord(FileVersionId id, long etagDigest, int state, byte[] record, int recordLength, int tableNumber)
     {
         int ordinal = firstFree;
         if (ordinal == HashChains.NONE) {
@@ -221,7 +223,6 @@ public final class FileTable
         ssdBlocks.set(ordinal, 0);
         states.set(ordinal, USED | state);
         records.add(ordinal, record, recordLength);
-        int tableNumber = tableNumber(records.get(ordinal));
         tableNumbers.set(ordinal, tableNumber);
         makeTable(tableNumber);
         byId.link(ordinal);
@@ -235,8 +236,7 @@ public final class FileTable
 
     private static int tableNumber(ByteBuffer record)
     {
-        // behind length, last-modified and origin
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 2 + TABLE_TEXT; i++) {
             RecordWriter.getNumber(record);
         }
         return (int) RecordWriter.getNumber(record);
