@@ -110,7 +110,10 @@ public final class FrequencySketch
     public int touch(long digestLow)
     {
         int line = line(digestLow);
-        return (int) counters[line >> PIECE_BITS][LINE * (line & PIECE_MASK)];
+        long[] piece = counters[line >> PIECE_BITS];
+        int first = LINE * (line & PIECE_MASK);
+        // an array's header moves its lines against those of the cache
+        return (int) (piece[first] + piece[first + LINE - 1]) + epochs[line >> PIECE_BITS][line & PIECE_MASK];
     }
 
     public void increment(long digestHigh, long digestLow)

@@ -202,9 +202,10 @@ final class DirectoryRestorer
             }
             int end = Math.min(piece.count, first + RESTORED_AT_ONCE);
             for (int i = first; i < end; i++) {
-                touched += contents.index().touch(piece.digestLows[i])
-                        + contents.policy().touch(piece.digestLows[i])
-                        + source.touch(piece.slabs[i], piece.extents[i], piece.files[i]);
+                touched += contents.index().touchBucket(piece.digestLows[i]) + contents.policy().touch(piece.digestLows[i]);
+            }
+            for (int i = first; i < end; i++) {
+                touched += contents.index().touch(piece.digestLows[i]) + source.touch(piece.slabs[i], piece.extents[i], piece.files[i]);
             }
             for (int i = first; i < end; i++) {
                 int entry = source.restoreBlock(

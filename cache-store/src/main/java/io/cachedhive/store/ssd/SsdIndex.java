@@ -91,6 +91,17 @@ final class SsdIndex
     }
 
     /**
+     * Brings what {@link #touch} will look at first into the processor's cache. A step of its own: whether a bucket is empty cannot be foretold, and a
+     * processor that guessed wrong throws away what it began for the next digests, as soon as it knows.
+     *
+     * @return of no use, so that it is not optimised away
+     */
+    int touchBucket(long digestLow)
+    {
+        return bucketHead(bucket(digestLow));
+    }
+
+    /**
      * Brings what {@link #find} will look at into the processor's cache. For several digests one after the other this takes little more than for
      * one, since none has to wait for another.
      *
