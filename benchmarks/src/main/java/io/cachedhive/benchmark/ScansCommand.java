@@ -37,7 +37,7 @@ final class ScansCommand
     @Option(
             names = "--only",
             paramLabel = "PATTERN",
-            description = "regular expression: parts of which it matches a piece (large_files, split_sizes, healthy, slow_cache_worker, slow_host)")
+            description = "regular expression: parts of which it matches a piece (large_files, skewed_files, split_sizes, healthy, slow_cache_worker, slow_host)")
     private Pattern only;
 
     @Option(names = "--files", paramLabel = "COUNT", defaultValue = "4", description = "of 1 GiB each (default: ${DEFAULT-VALUE})")

@@ -166,7 +166,7 @@ class TestBenchmarkMain
         assertThat(run("placement", "--keys", "many")).isEqualTo(2);
         assertThat(run("scans", "--runs", "many")).isEqualTo(2);
         assertThat(run("scans", "--only", "nonsense")).isEqualTo(BenchmarkMain.FAILED);
-        assertThat(error.toString(UTF_8)).contains("large_files, split_sizes");
+        assertThat(error.toString(UTF_8)).contains("large_files, skewed_files, split_sizes");
     }
 
     @Test

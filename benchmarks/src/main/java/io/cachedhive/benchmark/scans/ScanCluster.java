@@ -1,5 +1,7 @@
 package io.cachedhive.benchmark.scans;
 
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.quickstart.check.BytesBySource;
 import io.cachedhive.quickstart.check.CacheStatistics;
 import io.cachedhive.quickstart.cluster.Cluster;
@@ -15,16 +17,20 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 
 import static com.google.common.io.MoreFiles.deleteRecursively;
 import static com.google.common.io.RecursiveDeleteOption.ALLOW_INSECURE;
+import static java.util.stream.Collectors.toMap;
 
 /**
  * Three hosts with an S3 server, as processes, whose tables are files written once and linked under other names.
@@ -38,6 +44,9 @@ final class ScanCluster
     private static final String SCHEMA = "scans";
     private static final Duration TIMEOUT = Duration.ofMinutes(3);
     private static final Duration POLL_INTERVAL = Duration.ofMillis(200);
+    // the plugin's default
+    private static final long CHUNK_BYTES = 512L << 20;
+    private static final Pattern SPLITS = Pattern.compile("'(splits_\\w+)' = LongCount\\{total=(\\d+)}");
 
     private final Cluster cluster;
     private final SqlConnection connection;
@@ -60,10 +69,11 @@ final class ScanCluster
     /**
      * One scan.
      *
+     * @param queryId of the engine
      * @param sources where its bytes came from, if it was asked for
      * @param origin what data files were asked of the origin
      */
-    record Scan(double seconds, Optional<BytesBySource> sources, S3RequestCounts origin) {}
+    record Scan(String queryId, double seconds, Optional<BytesBySource> sources, S3RequestCounts origin) {}
 
     static ScanCluster start(Path directory, Settings settings, Consumer<String> progress)
             throws SQLException, InterruptedException
@@ -158,14 +168,47 @@ final class ScanCluster
         connection.setSession("hive.compression_codec", "NONE");
         connection.setSession("hive.parquet_writer_block_size", table.rowGroup());
         connection.query("CREATE TABLE %s WITH (format = 'PARQUET') AS %s".formatted(file, table.fileQuery()));
-        String path = (String) connection.query("SELECT DISTINCT \"$path\" FROM " + file).onlyValue();
+        link(table, table, IntStream.range(0, table.files()).mapToObj(ScanCluster::fileName).toList());
+    }
 
+    /**
+     * Links a table's file under such names that one cache worker owns so many of its chunks.
+     *
+     * @param table whose file has been written
+     * @param name of the new table
+     * @param chunks that are whole, of all files together; at most as many as there are
+     */
+    ScanTable createSkewed(ScanTable table, String name, ScanRing ring, int chunks)
+            throws SQLException, IOException
+    {
+        CacheWorkerId owner = ring.ring().members().getFirst().id();
+        long fileBytes = bytes(table) / table.files();
+        List<String> names = new ArrayList<>();
+        long left = chunks;
+        for (int attempt = 0; names.size() < table.files(); attempt++) {
+            long wanted = Math.min(left, fileBytes / CHUNK_BYTES);
+            String candidate = fileName(attempt);
+            long owned = ring.ownedBytes(origin(), location(name, candidate), fileBytes, CHUNK_BYTES).getOrDefault(owner, 0L) / CHUNK_BYTES;
+            if (owned == wanted) {
+                names.add(candidate);
+                left -= owned;
+            }
+        }
+        ScanTable skewed = new ScanTable(name, table.files(), table.fileBytes(), table.rowGroup());
+        link(skewed, table, names);
+        return skewed;
+    }
+
+    private void link(ScanTable table, ScanTable written, List<String> names)
+            throws SQLException, IOException
+    {
+        String path = (String) connection.query("SELECT DISTINCT \"$path\" FROM hive.%s.%s_file".formatted(SCHEMA, written.name())).onlyValue();
         Path objects = cluster.directory().resolve("s3").resolve("objects").resolve(Cluster.BUCKET);
-        Path written = objects.resolve(path.substring("s3://%s/".formatted(Cluster.BUCKET).length()));
-        Path location = objects.resolve(SCHEMA).resolve(table.name());
-        Files.createDirectories(location);
-        for (int link = 0; link < table.files(); link++) {
-            Files.createLink(location.resolve("part-%05d.parquet".formatted(link)), written);
+        Path file = objects.resolve(path.substring("s3://%s/".formatted(Cluster.BUCKET).length()));
+        Path directory = objects.resolve(SCHEMA).resolve(table.name());
+        Files.createDirectories(directory);
+        for (String name : names) {
+            Files.createLink(directory.resolve(name), file);
         }
         connection.query("CREATE TABLE hive.%s.%s (%s) WITH (format = 'PARQUET', external_location = 's3://%s/%s/%s')".formatted(
                 SCHEMA,
@@ -176,6 +219,22 @@ final class ScanCluster
                 table.name()));
     }
 
+    private static String location(String table, String file)
+    {
+        return "s3://%s/%s/%s/%s".formatted(Cluster.BUCKET, SCHEMA, table, file);
+    }
+
+    private OriginId origin()
+    {
+        Map<String, String> client = cluster.s3().clientProperties();
+        return OriginId.of("s3", Optional.ofNullable(client.get("s3.endpoint")), Optional.ofNullable(client.get("s3.region")));
+    }
+
+    private static String fileName(int file)
+    {
+        return "part-%05d.parquet".formatted(file);
+    }
+
     /** The length of all files of a table. */
     long bytes(ScanTable table)
             throws SQLException
@@ -184,11 +243,11 @@ final class ScanCluster
                 .onlyValue()).longValue();
     }
 
-    /** Of each cache worker the memory, the SSD and the id are new, and a ring has them. */
-    void renewCacheWorkers()
+    /** Of each cache worker the memory, the SSD and the id are new, and all of them know a ring that has just them. */
+    ScanRing renewCacheWorkers()
             throws SQLException, IOException, InterruptedException
     {
-        Set<Object> before = ringMembers();
+        Set<CacheWorkerId> before = awaitRing(Set.of()).addresses().keySet();
         for (ClusterNode worker : cluster.cacheWorkers()) {
             worker.stop();
             deleteRecursively(store(cluster.directory(), worker.name()), ALLOW_INSECURE);
@@ -198,33 +257,72 @@ final class ScanCluster
         for (ClusterNode worker : cluster.cacheWorkers()) {
             worker.awaitReady();
         }
-        awaitRing(before);
+        return awaitRing(before);
     }
 
-    private void awaitRing(Set<Object> former)
+    private ScanRing awaitRing(Set<CacheWorkerId> former)
             throws SQLException, InterruptedException
     {
         long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        Optional<ScanRing> found;
         while (true) {
-            Set<Object> members = ringMembers();
-            if (members.size() == HOSTS && members.stream().noneMatch(former::contains)) {
+            found = ScanRing.find(connection).filter(ring -> ring.addresses().size() == HOSTS && ring.addresses().keySet().stream().noneMatch(former::contains));
+            if (found.isPresent()) {
                 break;
             }
             cluster.checkAlive();
             if (System.nanoTime() > deadline) {
-                throw new IllegalStateException("no ring of %s other cache workers than %s within %s: %s".formatted(HOSTS, former, TIMEOUT, members));
+                throw new IllegalStateException("no ring of %s other cache workers than %s that all of them know within %s".formatted(HOSTS, former, TIMEOUT));
             }
             Thread.sleep(POLL_INTERVAL);
         }
         statistics.awaitHealthy(HOSTS, TIMEOUT);
+        return found.get();
     }
 
-    private Set<Object> ringMembers()
+    /** The ring that all cache workers know, empty while they do not. */
+    Optional<ScanRing> ring()
             throws SQLException
     {
-        Set<Object> members = new HashSet<>();
-        connection.query("SELECT node_id FROM cachedhive.cache.nodes WHERE ring_share > 0 AND state = 'RUNNING'").rows().forEach(row -> members.add(row.getFirst()));
-        return members;
+        return ScanRing.find(connection);
+    }
+
+    /** Whose bytes of a table are by a ring, by address. */
+    Map<String, Long> ownedBytes(ScanRing ring, ScanTable table)
+            throws SQLException
+    {
+        List<String> locations = connection.query("SELECT DISTINCT \"$path\" FROM hive.%s.%s".formatted(SCHEMA, table.name())).rows().stream()
+                .map(row -> (String) row.getFirst())
+                .toList();
+        return ring.ownedBytes(origin(), locations, bytes(table) / table.files(), CHUNK_BYTES);
+    }
+
+    /** What of a query's input each Trino worker read. */
+    Map<String, Long> readBytes(String queryId)
+            throws SQLException
+    {
+        Map<String, Long> result = new TreeMap<>();
+        connection.query("SELECT node_id, sum(physical_input_bytes) FROM system.runtime.tasks WHERE query_id = '%s' GROUP BY node_id".formatted(queryId)).rows()
+                .forEach(row -> result.put((String) row.getFirst(), ((Number) row.get(1)).longValue()));
+        return result;
+    }
+
+    /** Blocks of other hosts that each cache worker keeps, bytes. */
+    Map<String, Long> guestBytes()
+            throws SQLException
+    {
+        Map<String, Long> result = new TreeMap<>();
+        connection.query("SELECT host, guest_bytes FROM cachedhive.cache.stats_detail").rows()
+                .forEach(row -> result.put((String) row.getFirst(), ((Number) row.get(1)).longValue()));
+        return result;
+    }
+
+    /** Scans, and returns how many splits went where, by the names that EXPLAIN ANALYZE VERBOSE has for them. */
+    Map<String, Long> splitsOfScan(ScanTable table, List<Integer> columns)
+            throws SQLException
+    {
+        String plan = (String) connection.query("EXPLAIN ANALYZE VERBOSE " + table.scan("cachedhive", columns)).onlyValue();
+        return SPLITS.matcher(plan).results().collect(toMap(match -> match.group(1), match -> Long.parseLong(match.group(2)), Long::sum, TreeMap::new));
     }
 
     /** Scans, and checks that no row is missing. */
@@ -239,7 +337,7 @@ final class ScanCluster
                 throw new IllegalStateException("%s rows of %s.%s instead of %s".formatted(count, catalog, table.name(), table.rows()));
             }
         }
-        return new Scan(result.elapsedMillis() / 1000.0, Optional.empty(), origin);
+        return new Scan(result.queryId().orElseThrow(), result.elapsedMillis() / 1000.0, Optional.empty(), origin);
     }
 
     /** The same through the cache with {@link Scan#sources}, which takes seconds more. No uncounted scan through the cache may come before it. */
@@ -253,7 +351,7 @@ final class ScanCluster
         if (sources.served() != sources.requested()) {
             throw new IllegalStateException("bytes by source are not those requested: " + sources);
         }
-        return new Scan(scan.seconds(), Optional.of(sources), scan.origin());
+        return new Scan(scan.queryId(), scan.seconds(), Optional.of(sources), scan.origin());
     }
 
     @Override

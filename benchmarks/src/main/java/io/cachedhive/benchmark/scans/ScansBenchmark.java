@@ -25,7 +25,7 @@ import static java.util.Objects.requireNonNull;
 public final class ScansBenchmark
 {
     /** What can be measured by itself. */
-    public static final List<String> PARTS = List.of("large_files", "split_sizes", "slow_cache_worker", "slow_host", "healthy");
+    public static final List<String> PARTS = List.of("large_files", "skewed_files", "split_sizes", "slow_cache_worker", "slow_host", "healthy");
 
     private static final double NON_LOCAL_SECOND_RUN = 0.10;
     private static final double NON_LOCAL_LATER_RUNS = 0.02;
@@ -35,6 +35,7 @@ public final class ScansBenchmark
     private static final int SPLITS_PER_NODE = 8;
     private static final List<Integer> SOME_COLUMNS = List.of(0, 5, 10, 15);
     private static final int RUNS_OF_LARGE_FILES = 4;
+    private static final int CHUNKS_OF_FILE = 2;
     private static final List<String> SPLIT_SIZES = List.of("120MB", "64MB", "200MB");
 
     private final Scale scale;
@@ -76,11 +77,14 @@ public final class ScansBenchmark
     public void measure()
             throws SQLException, IOException, InterruptedException
     {
-        if (measures("large_files") || measures("split_sizes")) {
-            try (ScanCluster cluster = ScanCluster.start(directory, new Settings("1GB", "5GB", Optional.empty()), progress)) {
+        if (measures("large_files") || measures("skewed_files") || measures("split_sizes")) {
+            try (ScanCluster cluster = ScanCluster.start(directory, new Settings("1500MB", "5GB", Optional.empty()), progress)) {
                 cluster.create(large);
                 if (measures("large_files")) {
                     measureLargeFiles(cluster);
+                }
+                if (measures("skewed_files")) {
+                    measureSkewedFiles(cluster);
                 }
                 if (measures("split_sizes")) {
                     measureSplitSizes(cluster);
@@ -106,19 +110,61 @@ public final class ScansBenchmark
         double[][] nonLocal = new double[RUNS_OF_LARGE_FILES + 1][scale.workerSets()];
         double[] later = new double[scale.workerSets()];
         for (int set = 0; set < scale.workerSets(); set++) {
-            cluster.renewCacheWorkers();
+            double[] runs = nonLocalOfRuns(cluster, "set %s of cache worker ids".formatted(set + 1), large, cluster.renewCacheWorkers());
             for (int run = 1; run <= RUNS_OF_LARGE_FILES; run++) {
-                Scan scan = cluster.countedScan(large, SOME_COLUMNS);
-                BytesBySource sources = scan.sources().orElseThrow();
-                nonLocal[run][set] = sources.nonLocalShare().orElseThrow();
-                progress.accept("set %s of cache worker ids, run %s: %.1f s, %.2f %% non-local, %s".formatted(set + 1, run, scan.seconds(), 100 * nonLocal[run][set], sources));
-                if (run >= 3) {
-                    later[set] = Math.max(later[set], nonLocal[run][set]);
-                }
+                nonLocal[run][set] = runs[run];
             }
+            later[set] = Math.max(runs[3], runs[4]);
         }
         done.accept(Figure.ofWorst("non_local_of_large_files_second_run", "of the bytes", OptionalDouble.of(NON_LOCAL_SECOND_RUN), nonLocal[2]));
         done.accept(Figure.ofWorst("non_local_of_large_files_from_third_run", "of the bytes", OptionalDouble.of(NON_LOCAL_LATER_RUNS), later));
+    }
+
+    /** What a set of ids does by which one cache worker happens to own most: the bound on a scan's skew passes on what others then keep as guests, while they may. */
+    private void measureSkewedFiles(ScanCluster cluster)
+            throws SQLException, IOException, InterruptedException
+    {
+        int chunks = CHUNKS_OF_FILE * scale.files();
+        // a third of them is its share
+        for (int owned = chunks / 2 + 1; owned <= chunks; owned++) {
+            ScanRing ring = cluster.renewCacheWorkers();
+            String name = "%s_of_%s".formatted(owned, chunks);
+            ScanTable skewed = cluster.createSkewed(large, "skewed_%s_%s".formatted(name, ring.ring().epoch()), ring, owned);
+            double[] nonLocal = nonLocalOfRuns(cluster, "one owns %s of %s chunks".formatted(owned, chunks), skewed, ring);
+            done.accept(Figure.ofCount("non_local_of_skewed_files_%s_second_run".formatted(name), "of the bytes", OptionalDouble.empty(), nonLocal[2]));
+            done.accept(Figure.ofCount("non_local_of_skewed_files_%s_fourth_run".formatted(name), "of the bytes", OptionalDouble.empty(), nonLocal[4]));
+        }
+    }
+
+    /**
+     * Scans a table of which nothing is cached.
+     *
+     * @return the share of each run, the first at 1
+     */
+    private double[] nonLocalOfRuns(ScanCluster cluster, String what, ScanTable table, ScanRing ring)
+            throws SQLException, InterruptedException
+    {
+        progress.accept("%s: ring %s, owned bytes %s".formatted(what, ring.ring().epoch(), cluster.ownedBytes(ring, table)));
+        double[] nonLocal = new double[RUNS_OF_LARGE_FILES + 1];
+        for (int run = 1; run <= RUNS_OF_LARGE_FILES; run++) {
+            Scan scan = cluster.countedScan(table, SOME_COLUMNS);
+            BytesBySource sources = scan.sources().orElseThrow();
+            nonLocal[run] = sources.nonLocalShare().orElseThrow();
+            progress.accept("%s, run %s: %.1f s, %.2f %% non-local, %s; read by %s; guests %s".formatted(
+                    what,
+                    run,
+                    scan.seconds(),
+                    100 * nonLocal[run],
+                    sources,
+                    cluster.readBytes(scan.queryId()),
+                    cluster.guestBytes()));
+            Optional<ScanRing> now = cluster.ring();
+            if (!now.equals(Optional.of(ring))) {
+                throw new IllegalStateException("the ring has changed meanwhile: %s, now %s".formatted(ring, now));
+            }
+        }
+        progress.accept("%s: %s".formatted(what, cluster.splitsOfScan(table, SOME_COLUMNS)));
+        return nonLocal;
     }
 
     private void measureSplitSizes(ScanCluster cluster)

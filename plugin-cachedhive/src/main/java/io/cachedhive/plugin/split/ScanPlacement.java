@@ -29,6 +29,10 @@ import static java.util.Objects.requireNonNull;
  * as much, they run anywhere. The chunk of slack is there for scans of few large files: a share of little is less than one file. A reader that had nothing
  * yet takes a split of any length.
  *
+ * <p>Which splits are passed on does not follow from the order in which they come, for that is another one in each scan, and the second would have to get other
+ * blocks each time: a reader keeps its chunks of the files listed so far in the order of their paths until it has its share. Only where a file is listed late does a
+ * split come to a reader that has its share already, and of scans of many files, in which hardly anybody gets more than its share, no order is kept.
+ *
  * <p>On a ring with places whose cache workers do not live, most chunks are read from the origin, wherever that is done, and the few cache workers are not to
  * attract splits to their hosts. There a reader also takes no more splits than an even distribution would give it, rounded up, of those listed so far; what is
  * above goes to the chunk's second and then in turn to readers with room, of which there is always one. So nobody has more splits than the engine would give
@@ -49,6 +53,8 @@ public final class ScanPlacement
     // guarded by this
     private final Map<CacheWorkerId, Long> assignedBytes = new HashMap<>();
     private final Map<CacheWorkerId, Long> assignedSplits = new HashMap<>();
+    // of the files listed so far; null once they are too many
+    private OrderedChunks orderedChunks;
     // readers that had room for more splits when they were last looked at; used on partial rings
     private final ArrayDeque<CacheWorkerId> withRoom = new ArrayDeque<>();
     // of the splits, and of the files of which the first split was listed: Hive lists splits of a few files at a time, a split of each
@@ -72,6 +78,8 @@ public final class ScanPlacement
         this.maxSkew = maxSkew;
         this.view = requireNonNull(view, "view is null");
         this.lines = new WaitingLines(view.nodes());
+        // on a ring with dead places who has room takes the next split
+        this.orderedChunks = strategy == NodeSelectionStrategy.SOFT_AFFINITY && !view.isPartial() ? new OrderedChunks() : null;
     }
 
     /**
@@ -82,7 +90,9 @@ public final class ScanPlacement
         for (HiveSplit split : splits) {
             splitBytes += split.getLength();
             if (split.getStart() == 0) {
-                fileBytes += Math.max(split.getLength(), split.getEstimatedFileSize());
+                long length = Math.max(split.getLength(), split.getEstimatedFileSize());
+                fileBytes += length;
+                order(split, length);
             }
         }
         listedSplits += splits.size();
@@ -107,7 +117,7 @@ public final class ScanPlacement
             countPreferred(chunk, reader);
             return NodePreference.always(nodes(reader));
         }
-        if (takes(reader, split.getLength())) {
+        if (isWithinShare(split, chunk, reader) && takes(reader, split.getLength())) {
             countPreferred(chunk, reader);
             return waiting(chunk, reader);
         }
@@ -163,10 +173,54 @@ public final class ScanPlacement
                 .map(origin -> ChunkKey.at(ChunkKey.locationHash(origin, location.toString()), split.getStart() + split.getLength() / 2, chunkSizeBytes));
     }
 
+    private void order(HiveSplit first, long fileLength)
+    {
+        if (orderedChunks == null) {
+            return;
+        }
+        Location location = Location.of(first.getPath());
+        Optional<FileOrigin> origin = origins.find(location);
+        if (origin.isEmpty()) {
+            return;
+        }
+        long hash = ChunkKey.locationHash(origin.get().id(), location.toString());
+        if (first.getLength() == fileLength) {
+            // is not cut: all of it goes where its middle is
+            long index = fileLength / 2 / chunkSizeBytes;
+            view.readers().owner(new ChunkKey(hash, index)).ifPresent(reader -> orderedChunks.add(first.getPath(), index, reader, fileLength));
+        }
+        else {
+            for (long index = 0; index * chunkSizeBytes < fileLength && orderedChunks.hasRoom(); index++) {
+                long chunkIndex = index;
+                long bytes = Math.min(chunkSizeBytes, fileLength - index * chunkSizeBytes);
+                view.readers().owner(new ChunkKey(hash, index)).ifPresent(reader -> orderedChunks.add(first.getPath(), chunkIndex, reader, bytes));
+            }
+        }
+        if (!orderedChunks.hasRoom()) {
+            orderedChunks = null;
+        }
+    }
+
+    private boolean isWithinShare(HiveSplit split, ChunkKey chunk, CacheWorkerId reader)
+    {
+        if (orderedChunks == null) {
+            return true;
+        }
+        long before = orderedChunks.bytesBefore(split.getPath(), chunk.index(), reader);
+        long inChunk = split.getStart() + split.getLength() - chunk.index() * chunkSizeBytes;
+        // what comes first it takes, of whatever length
+        return before == 0 || before + inChunk <= mostBytes(reader);
+    }
+
+    private double mostBytes(CacheWorkerId reader)
+    {
+        return (1 + maxSkew) * view.readers().share(reader) * listedBytes() + chunkSizeBytes;
+    }
+
     private boolean takes(CacheWorkerId reader, long bytes)
     {
         long assigned = assignedBytes.getOrDefault(reader, 0L);
-        boolean takes = assigned == 0 || assigned + bytes <= (1 + maxSkew) * view.readers().share(reader) * listedBytes() + chunkSizeBytes;
+        boolean takes = assigned == 0 || assigned + bytes <= mostBytes(reader);
         if (!takes || view.isPartial() && !hasRoom(reader)) {
             return false;
         }

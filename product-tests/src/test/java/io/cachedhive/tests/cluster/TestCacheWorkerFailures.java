@@ -10,6 +10,8 @@ import org.testng.annotations.Test;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -28,6 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 public class TestCacheWorkerFailures
 {
     private static final int RAM_MEGABYTES = 64;
+    private static final int TIMED_SCANS = 4;
     private static final String SCAN = "SELECT count(*), sum(CAST(quantity AS bigint)), sum(orderkey), to_hex(checksum(comment)) FROM %s";
 
     private TestingCluster testing;
@@ -144,24 +147,52 @@ public class TestCacheWorkerFailures
     {
         List<List<Object>> expected = scan("hive.failures.warm");
         scan("warm");
+        List<Duration> plain = timedScans("hive.failures.warm", "SOFT_AFFINITY", expected);
         ClusterNode victim = cluster.cacheWorkers().getFirst();
         signal("STOP", victim);
+        List<Duration> beside;
+        List<Duration> fromOthers;
+        Counters besideStopped;
         try {
             // the shared memory of the stopped worker is read until its heartbeat is missed; then the readers' time-outs, and the breaker
-            for (int i = 0; i < 3; i++) {
-                long start = System.nanoTime();
-                assertThat(scan("warm")).isEqualTo(expected);
-                System.out.printf("scan %s beside a stopped cache worker: %s ms%n", i, Duration.ofNanos(System.nanoTime() - start).toMillis());
-            }
+            beside = timedScans("warm", "SOFT_AFFINITY", expected);
+            // half of the splits run where their owner, the stopped one, is another host's
+            Counters before = testing.jmxCounters("cachedhive");
+            fromOthers = timedScans("warm", "NO_PREFERENCE", expected);
+            besideStopped = testing.jmxCounters("cachedhive").minus(before);
         }
         finally {
             signal("CONT", victim);
+        }
+        System.out.printf("scans of plain Hive %s, beside a stopped cache worker %s, on any node %s: %s%n", plain, beside, fromOthers, besideStopped);
+        assertThat(besideStopped.bypass()).as("bytes read past the stopped worker: %s", besideStopped).isPositive();
+        assertThat(besideStopped.bySource()).as("bytes by source: %s", besideStopped).isEqualTo(besideStopped.requested());
+        // three silent answers of a second each, on every node, while the machine is busy
+        assertThat(beside.getFirst()).as("the first scan beside the stopped worker").isLessThan(Collections.max(plain).multipliedBy(3).plusSeconds(10));
+        // then nobody asks it any more but for a probe each second
+        for (List<Duration> scans : List.of(beside.subList(1, TIMED_SCANS), fromOthers)) {
+            assertThat(Collections.min(scans)).as("the fastest of the scans that follow").isLessThan(Collections.max(plain).multipliedBy(2).plusSeconds(1));
         }
         Await.until("the worker is used again", Duration.ofSeconds(30), () -> {
             Counters counters = scanCounters("warm");
             return counters.bypass() == 0 && counters.hits() > 0;
         });
         assertThat(scan("warm")).isEqualTo(expected);
+    }
+
+    private List<Duration> timedScans(String table, String strategy, List<List<Object>> expected)
+            throws Exception
+    {
+        List<Duration> result = new ArrayList<>();
+        try (SqlConnection own = testing.connect("cachedhive", "failures")) {
+            own.setSession("cachedhive.node_selection_strategy", strategy);
+            for (int i = 0; i < TIMED_SCANS; i++) {
+                long start = System.nanoTime();
+                assertThat(own.query(SCAN.formatted(table)).rows()).isEqualTo(expected);
+                result.add(Duration.ofNanos(System.nanoTime() - start));
+            }
+        }
+        return result;
     }
 
     private static void signal(String name, ClusterNode node)

@@ -7,11 +7,9 @@ import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -22,7 +20,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 public class TestPlacement
 {
     private static final int PARTITIONS = 10;
-    private static final int BUCKETS = 16;
 
     private TestingCluster testing;
 
@@ -119,44 +116,18 @@ public class TestPlacement
     {
         List<String> before;
         try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
-            connection.query(
-                    """
-                    CREATE TABLE bucketed WITH (format = 'ORC', bucketed_by = ARRAY['custkey'], bucket_count = %s) AS
-                    SELECT custkey, orderkey, comment FROM tpch.tiny.orders
-                    """.formatted(BUCKETS));
-            before = nodesOfBuckets(connection, "before");
+            BucketedTable.create(connection);
+            before = BucketedTable.nodesOfBuckets(connection, "before");
             // both nodes: else nothing could have moved
             assertThat(before.stream().distinct()).hasSize(2);
-            assertThat(nodesOfBuckets(connection, "again")).isEqualTo(before);
+            assertThat(BucketedTable.nodesOfBuckets(connection, "again")).isEqualTo(before);
         }
         testing.cluster().coordinator().restart();
         testing.cluster().awaitWorkers(2, Duration.ofMinutes(2));
         try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
             awaitRing(connection);
-            assertThat(nodesOfBuckets(connection, "after")).isEqualTo(before);
+            assertThat(BucketedTable.nodesOfBuckets(connection, "after")).isEqualTo(before);
         }
-    }
-
-    /**
-     * Of each bucket the node that reads it when a query reads nothing else.
-     */
-    private static List<String> nodesOfBuckets(SqlConnection connection, String run)
-            throws Exception
-    {
-        List<String> nodes = new ArrayList<>();
-        for (int bucket : IntStream.range(0, BUCKETS).toArray()) {
-            String mark = "%s-bucket-%s".formatted(run, bucket);
-            connection.query("SELECT custkey, count(*), max(comment), '%s' FROM bucketed WHERE \"$bucket\" = %s GROUP BY custkey".formatted(mark, bucket));
-            List<List<Object>> readers = connection.query(
-                    """
-                    SELECT DISTINCT t.node_id
-                    FROM system.runtime.tasks t JOIN system.runtime.queries q ON t.query_id = q.query_id
-                    WHERE q.query LIKE 'SELECT custkey%%''%s''%%' AND t.physical_input_bytes > 0
-                    """.formatted(mark)).rows();
-            assertThat(readers).as("nodes that read bucket %s", bucket).hasSize(1);
-            nodes.add((String) readers.getFirst().getFirst());
-        }
-        return nodes;
     }
 
     private static void awaitRing(SqlConnection connection)

@@ -50,9 +50,14 @@ final class TestingCluster
     static Path emptyDirectory(String name)
             throws IOException
     {
-        Path directory = Path.of("target", "clusters", name).toAbsolutePath();
+        Path directory = directory(name);
         delete(directory);
         return directory;
+    }
+
+    static Path directory(String name)
+    {
+        return Path.of("target", "clusters", name).toAbsolutePath();
     }
 
     private static void delete(Path directory)

@@ -102,6 +102,8 @@ public final class ClusterNode
         }
         try {
             Files.createDirectories(logFile.getParent());
+            // that of a process that has ended: the launcher refuses to start if another one has its number by now
+            Files.deleteIfExists(home.path().resolve("var/run/launcher.pid"));
             Process started = new ProcessBuilder(home.launcher().toString(), "run", "--jvm-dir", System.getProperty("java.home"))
                     .directory(home.path().toFile())
                     .redirectErrorStream(true)

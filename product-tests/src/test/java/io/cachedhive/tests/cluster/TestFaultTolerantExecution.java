@@ -1,0 +1,102 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.sql.SqlConnection;
+import org.testng.annotations.AfterClass;
+import org.testng.annotations.BeforeClass;
+import org.testng.annotations.Test;
+
+import java.time.Duration;
+import java.util.List;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * {@code retry-policy=TASK}: the engine keeps what tasks hand on in files, and asks a split for its nodes once.
+ */
+@Test(groups = "fault_tolerance", singleThreaded = true)
+public class TestFaultTolerantExecution
+{
+    private TestingCluster testing;
+    private ScannedTable table;
+
+    @BeforeClass
+    public void start()
+            throws Exception
+    {
+        testing = TestingCluster.start("fault-tolerant", builder -> builder
+                .trino((_, home) -> {
+                    home.config("retry-policy", "TASK");
+                    // else a node of this size runs one task of the default size after another
+                    home.config("fault-tolerant-execution-task-memory", "64MB");
+                    home.exchangeDirectory(TestingCluster.directory("fault-tolerant").resolve("exchange"));
+                }));
+        table = ScannedTable.create(testing, "tolerant");
+        try (SqlConnection connection = testing.connect("cachedhive", "tolerant")) {
+            BucketedTable.create(connection);
+            PublishedOwners.await(connection, testing.cluster().s3(), testing.cluster().cacheWorkers());
+            table.awaitOldFiles(connection);
+        }
+    }
+
+    @AfterClass(alwaysRun = true)
+    public void stop()
+    {
+        if (testing != null) {
+            testing.close();
+        }
+    }
+
+    @Test
+    public void testSecondRunAsksForNothing()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "tolerant")) {
+            DataFileGets first = table.getsOfScan(connection, "cachedhive");
+            assertThat(first.keys()).isEqualTo(table.keys());
+            for (int run = 2; run <= 4; run++) {
+                Counters before = testing.jmxCounters("cachedhive");
+                DataFileGets gets = table.getsOfScan(connection, "cachedhive");
+                Counters counters = testing.jmxCounters("cachedhive").minus(before);
+                System.out.printf(
+                        "run %s with retry-policy=TASK: %s GETs, %.1f %% non-local of %s bytes%n",
+                        run, gets.count(), 100.0 * counters.nonLocalHit() / counters.requested(), counters.requested());
+                assertThat(gets.count()).as("GETs of run %s: %s", run, gets.byKey()).isZero();
+                assertThat(counters.hits()).as("run %s: %s", run, counters).isEqualTo(counters.requested()).isPositive();
+            }
+        }
+    }
+
+    @Test(dependsOnMethods = "testSecondRunAsksForNothing")
+    public void testBuckets()
+            throws Exception
+    {
+        String join = "SELECT a.custkey, count(*), max(b.comment) FROM %1$s.tolerant.bucketed a JOIN %1$s.tolerant.bucketed b ON a.custkey = b.custkey GROUP BY a.custkey";
+        List<String> before;
+        try (SqlConnection connection = testing.connect("cachedhive", "tolerant")) {
+            List<List<Object>> expected = TestingCluster.sorted(connection.query(join.formatted("hive")).rows());
+            long mark = BucketedTable.mark(testing);
+            assertThat(TestingCluster.sorted(connection.query(join.formatted("cachedhive")).rows())).isEqualTo(expected);
+            assertThat(BucketedTable.getsSince(testing, mark, "tolerant").count()).as("GETs of the first run").isPositive();
+            Counters countersBefore = testing.jmxCounters("cachedhive");
+            mark = BucketedTable.mark(testing);
+            assertThat(TestingCluster.sorted(connection.query(join.formatted("cachedhive")).rows())).isEqualTo(expected);
+            DataFileGets second = BucketedTable.getsSince(testing, mark, "tolerant");
+            Counters counters = testing.jmxCounters("cachedhive").minus(countersBefore);
+            System.out.printf(
+                    "second run over buckets with retry-policy=TASK: %s GETs, %.1f %% non-local of %s bytes%n",
+                    second.count(), 100.0 * counters.nonLocalHit() / counters.requested(), counters.requested());
+            assertThat(second.count()).as("GETs of the second run: %s", second.byKey()).isZero();
+
+            before = BucketedTable.nodesOfBuckets(connection, "before");
+            // both nodes: else nothing could have moved
+            assertThat(before.stream().distinct()).hasSize(2);
+            assertThat(BucketedTable.nodesOfBuckets(connection, "again")).isEqualTo(before);
+        }
+        testing.cluster().coordinator().restart();
+        testing.cluster().awaitWorkers(2, Duration.ofMinutes(2));
+        try (SqlConnection connection = testing.connect("cachedhive", "tolerant")) {
+            PublishedOwners.await(connection, testing.cluster().s3(), testing.cluster().cacheWorkers());
+            assertThat(BucketedTable.nodesOfBuckets(connection, "after")).isEqualTo(before);
+        }
+    }
+}
