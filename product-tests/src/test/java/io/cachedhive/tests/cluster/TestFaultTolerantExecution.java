@@ -16,6 +16,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Test(groups = "fault_tolerance", singleThreaded = true)
 public class TestFaultTolerantExecution
 {
+    private static final String JOIN =
+            "SELECT a.custkey, count(*), max(b.comment) FROM %1$s.tolerant.bucketed a JOIN %1$s.tolerant.bucketed b ON a.custkey = b.custkey GROUP BY a.custkey";
+
     private TestingCluster testing;
     private ScannedTable table;
 
@@ -66,37 +69,43 @@ public class TestFaultTolerantExecution
         }
     }
 
+    /**
+     * Here the engine has no map of buckets to nodes unless the connector fixes it: a bucket may be read on any node, from its owner.
+     */
     @Test(dependsOnMethods = "testSecondRunAsksForNothing")
     public void testBuckets()
             throws Exception
     {
-        String join = "SELECT a.custkey, count(*), max(b.comment) FROM %1$s.tolerant.bucketed a JOIN %1$s.tolerant.bucketed b ON a.custkey = b.custkey GROUP BY a.custkey";
-        List<String> before;
+        List<List<Object>> expected;
         try (SqlConnection connection = testing.connect("cachedhive", "tolerant")) {
-            List<List<Object>> expected = TestingCluster.sorted(connection.query(join.formatted("hive")).rows());
-            long mark = BucketedTable.mark(testing);
-            assertThat(TestingCluster.sorted(connection.query(join.formatted("cachedhive")).rows())).isEqualTo(expected);
-            assertThat(BucketedTable.getsSince(testing, mark, "tolerant").count()).as("GETs of the first run").isPositive();
-            Counters countersBefore = testing.jmxCounters("cachedhive");
-            mark = BucketedTable.mark(testing);
-            assertThat(TestingCluster.sorted(connection.query(join.formatted("cachedhive")).rows())).isEqualTo(expected);
-            DataFileGets second = BucketedTable.getsSince(testing, mark, "tolerant");
-            Counters counters = testing.jmxCounters("cachedhive").minus(countersBefore);
-            System.out.printf(
-                    "second run over buckets with retry-policy=TASK: %s GETs, %.1f %% non-local of %s bytes%n",
-                    second.count(), 100.0 * counters.nonLocalHit() / counters.requested(), counters.requested());
-            assertThat(second.count()).as("GETs of the second run: %s", second.byKey()).isZero();
-
-            before = BucketedTable.nodesOfBuckets(connection, "before");
-            // both nodes: else nothing could have moved
-            assertThat(before.stream().distinct()).hasSize(2);
-            assertThat(BucketedTable.nodesOfBuckets(connection, "again")).isEqualTo(before);
+            expected = TestingCluster.sorted(connection.query(JOIN.formatted("hive")).rows());
+            assertThat(getsOfJoin(connection, "first", expected).count()).as("GETs of the first run").isPositive();
+            for (String run : List.of("second", "third")) {
+                DataFileGets gets = getsOfJoin(connection, run, expected);
+                assertThat(gets.count()).as("GETs of the %s run: %s", run, gets.byKey()).isZero();
+            }
         }
         testing.cluster().coordinator().restart();
         testing.cluster().awaitWorkers(2, Duration.ofMinutes(2));
         try (SqlConnection connection = testing.connect("cachedhive", "tolerant")) {
             PublishedOwners.await(connection, testing.cluster().s3(), testing.cluster().cacheWorkers());
-            assertThat(BucketedTable.nodesOfBuckets(connection, "after")).isEqualTo(before);
+            DataFileGets gets = getsOfJoin(connection, "first run after the restart of the coordinator", expected);
+            assertThat(gets.count()).as("GETs after the restart: %s", gets.byKey()).isZero();
         }
+    }
+
+    private DataFileGets getsOfJoin(SqlConnection connection, String run, List<List<Object>> expected)
+            throws Exception
+    {
+        // a coordinator that has just started counts from 0; the workers read
+        Counters before = testing.jmxCounters("cachedhive");
+        long mark = BucketedTable.mark(testing);
+        assertThat(TestingCluster.sorted(connection.query(JOIN.formatted("cachedhive")).rows())).isEqualTo(expected);
+        DataFileGets gets = BucketedTable.getsSince(testing, mark, "tolerant");
+        Counters counters = testing.jmxCounters("cachedhive").minus(before);
+        System.out.printf(
+                "%s over buckets with retry-policy=TASK: %s GETs, %.1f %% non-local of %s bytes%n",
+                run, gets.count(), 100.0 * counters.nonLocalHit() / counters.requested(), counters.requested());
+        return gets;
     }
 }
