@@ -79,10 +79,10 @@ public class TestFaultTolerantExecution
         List<List<Object>> expected;
         try (SqlConnection connection = testing.connect("cachedhive", "tolerant")) {
             expected = TestingCluster.sorted(connection.query(JOIN.formatted("hive")).rows());
-            assertThat(getsOfJoin(connection, "first", expected).count()).as("GETs of the first run").isPositive();
-            for (String run : List.of("second", "third")) {
+            assertThat(getsOfJoin(connection, "first run", expected).count()).as("GETs of the first run").isPositive();
+            for (String run : List.of("second run", "third run")) {
                 DataFileGets gets = getsOfJoin(connection, run, expected);
-                assertThat(gets.count()).as("GETs of the %s run: %s", run, gets.byKey()).isZero();
+                assertThat(gets.count()).as("GETs of the %s: %s", run, gets.byKey()).isZero();
             }
         }
         testing.cluster().coordinator().restart();
