@@ -387,6 +387,7 @@ final class DirectoryCheckpoints
                 finally {
                     lock.unlock();
                 }
+                Courtesy.giveWay(lock);
                 if (inBody == BLOCKS_AT_ONCE) {
                     writer.write(DirectoryRecovery.BLOCKS_CHUNK, body);
                     body = new WireWriter(BLOCKS_AT_ONCE * DirectoryContents.BLOCK_RECORD_BYTES);
@@ -449,6 +450,7 @@ final class DirectoryCheckpoints
             finally {
                 lock.unlock();
             }
+            Courtesy.giveWay(lock);
             if (texts.length() > 0) {
                 writer.write(DirectoryRecovery.TEXTS_CHUNK, texts);
             }

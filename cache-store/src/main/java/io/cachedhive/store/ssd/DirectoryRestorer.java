@@ -174,6 +174,7 @@ final class DirectoryRestorer
                     if (!restore(source, piece, first)) {
                         return false;
                     }
+                    Courtesy.giveWay(lock);
                 }
             }
             return true;
