@@ -117,4 +117,12 @@ public final class WireWriter
     {
         return buffer.flip();
     }
+
+    /**
+     * Begins anew, in the same memory: what {@link #finish} returned is of no use any more.
+     */
+    public void clear()
+    {
+        buffer.clear();
+    }
 }

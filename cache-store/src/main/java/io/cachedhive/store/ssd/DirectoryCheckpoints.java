@@ -31,9 +31,11 @@ final class DirectoryCheckpoints
 {
     private static final Logger log = Logger.get(DirectoryCheckpoints.class);
 
-    private static final int BLOCKS_AT_ONCE = 4096;
-    private static final int LOOKED_AT_ONCE = 1 << 16;
-    private static final int ORDINALS_AT_ONCE = 1024;
+    private static final int BLOCKS_PER_CHUNK = 4096;
+    // while the lock is held, so that nobody waits for it for more than a fraction of a millisecond
+    private static final int BLOCKS_AT_ONCE = 512;
+    private static final int LOOKED_AT_ONCE = 1 << 13;
+    private static final int ORDINALS_AT_ONCE = 128;
     private static final int FILES_CHUNK_BYTES = 64 << 10;
 
     private final Path directory;
@@ -366,7 +368,8 @@ final class DirectoryCheckpoints
             lock.unlock();
         }
         BitSet written = new BitSet();
-        WireWriter body = new WireWriter(BLOCKS_AT_ONCE * DirectoryContents.BLOCK_RECORD_BYTES);
+        // one for all: what is written here would be the most garbage that the process ever makes
+        WireWriter body = new WireWriter(BLOCKS_PER_CHUNK * DirectoryContents.BLOCK_RECORD_BYTES);
         int inBody = 0;
         for (int age = 0; age <= DirectoryPolicy.MAX_AGE; age++) {
             int next = 0;
@@ -375,7 +378,8 @@ final class DirectoryCheckpoints
                 lock.lock();
                 try {
                     int end = Math.min(index.limit(), next + LOOKED_AT_ONCE);
-                    for (; next < end && inBody < BLOCKS_AT_ONCE; next++) {
+                    int enough = Math.min(BLOCKS_PER_CHUNK, inBody + BLOCKS_AT_ONCE);
+                    for (; next < end && inBody < enough; next++) {
                         if (!written.get(next) && policy.age(next, now) <= age && isToBeWritten(next)) {
                             writeBlock(body, next);
                             written.set(next);
@@ -388,9 +392,9 @@ final class DirectoryCheckpoints
                     lock.unlock();
                 }
                 Courtesy.giveWay(lock);
-                if (inBody == BLOCKS_AT_ONCE) {
+                if (inBody == BLOCKS_PER_CHUNK) {
                     writer.write(DirectoryRecovery.BLOCKS_CHUNK, body);
-                    body = new WireWriter(BLOCKS_AT_ONCE * DirectoryContents.BLOCK_RECORD_BYTES);
+                    body.clear();
                     inBody = 0;
                 }
             }
@@ -429,9 +433,9 @@ final class DirectoryCheckpoints
         long count = 0;
         int ordinal = 0;
         boolean more = true;
+        WireWriter texts = new WireWriter(FILES_CHUNK_BYTES);
+        WireWriter body = new WireWriter(FILES_CHUNK_BYTES);
         while (more) {
-            WireWriter texts = new WireWriter(FILES_CHUNK_BYTES);
-            WireWriter body = new WireWriter(FILES_CHUNK_BYTES);
             lock.lock();
             try {
                 int end = Math.min(contents.ordinalLimit(), ordinal + ORDINALS_AT_ONCE);
@@ -451,11 +455,16 @@ final class DirectoryCheckpoints
                 lock.unlock();
             }
             Courtesy.giveWay(lock);
+            if (more && texts.length() + body.length() < FILES_CHUNK_BYTES) {
+                continue;
+            }
             if (texts.length() > 0) {
                 writer.write(DirectoryRecovery.TEXTS_CHUNK, texts);
+                texts.clear();
             }
             if (body.length() > 0) {
                 writer.write(DirectoryRecovery.FILES_CHUNK, body);
+                body.clear();
             }
         }
         return count;
