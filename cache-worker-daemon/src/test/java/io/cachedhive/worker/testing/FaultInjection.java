@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
@@ -58,8 +59,8 @@ public final class FaultInjection
      */
     public static String[] wrapper(Path file, String calls, String fault, Path log)
     {
-        // -D: the process is not strace's child, and outlives it; no filter of system calls, which would stay when strace has left
-        return new String[] {"strace", "-D", "-f", "-o", log.toString(), "-e", "trace=" + calls, "-e", "inject=%s:%s".formatted(calls, fault), "-P", file.toString()};
+        // -D: the process is not strace's child, and outlives it; -I2: strace may be told to leave; no filter of system calls, which would stay when it has left
+        return new String[] {"strace", "-D", "-I2", "-f", "-o", log.toString(), "-e", "trace=" + calls, "-e", "inject=%s:%s".formatted(calls, fault), "-P", file.toString()};
     }
 
     /**
@@ -103,6 +104,6 @@ public final class FaultInjection
     {
         // it lets go of the process, which goes on
         strace.destroy();
-        strace.onExit().join();
+        strace.onExit().orTimeout(30, TimeUnit.SECONDS).join();
     }
 }
