@@ -45,7 +45,7 @@ final class StoreCommand
             description = "blocks in a file; budgets of time and memory are for 16 (default: ${DEFAULT-VALUE})")
     private int blocksPerFile;
 
-    @Option(names = "--heap", paramLabel = "SIZE", defaultValue = "1g", description = "heap of the store's process, as of -Xmx (default: ${DEFAULT-VALUE})")
+    @Option(names = "--heap", paramLabel = "SIZE", defaultValue = "1200m", description = "heap of the store's process, as of -Xmx (default: ${DEFAULT-VALUE})")
     private String heap;
 
     @Option(names = "--runs", paramLabel = "COUNT", defaultValue = "3", description = "starts of each kind, and checkpoints, at least 2 (default: ${DEFAULT-VALUE})")
