@@ -110,6 +110,8 @@ final class WorkerHosts
                     .httpPort(freePort())
                     .ramDirectory(Files.createDirectories(memory.resolve("worker-" + number)))
                     .ramMaxSize(fileBytes / (1 << 20) * 2 + 32 + "MB")
+                    // what was read from the other host is to be read from there again
+                    .config("cache.guest-max-share", "0")
                     .origin("default", s3.clientProperties())
                     .assemble();
             ClusterNode worker = ClusterNode.of("worker-" + number, home);
