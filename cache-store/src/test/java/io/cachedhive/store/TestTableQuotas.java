@@ -6,12 +6,15 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.memory.BlockInfo;
 import io.cachedhive.protocol.memory.SharedMemoryReader;
 import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.disk.Disk;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,6 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -211,6 +215,75 @@ class TestTableQuotas
             assertThat(store.gauges().ssdBlocks()).isZero();
             store.checkInvariants();
         }
+    }
+
+    @Test
+    void writesEvictLittleOfWhatASmallerQuotaLeavesTooMuch()
+            throws Exception
+    {
+        CountDownLatch reached = new CountDownLatch(1);
+        CountDownLatch gate = new CountDownLatch(1);
+        StoreConfig large = config.withRam(directory.resolve("ram"), 8 << 20);
+        try (BlockStore store = BlockStore.open(large, StoreEnvironment.system().withDisk(gatedAtQuotas(reached, gate)).withClock(clock))) {
+            // whoever evicts the rest is held up meanwhile
+            store.setQuota(table(0), blocks(60));
+            assertThat(reached.await(60, TimeUnit.SECONDS)).isTrue();
+            for (int block = 0; block < 40; block++) {
+                fill(store, 0, block, NORMAL);
+            }
+            assertThat(ramBlocks(store, 0)).isEqualTo(40);
+            assertThat(ssdBlocks(store, 0)).isEqualTo(40);
+
+            // no directory has as much as is too much over both: what leaves there would make no room
+            store.setQuota(table(0), blocks(5));
+            fill(store, 0, 100, NORMAL);
+            // once when it asked for a frame, and once when it came
+            assertThat(ramBlocks(store, 0)).isBetween(40 - 2 * 9, 39);
+            for (int i = 0; i < 10; i++) {
+                fill(store, 0, 101, NORMAL);
+                assertThat(ssdBlocks(store, 0)).isEqualTo(40);
+            }
+
+            store.setQuota(table(0), blocks(26));
+            int smallest = 40;
+            for (int block = 110; block < 130; block++) {
+                for (int i = 0; i < 4; i++) {
+                    int before = ssdBlocks(store, 0);
+                    fill(store, 0, block, NORMAL);
+                    assertThat(ssdBlocks(store, 0)).isGreaterThanOrEqualTo(before - 9);
+                    smallest = Math.min(smallest, ssdBlocks(store, 0));
+                }
+            }
+            assertThat(smallest).isLessThan(40);
+            store.setQuota(table(0), blocks(5));
+            gate.countDown();
+            store.keepQuotas();
+            assertThat(ramBlocks(store, 0)).isLessThanOrEqualTo(5);
+            assertThat(ssdBlocks(store, 0)).isEqualTo(5);
+            store.checkInvariants();
+        }
+        finally {
+            gate.countDown();
+        }
+    }
+
+    /**
+     * The disk, on which quotas are not written before the gate opens.
+     */
+    private Disk gatedAtQuotas(CountDownLatch reached, CountDownLatch gate)
+    {
+        return (Disk) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {Disk.class}, (_, method, arguments) -> {
+            if (method.getName().equals("replace") && arguments[0].toString().endsWith("table-quotas")) {
+                reached.countDown();
+                gate.await();
+            }
+            try {
+                return method.invoke(disk, arguments);
+            }
+            catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        });
     }
 
     @Test

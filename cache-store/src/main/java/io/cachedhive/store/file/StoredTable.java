@@ -81,11 +81,27 @@ public final class StoredTable
     }
 
     /**
+     * How many bytes have to leave RAM before so many more are within the limit; 0 or less if none.
+     */
+    public long ramExcess(long bytes)
+    {
+        return ramBytes + bytes - limitBytes;
+    }
+
+    /**
+     * How many bytes have to leave SSD before so many more are within the limit; 0 or less if none.
+     */
+    public long ssdExcess(long bytes)
+    {
+        return ssdBytes + reservedSsdBytes + bytes - limitBytes;
+    }
+
+    /**
      * Whether so many bytes more are within the limit in RAM.
      */
     public boolean hasRamRoom(long bytes)
     {
-        return ramBytes + bytes <= limitBytes;
+        return ramExcess(bytes) <= 0;
     }
 
     /**
@@ -93,6 +109,6 @@ public final class StoredTable
      */
     public boolean hasSsdRoom(long bytes)
     {
-        return ssdBytes + reservedSsdBytes + bytes <= limitBytes;
+        return ssdExcess(bytes) <= 0;
     }
 }

@@ -10,6 +10,7 @@ import io.cachedhive.store.policy.QueuePart;
 
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.function.IntUnaryOperator;
 
 import static java.util.Objects.requireNonNull;
 
@@ -26,6 +27,11 @@ public final class TableQueues
      */
     public static final int NO_ENTRY = EvictionPolicy.NO_ENTRY;
 
+    /**
+     * How many blocks of a table leave for one, beyond those whose room it takes: where a quota became smaller there may be millions, which leave in small steps.
+     */
+    public static final int MAX_EXCESS_AT_ONCE = 8;
+
     // models of the window take up to 300 KiB for a table; the other tables are LRUs
     private static final int MAX_ADAPTIVE_TABLES = 256;
 
@@ -34,12 +40,15 @@ public final class TableQueues
     private final FrequencySketch sketch;
     private final boolean filter;
     private final int blockSizeBytes;
+    private final IntUnaryOperator lengths;
     private final Map<StoredTable, TableQueue> queues = new IdentityHashMap<>();
     private int adaptiveTables;
 
     private static final class TableQueue
     {
         final EvictionPolicy policy;
+        // of its blocks
+        long bytes;
         boolean adaptive;
 
         TableQueue(EvictionPolicy policy)
@@ -51,13 +60,15 @@ public final class TableQueues
     /**
      * @param sketch in which whoever orders the blocks of all tables counts what is asked for
      * @param filter whether {@link #request} is to refuse what is better not let in
+     * @param lengths of the blocks by their entries, in bytes
      */
-    public TableQueues(PolicyEntries entries, FrequencySketch sketch, boolean filter, int blockSizeBytes)
+    public TableQueues(PolicyEntries entries, FrequencySketch sketch, boolean filter, int blockSizeBytes, IntUnaryOperator lengths)
     {
         this.entries = requireNonNull(entries, "entries is null");
         this.sketch = requireNonNull(sketch, "sketch is null");
         this.filter = filter;
         this.blockSizeBytes = blockSizeBytes;
+        this.lengths = requireNonNull(lengths, "lengths is null");
     }
 
     private TableQueue queue(StoredTable table)
@@ -81,7 +92,9 @@ public final class TableQueues
     public void enter(StoredTable table, int entry, BlockClass blockClass)
     {
         if (table.isWatched()) {
-            queue(table).policy.enter(entry, blockClass);
+            TableQueue queue = queue(table);
+            queue.policy.enter(entry, blockClass);
+            queue.bytes += lengths.applyAsInt(entry);
         }
     }
 
@@ -91,7 +104,9 @@ public final class TableQueues
     public void restore(StoredTable table, int entry, BlockClass blockClass)
     {
         if (table.isWatched()) {
-            queue(table).policy.restore(entry, blockClass);
+            TableQueue queue = queue(table);
+            queue.policy.restore(entry, blockClass);
+            queue.bytes += lengths.applyAsInt(entry);
         }
     }
 
@@ -103,9 +118,10 @@ public final class TableQueues
     public void addColdest(StoredTable table, int entry, BlockClass blockClass, QueuePart part)
     {
         if (table.isWatched()) {
-            EvictionPolicy policy = queue(table).policy;
-            if (!policy.contains(entry)) {
-                policy.addColdest(entry, blockClass, part);
+            TableQueue queue = queue(table);
+            if (!queue.policy.contains(entry)) {
+                queue.policy.addColdest(entry, blockClass, part);
+                queue.bytes += lengths.applyAsInt(entry);
             }
         }
     }
@@ -136,7 +152,9 @@ public final class TableQueues
     public void remove(StoredTable table, int entry)
     {
         if (contains(table, entry)) {
-            queue(table).policy.remove(entry);
+            TableQueue queue = queue(table);
+            queue.policy.remove(entry);
+            queue.bytes -= lengths.applyAsInt(entry);
         }
     }
 
@@ -157,6 +175,14 @@ public final class TableQueues
     }
 
     /**
+     * Of the blocks that are in order: no more than that can leave here for others of the table.
+     */
+    public long bytes(StoredTable table)
+    {
+        return table.isWatched() ? queue(table).bytes : 0;
+    }
+
+    /**
      * Removes and gives the block that leaves for another of the table. Those in use are passed over.
      *
      * @param newcomer the class of the other: a block of a higher one does not leave for it, and for a guest only another guest
@@ -169,7 +195,7 @@ public final class TableQueues
         }
         TableQueue queue = queue(table);
         adapt(table, queue);
-        return newcomer == BlockClass.GUEST ? queue.policy.pollGuest() : queue.policy.pollVictim(newcomer);
+        return polled(queue, newcomer == BlockClass.GUEST ? queue.policy.pollGuest() : queue.policy.pollVictim(newcomer));
     }
 
     /**
@@ -179,7 +205,19 @@ public final class TableQueues
      */
     public int pollAny(StoredTable table)
     {
-        return table.isWatched() ? queue(table).policy.pollAny() : NO_ENTRY;
+        if (!table.isWatched()) {
+            return NO_ENTRY;
+        }
+        TableQueue queue = queue(table);
+        return polled(queue, queue.policy.pollAny());
+    }
+
+    private int polled(TableQueue queue, int entry)
+    {
+        if (entry != NO_ENTRY) {
+            queue.bytes -= lengths.applyAsInt(entry);
+        }
+        return entry;
     }
 
     /**

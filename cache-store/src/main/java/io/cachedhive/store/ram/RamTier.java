@@ -161,7 +161,7 @@ public final class RamTier
                 return framesByEntry.get(entry).pins > 0;
             }
         };
-        this.tableQueues = new TableQueues(entries, sketch, false, layout.blockSizeBytes());
+        this.tableQueues = new TableQueues(entries, sketch, false, layout.blockSizeBytes(), entry -> framesByEntry.get(entry).length);
         for (int i = 0; i < sizeClasses.count(); i++) {
             classes.add(new RamClass(i, new EvictionPolicy(links, entries, sketch)));
         }
@@ -251,20 +251,33 @@ public final class RamTier
     }
 
     /**
-     * Blocks of a table leave for one of the same table, where it would have more than it may.
+     * Blocks of a table leave for one of the same table, where it would have more than it may; few at once: what else a table has beyond a quota that became
+     * smaller leaves by {@link #shrink}.
      *
      * @return whether there is room for it now
      */
     private boolean makeRoomInTable(StoredTable table, BlockTerms terms, int length, long now)
     {
-        if (length > table.limitBytes()) {
+        if (table.hasRamRoom(length)) {
+            return true;
+        }
+        if (length > table.limitBytes() || table.ramExcess(length) > tableQueues.bytes(table)) {
             return false;
         }
+        long freed = 0;
+        int beyond = 0;
         while (!table.hasRamRoom(length)) {
+            if (freed >= length) {
+                beyond++;
+            }
+            if (beyond > TableQueues.MAX_EXCESS_AT_ONCE) {
+                return false;
+            }
             int entry = tableQueues.pollVictim(table, policyClass(terms));
             if (entry == TableQueues.NO_ENTRY) {
                 return false;
             }
+            freed += framesByEntry.get(entry).length;
             leave(framesByEntry.get(entry), now);
         }
         return true;

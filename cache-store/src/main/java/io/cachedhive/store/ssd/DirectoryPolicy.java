@@ -63,7 +63,7 @@ final class DirectoryPolicy
         this.sizeClasses = requireNonNull(sizeClasses, "sizeClasses is null");
         this.files = requireNonNull(files, "files is null");
         this.uses = new SizeClassUses(sizeClasses.count());
-        this.tableQueues = new TableQueues(this, sketch, true, blockSizeBytes);
+        this.tableQueues = new TableQueues(this, sketch, true, blockSizeBytes, index::length);
         this.policies = new EvictionPolicy[sizeClasses.count()];
         for (int i = 0; i < policies.length; i++) {
             policies[i] = new EvictionPolicy(links, this, sketch, true);
@@ -151,6 +151,14 @@ final class DirectoryPolicy
     boolean requestOfTable(StoredTable table, long digestHigh, long digestLow, BlockClass newcomer)
     {
         return tableQueues.request(table, digestHigh, digestLow, newcomer);
+    }
+
+    /**
+     * Of the blocks of a table that are in order here.
+     */
+    long bytesOfTable(StoredTable table)
+    {
+        return tableQueues.bytes(table);
     }
 
     /**

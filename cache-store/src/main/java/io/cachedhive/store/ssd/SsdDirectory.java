@@ -507,20 +507,34 @@ final class SsdDirectory
     }
 
     /**
-     * Blocks of a table leave for one of the same table, where it would have more than it may.
+     * Blocks of a table leave for one of the same table, where it would have more than it may. None leave if those of this directory cannot make the room, and
+     * few at once: what else a table has beyond a quota that became smaller leaves by {@link #evictOne}.
      *
      * @return whether there is room for it now
      */
     private boolean makeRoomInTable(StoredTable table, int length, BlockClass newcomer)
     {
-        if (length > table.limitBytes()) {
+        if (table.hasSsdRoom(length)) {
+            return true;
+        }
+        if (length > table.limitBytes() || table.ssdExcess(length) > policy.bytesOfTable(table)) {
             return false;
         }
+        long freed = 0;
+        int beyond = 0;
         while (!table.hasSsdRoom(length)) {
+            if (freed >= length) {
+                beyond++;
+            }
+            // each that leaves is a record
+            if (beyond > TableQueues.MAX_EXCESS_AT_ONCE || !journal.hasRoom()) {
+                return false;
+            }
             int entry = policy.pollVictim(table, newcomer);
             if (entry == TableQueues.NO_ENTRY) {
                 return false;
             }
+            freed += index.length(entry);
             evict(entry);
         }
         return true;
