@@ -375,7 +375,7 @@ public final class BlockStore
                 if (closed) {
                     return;
                 }
-                ram.freeLeft();
+                more = ram.freeLeft();
                 tables = quotas.tooLarge();
             }
             finally {

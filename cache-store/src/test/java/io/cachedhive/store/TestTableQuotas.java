@@ -312,6 +312,69 @@ class TestTableQuotas
         }
     }
 
+    @Test
+    void readersThatHoldWhatIsNotKeptHoldUpNobodyElse()
+            throws Exception
+    {
+        try (BlockStore store = open(ramOnly)) {
+            store.setQuota(table(0), OptionalLong.of(BLOCK - 1));
+            List<PinnedBlock> held = new ArrayList<>();
+            for (int block = 0; block < 10; block++) {
+                held.add(fillAndHold(store, 0, block, NORMAL).orElseThrow());
+            }
+            store.checkInvariants();
+            // more than there is room for: each time a frame of another has to be found
+            for (int block = 0; block < BLOCKS; block++) {
+                Optional<PinnedBlock> filled = fillAndHold(store, 1, block, NORMAL);
+                assertThat(filled).as("block %s", block).isPresent();
+                filled.get().close();
+            }
+            store.checkInvariants();
+            for (int block = 0; block < held.size(); block++) {
+                assertThat(TestingBlocks.copy(held.get(block).payload())).isEqualTo(TestingBlocks.bytes(key(0, block), ETAG, BLOCK));
+            }
+            releaseAll(held);
+            store.checkInvariants();
+            fill(store, 1, 0, NORMAL);
+            assertThat(ramBlocks(store, 0)).isZero();
+            store.checkInvariants();
+        }
+    }
+
+    @Test
+    void framesThatAreAskedForAgainDoNotHoldUpOthersThatLeave()
+            throws Exception
+    {
+        try (BlockStore store = open(ramOnly)) {
+            store.setQuota(table(0), blocks(1));
+            store.setQuota(table(1), blocks(1));
+            fill(store, 1, 0, NORMAL);
+            fill(store, 0, 0, NORMAL);
+            // the first block leaves, and then that of the other table
+            fill(store, 0, 1, NORMAL);
+            store.setQuota(table(1), OptionalLong.of(0));
+            store.keepQuotas();
+            assertThat(store.gauges().ramBlocks()).isEqualTo(3);
+            clock.advance(Duration.ofMillis(60));
+            for (int i = 0; i < 100; i++) {
+                store.touch(key(0, i % 2).high(), key(0, i % 2).low());
+            }
+            store.checkInvariants();
+            clock.advance(Duration.ofMillis(60));
+            store.keepQuotas();
+            // the first two were asked for a moment ago, the third was not
+            assertThat(store.gauges().ramBlocks()).isEqualTo(2);
+            assertThat(ramBlocks(store, 0)).isEqualTo(1);
+            store.checkInvariants();
+            for (int i = 0; i < 2; i++) {
+                clock.advance(Duration.ofMillis(110));
+                store.keepQuotas();
+            }
+            assertThat(store.gauges().ramBlocks()).isEqualTo(1);
+            store.checkInvariants();
+        }
+    }
+
     private static boolean close(PinnedBlock block)
     {
         block.close();

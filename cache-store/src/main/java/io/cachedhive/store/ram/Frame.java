@@ -54,6 +54,11 @@ public final class Frame
     int checksum;
     BlockTerms terms;
 
+    // whether its last rest began since its table has no room for it
+    boolean leaves;
+    // whether it is among those that are to be freed when they have rested
+    boolean inLeaving;
+
     // of the one list that it is in
     FrameList list;
     Frame previous;

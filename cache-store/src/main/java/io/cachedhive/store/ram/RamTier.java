@@ -25,11 +25,13 @@ import io.cachedhive.store.slab.SizeClasses;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
@@ -67,6 +69,7 @@ public final class RamTier
     // frames that blocks of class high do not take for good above an SSD
     private static final int SHARE_OF_OTHERS = 4;
     private static final int DRAINING_SHARE = 32;
+    private static final int MAX_FREED_AT_ONCE = 64;
     private static final int MAX_SLABS_COMPARED = 64;
     private static final long MUST_STAY = 1L << 40;
     // a class that has frames of its own takes larger ones only if they are not much larger
@@ -89,7 +92,7 @@ public final class RamTier
     private final List<Frame> framesByEntry = new ArrayList<>();
     private final ArrayDeque<Integer> freeEntries = new ArrayDeque<>();
     private final TableQueues tableQueues;
-    // frames that rest since their table has no room for them, and hold nothing when they have rested
+    // frames that rest since their table has no room for them, and hold nothing when they have rested; each at most once, also if it was asked for meanwhile
     private final ArrayDeque<LeavingFrame> leaving = new ArrayDeque<>();
     // of all frames that hold blocks
     private final ExpiryQueue expiries = new ExpiryQueue();
@@ -104,7 +107,7 @@ public final class RamTier
     private long evictions;
     private long expirations;
 
-    private record LeavingFrame(Frame frame, long generation) {}
+    private record LeavingFrame(Frame frame, long sinceNanos) {}
 
     private static final class RamClass
     {
@@ -114,6 +117,8 @@ public final class RamTier
         final FrameList free = new FrameList();
         // the one that rests longest first
         final FrameList resting = new FrameList();
+        // likewise RESTING, and pinned: nobody can have them, however long they rest
+        final FrameList held = new FrameList();
         int frameCount;
         long windowStartNanos;
         int allocations;
@@ -290,44 +295,56 @@ public final class RamTier
     {
         classOf(frame).policy.remove(frame.entry);
         rest(frame, now);
-        restToLeave(frame);
+        restToLeave(frame, now);
     }
 
-    private void restToLeave(Frame frame)
+    private void restToLeave(Frame frame, long now)
     {
-        classOf(frame).resting.addLast(frame);
-        leaving.add(new LeavingFrame(frame, frame.generation));
+        (frame.pins > 0 ? classOf(frame).held : classOf(frame).resting).addLast(frame);
+        frame.leaves = true;
+        if (!frame.inLeaving) {
+            addLeaving(frame, now);
+        }
+    }
+
+    private void addLeaving(Frame frame, long now)
+    {
+        frame.inLeaving = true;
+        leaving.add(new LeavingFrame(frame, now));
     }
 
     /**
      * Frees frames whose blocks left for their table's quota a while ago. Others that rest go on answering until their frames are needed.
+     *
+     * @return whether there may be more
      */
-    public void freeLeft()
+    public boolean freeLeft()
     {
-        freeLeft(clock.nanoTime());
+        return freeLeft(clock.nanoTime());
     }
 
-    private void freeLeft(long now)
+    private boolean freeLeft(long now)
     {
-        while (!leaving.isEmpty()) {
-            Frame frame = leaving.peek().frame;
-            boolean rests = frame.state == State.RESTING && frame.generation == leaving.peek().generation && !frame.slab().draining;
-            if (rests && now - frame.restsSinceNanos < REST_NANOS) {
-                return;
+        for (int i = 0; i < MAX_FREED_AT_ONCE; i++) {
+            if (leaving.isEmpty() || now - leaving.peek().sinceNanos < REST_NANOS) {
+                return false;
             }
-            LeavingFrame left = leaving.remove();
-            if (rests && frame.pins > 0) {
-                // its rest begins when it is unpinned
-                frame.restsSinceNanos = now;
-                leaving.add(left);
-                return;
+            Frame frame = leaving.remove().frame;
+            frame.inLeaving = false;
+            if (frame.state != State.RESTING || !frame.leaves || frame.slab().draining) {
+                continue;
             }
-            if (rests) {
-                classOf(frame).resting.remove(frame);
+            if (frame.pins > 0 || now - frame.restsSinceNanos < REST_NANOS) {
+                // its rest began anew, or does when it is unpinned: those behind it need not wait for that
+                addLeaving(frame, now);
+            }
+            else {
+                frame.list.remove(frame);
                 forget(frame);
                 free(frame);
             }
         }
+        return !leaving.isEmpty();
     }
 
     /**
@@ -383,7 +400,7 @@ public final class RamTier
             return frame;
         }
         frame = ramClass.resting.first();
-        if (frame == null || frame.pins > 0 || now - frame.restsSinceNanos < REST_NANOS) {
+        if (frame == null || now - frame.restsSinceNanos < REST_NANOS) {
             return null;
         }
         ramClass.resting.remove(frame);
@@ -463,6 +480,7 @@ public final class RamTier
         leaveTable(frame);
         frame.state = State.RESTING;
         frame.restsSinceNanos = now;
+        frame.leaves = false;
     }
 
     private void leaveTable(Frame frame)
@@ -529,7 +547,7 @@ public final class RamTier
                     giver.policy.remove(frame.entry);
                     rest(frame, now);
                 }
-                case RESTING -> giver.resting.remove(frame);
+                case RESTING -> frame.list.remove(frame);
                 case FREE -> giver.free.remove(frame);
                 // they come to rest when they are published, released or unpinned
                 case FILLING, DETACHED -> {}
@@ -642,8 +660,9 @@ public final class RamTier
             classOf(frame).policy.request(digest.high(), digest.low(), policyClass(frame.terms));
             addGuestBytes(frame, -1);
             frame.state = State.RESTING;
-            frame.restsSinceNanos = clock.nanoTime();
-            restToLeave(frame);
+            long now = clock.nanoTime();
+            frame.restsSinceNanos = now;
+            restToLeave(frame, now);
         }
     }
 
@@ -724,7 +743,7 @@ public final class RamTier
     public void pin(Frame frame)
     {
         use(frame);
-        frame.pins++;
+        hold(frame);
     }
 
     /**
@@ -733,6 +752,10 @@ public final class RamTier
     public void hold(Frame frame)
     {
         verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
+        if (frame.pins == 0 && frame.state == State.RESTING && !frame.slab().draining) {
+            classOf(frame).resting.remove(frame);
+            classOf(frame).held.addLast(frame);
+        }
         frame.pins++;
     }
 
@@ -745,8 +768,14 @@ public final class RamTier
         }
         switch (frame.state) {
             case DETACHED -> free(frame);
-            // whoever had it pinned may have told a client of it just now
-            case RESTING -> frame.restsSinceNanos = clock.nanoTime();
+            case RESTING -> {
+                // whoever had it pinned may have told a client of it just now
+                frame.restsSinceNanos = clock.nanoTime();
+                if (!frame.slab().draining) {
+                    classOf(frame).held.remove(frame);
+                    classOf(frame).resting.addLast(frame);
+                }
+            }
             case LIVE -> {}
             case FREE, FILLING -> throw new IllegalStateException("frame %s was pinned, but is %s".formatted(frame.number(), frame.state));
         }
@@ -788,7 +817,7 @@ public final class RamTier
             tableQueues.use(frame.table, frame.entry);
         }
         else if (!frame.slab().draining && mayLiveAgain(frame, clock.nanoTime())) {
-            classOf(frame).resting.remove(frame);
+            frame.list.remove(frame);
             classOf(frame).policy.restore(frame.entry, policyClass(frame.terms));
             tableQueues.restore(frame.table, frame.entry, policyClass(frame.terms));
             addGuestBytes(frame, 1);
@@ -844,7 +873,7 @@ public final class RamTier
             leaveTable(frame);
         }
         else if (!frame.slab().draining) {
-            classOf(frame).resting.remove(frame);
+            frame.list.remove(frame);
         }
         writer.withdrawFrame(frame.number());
         remove(frame);
@@ -984,7 +1013,7 @@ public final class RamTier
                     verify(inPolicy == (frame.state == State.LIVE), "frame %s is %s and in the policy: %s", frame.number(), frame.state, inPolicy);
                     live += inPolicy ? 1 : 0;
                     verify(frame.state != State.FREE || (frame.pins == 0 && frame.list == ramClass.free), "free frame %s", frame.number());
-                    verify(frame.state != State.RESTING || frame.list == ramClass.resting, "resting frame %s", frame.number());
+                    verify(frame.state != State.RESTING || frame.list == (frame.pins > 0 ? ramClass.held : ramClass.resting), "resting frame %s", frame.number());
                     listed++;
                 }
             }
@@ -992,6 +1021,8 @@ public final class RamTier
             verify(frameTotal == ramClass.frameCount, "class %s has %s frames, not %s", ramClass.index, frameTotal, ramClass.frameCount);
         }
         verify(guests == guestBytes || !draining.isEmpty(), "guests have %s bytes, and %s are counted", guests, guestBytes);
+        Set<Frame> left = Collections.newSetFromMap(new IdentityHashMap<>());
+        leaving.forEach(entry -> verify(entry.frame.inLeaving && left.add(entry.frame), "frame %s is twice among those that leave", entry.frame.number()));
         verify(listed == uses.placeCount(), "there are %s frames, not %s", listed, uses.placeCount());
         Map<StoredTable, Long> tables = new IdentityHashMap<>();
         for (Map.Entry<Digest128, Frame> entry : frames.entrySet()) {
