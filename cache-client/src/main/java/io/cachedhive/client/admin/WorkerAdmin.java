@@ -35,6 +35,7 @@ public final class WorkerAdmin
 {
     private static final int IO_THREADS = 1;
     private static final int REQUESTS_PER_WORKER = 1024;
+    private static final long QUOTA_MILLIS = 10_000;
 
     private final Timeouts timeouts;
     private final WorkerConnections connections;
@@ -49,6 +50,12 @@ public final class WorkerAdmin
                 IO_THREADS,
                 REQUESTS_PER_WORKER,
                 System::nanoTime);
+        connections.every(QUOTA_MILLIS, this::forgetToldQuotas);
+    }
+
+    private void forgetToldQuotas()
+    {
+        connections.peers().forEach(peer -> peer.session().ifPresent(WorkerSession::forgetToldQuotas));
     }
 
     public static WorkerAdmin start(ClientIdentity identity, Timeouts timeouts)
