@@ -20,6 +20,7 @@ import io.cachedhive.store.quota.TableQuotas;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
+import io.cachedhive.store.ssd.Courtesy;
 import io.cachedhive.store.ssd.SsdBlock;
 import io.cachedhive.store.ssd.SsdCandidates;
 import io.cachedhive.store.ssd.SsdTier;
@@ -64,6 +65,7 @@ public final class BlockStore
     private static final int ENTRIES_AT_ONCE = 256;
     private static final long QUOTA_INTERVAL_MILLIS = 200;
     private static final long QUOTA_END_MILLIS = 5_000;
+    private static final long QUOTA_RETRY_NANOS = 10_000_000_000L;
     private static final int EVICTED_AT_ONCE = 64;
     private static final long MAX_QUEUED_BYTES = 64 << 20;
     // frames rest 100 ms: by then there is one, unless everything is pinned
@@ -93,6 +95,8 @@ public final class BlockStore
     private final RamTier ram;
     private final SsdTier ssd;
     private final TableQuotas quotas;
+    private volatile boolean quotasUnwritable;
+    private volatile long nextQuotaWriteNanos;
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
     private boolean closed;
@@ -335,7 +339,9 @@ public final class BlockStore
         try {
             orderTables();
             shrinkTables();
-            writeQuotas();
+            if (!quotasUnwritable || clock.nanoTime() - nextQuotaWriteNanos >= 0) {
+                writeQuotas();
+            }
         }
         catch (RuntimeException | Error e) {
             // an exception would end the repetition
@@ -389,6 +395,7 @@ public final class BlockStore
                 finally {
                     lock.unlock();
                 }
+                Courtesy.giveWay(lock);
             }
         }
     }
@@ -408,9 +415,14 @@ public final class BlockStore
         }
         try {
             state.keepTableQuotas(changed.get());
+            quotasUnwritable = false;
         }
         catch (IOException e) {
-            log.warn("Quotas of tables cannot be written to %s (%s): after a restart they come again when the tables are read", state.quotasFile(), e.getMessage());
+            if (!quotasUnwritable) {
+                log.warn("Quotas of tables cannot be written to %s (%s): after a restart they come again when the tables are read", state.quotasFile(), e.getMessage());
+            }
+            quotasUnwritable = true;
+            nextQuotaWriteNanos = clock.nanoTime() + QUOTA_RETRY_NANOS;
             lock.lock();
             try {
                 quotas.setChanged();
@@ -726,6 +738,7 @@ public final class BlockStore
             finally {
                 lock.unlock();
             }
+            Courtesy.giveWay(lock);
         }
     }
 
