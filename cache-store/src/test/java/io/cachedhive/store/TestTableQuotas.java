@@ -10,6 +10,7 @@ import io.cachedhive.store.disk.Disk;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
@@ -313,6 +314,7 @@ class TestTableQuotas
     }
 
     @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // who waits for a frame waits by the clock, which stands still
     void readersThatHoldWhatIsNotKeptHoldUpNobodyElse()
             throws Exception
     {
