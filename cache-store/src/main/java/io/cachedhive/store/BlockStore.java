@@ -435,7 +435,8 @@ public final class BlockStore
 
     /**
      * How many bytes blocks of a table may have over all cache workers; this one's part is by its share of the ring, and counts for RAM and for SSD.
-     * In force for what is filled from now on; what the table has beyond it leaves within a second, and within that time it is kept for the next run.
+     * In force for what is filled from now on; what the table has beyond it leaves in small steps, most of it within a second, not from SSD while the journal is full.
+     * Within a second it is kept for the next run, if the state directory can be written.
      *
      * @param table {@code schema.table}
      * @param bytes empty for no quota

@@ -225,7 +225,9 @@ class TestTableQuotas
         CountDownLatch reached = new CountDownLatch(1);
         CountDownLatch gate = new CountDownLatch(1);
         StoreConfig large = config.withRam(directory.resolve("ram"), 8 << 20);
-        try (BlockStore store = BlockStore.open(large, StoreEnvironment.system().withDisk(gatedAtQuotas(reached, gate)).withClock(clock))) {
+        try (BlockStore store = BlockStore.open(large, StoreEnvironment.system().withDisk(gatedAtQuotas(reached, gate)).withClock(clock));
+                // a store writes quotas also when it is closed
+                AutoCloseable _ = gate::countDown) {
             // whoever evicts the rest is held up meanwhile
             store.setQuota(table(0), blocks(60));
             assertThat(reached.await(60, TimeUnit.SECONDS)).isTrue();
@@ -262,9 +264,6 @@ class TestTableQuotas
             assertThat(ramBlocks(store, 0)).isLessThanOrEqualTo(5);
             assertThat(ssdBlocks(store, 0)).isEqualTo(5);
             store.checkInvariants();
-        }
-        finally {
-            gate.countDown();
         }
     }
 

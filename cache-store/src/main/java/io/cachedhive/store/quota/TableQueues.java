@@ -18,7 +18,7 @@ import static java.util.Objects.requireNonNull;
  * The blocks of tables with a quota in one place (the RAM tier, or an SSD directory), in the order in which they leave for others of their table: an
  * {@link EvictionPolicy} for each table, beside the one that orders the blocks of all tables, and over the same entries. Guarded by the store's lock.
  *
- * <p>Tables without a quota cost nothing here. A block of one with a quota costs the nine bytes of its links.
+ * <p>Tables without a quota cost no memory here. A block of one with a quota costs the nine bytes of its links.
  */
 public final class TableQueues
 {
