@@ -190,7 +190,7 @@ class TestScanPlacement
         int skewed = 0;
         long onceKnown = 0;
         long inTenScans = 0;
-        for (int round = 0; round < 200; round++) {
+        for (int round = 0; round < 400; round++) {
             List<List<HiveSplit>> files = new ArrayList<>();
             for (int file = 0; file < 4; file++) {
                 String path = "s3://lake/t-%s/file-%s".formatted(random.nextLong(), file);
@@ -224,15 +224,12 @@ class TestScanPlacement
             }
             if (!all.isEmpty()) {
                 skewed++;
-                onceKnown += all.size();
-                inTenScans += ever.size();
             }
-            else {
-                assertThat(ever).as("splits that were passed on of a scan of which none has to be, round %s", round).isEmpty();
-            }
+            onceKnown += all.size();
+            inTenScans += ever.size();
         }
         assertThat(skewed).as("tables of which some is passed on").isPositive();
-        // what is placed before the rest is listed may go elsewhere once; if the order decided, it would be a seventh more
+        // what is placed before the rest is listed may go elsewhere once, also of a table of which none has to; if the order decided, it would be a seventh more
         assertThat((double) inTenScans).as("splits passed on in any of ten scans, of %s in each", onceKnown).isLessThan(1.1 * onceKnown);
     }
 
