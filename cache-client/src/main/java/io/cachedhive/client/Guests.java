@@ -41,7 +41,7 @@ final class Guests
         }
         Optional<WorkerSession> session = local.link().session();
         int length = file.file().blockLength(block, blockSizeBytes);
-        if (session.isEmpty() || !heap.tryReserve(length)) {
+        if (session.isEmpty() || !session.get().welcome().keepsGuests() || !heap.tryReserve(length)) {
             return Optional.empty();
         }
         Digest128 digest = new Digest128(file.blockDigestHigh(block), file.blockDigestLow(block));

@@ -119,6 +119,18 @@ class TestGuestOffers
         assertThat(local.guests).isEmpty();
     }
 
+    @Test
+    void testNothingIsOfferedToAWorkerWithoutRoomForGuests()
+            throws Exception
+    {
+        local.wantsGuests = false;
+        CachedFile file = start(true);
+        Await.until("the ring is known", () -> client.newestRing().isPresent());
+        fixture.assertReads(file, position, BLOCK);
+        ReadFixture.assertIdle(client);
+        assertThat(local.guests).isEmpty();
+    }
+
     /**
      * What comes after it on the same connection is there, and nothing before.
      */

@@ -122,6 +122,7 @@ final class TestingWorker
     volatile List<PublishedRing> rings = List.of();
     volatile InMemoryBlocks memory;
     volatile boolean sharesMemory = true;
+    volatile boolean wantsGuests = true;
     volatile String memoryFile;
     /**
      * While it has a count, connections stand and nothing is read from them.
@@ -333,7 +334,13 @@ final class TestingWorker
                 send(0, new Message.Error("wrong shared secret"));
                 return false;
             }
-            send(0, new Welcome(id, memory.instance(), blockSizeBytes, local && sharesMemory ? memoryFile : "", hello.origins().stream().map(_ -> originStatus).toList()));
+            send(0, new Welcome(
+                    id,
+                    memory.instance(),
+                    blockSizeBytes,
+                    local && sharesMemory ? memoryFile : "",
+                    wantsGuests,
+                    hello.origins().stream().map(_ -> originStatus).toList()));
             return true;
         }
 

@@ -585,6 +585,14 @@ public final class BlockStore
     }
 
     /**
+     * Whether any block can be kept as a guest.
+     */
+    public boolean keepsGuests()
+    {
+        return ram.maxGuestBytes() >= blockSizeBytes();
+    }
+
+    /**
      * Forgets the guests of a file version of which there is nothing else: nobody on this host can say which state of the file they are of.
      */
     public void dropGuests(FileVersionId id)

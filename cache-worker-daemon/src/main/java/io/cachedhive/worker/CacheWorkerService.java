@@ -318,6 +318,7 @@ public final class CacheWorkerService
                     store.instance(),
                     store.blockSizeBytes(),
                     transport == Transport.UNIX ? store.memoryFile().toString() : "",
+                    store.keepsGuests(),
                     session.origins().stream().map(SessionOrigin::status).collect(toImmutableList()));
         }
     }

@@ -214,9 +214,10 @@ public sealed interface Message
      *
      * @param instance names this run of the worker's process
      * @param memoryFile the absolute path of the shared-memory file; empty over TCP, or when the worker has no RAM tier
+     * @param keepsGuests whether an {@link OfferGuest} can be of use: whether any share of the RAM tier is for guests
      * @param origins in the order of {@link Hello#origins}
      */
-    record Welcome(CacheWorkerId worker, Digest128 instance, int blockSizeBytes, String memoryFile, List<OriginStatus> origins)
+    record Welcome(CacheWorkerId worker, Digest128 instance, int blockSizeBytes, String memoryFile, boolean keepsGuests, List<OriginStatus> origins)
             implements Message
     {
         @Override
@@ -230,13 +231,19 @@ public sealed interface Message
         {
             writer.putString(worker.value());
             writeDigest(writer, instance);
-            writer.putInt(blockSizeBytes).putString(memoryFile).putList(origins, (out, status) -> out.putByte(status.ordinal()));
+            writer.putInt(blockSizeBytes).putString(memoryFile).putBoolean(keepsGuests).putList(origins, (out, status) -> out.putByte(status.ordinal()));
         }
 
         static Welcome read(WireReader reader)
                 throws WireException
         {
-            return new Welcome(new CacheWorkerId(reader.getString()), readDigest(reader), reader.getInt(), reader.getString(), reader.getList(OriginStatus::read));
+            return new Welcome(
+                    new CacheWorkerId(reader.getString()),
+                    readDigest(reader),
+                    reader.getInt(),
+                    reader.getString(),
+                    reader.getBoolean(),
+                    reader.getList(OriginStatus::read));
         }
     }
 

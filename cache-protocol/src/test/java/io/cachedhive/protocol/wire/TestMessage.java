@@ -51,7 +51,7 @@ class TestMessage
             new Message.Hello(1, 1, new byte[0], "", "", "", List.of()),
             new Message.Challenge(1, true, new byte[] {4, 5}, new byte[] {6}),
             new Message.Proof(new byte[] {7, 8, 9}),
-            new Message.Welcome(WORKER, new Digest128(-1, Long.MIN_VALUE), 1 << 20, "/dev/shm/cachedhive", List.of(OriginStatus.values())),
+            new Message.Welcome(WORKER, new Digest128(-1, Long.MIN_VALUE), 1 << 20, "/dev/shm/cachedhive", true, List.of(OriginStatus.values())),
             new Message.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table"),
             new Message.Fetching(),
             new Message.BlockFrame(1, Source.SSD, -2, 3, 4, 5L << 40, 6),

@@ -947,6 +947,14 @@ public final class RamTier
     }
 
     /**
+     * What guests may take at most.
+     */
+    public long maxGuestBytes()
+    {
+        return maxGuestBytes;
+    }
+
+    /**
      * Frames of guests, whole; not those that rest.
      */
     public long guestBytes()

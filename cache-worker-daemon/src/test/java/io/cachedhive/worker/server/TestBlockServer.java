@@ -86,7 +86,7 @@ class TestBlockServer
         @Override
         public Welcome welcome(Session session, Transport transport)
         {
-            return new Welcome(new CacheWorkerId("worker"), new Digest128(1, 2), 1 << 20, transport.name(), ImmutableList.of());
+            return new Welcome(new CacheWorkerId("worker"), new Digest128(1, 2), 1 << 20, transport.name(), true, ImmutableList.of());
         }
     }
 

@@ -126,6 +126,7 @@ public final class FakePeer
                     new Digest128(1, 2),
                     TestingWorker.BLOCK_SIZE,
                     "",
+                    true,
                     new ArrayList<>(hello.origins().stream().map(_ -> OriginStatus.KNOWN).toList())));
             while (true) {
                 Request request = receive(channel);
