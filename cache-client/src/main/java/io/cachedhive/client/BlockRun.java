@@ -205,12 +205,13 @@ final class BlockRun
     }
 
     /**
-     * A hit on another host is offered to the worker of this one. Fills are not: whoever fills a block reads it once, as far as anybody knows.
+     * A hit on another host is offered to the worker of this one. Fills are not, unless the scan says so: whoever fills a block reads it once, as far as
+     * anybody else knows.
      */
     private synchronized void copyForGuest(BlockBytes block)
     {
         dropGuest();
-        if (!closed && !owner.own() && block.source() != Source.REMOTE && file.scope().mayFill()) {
+        if (!closed && !owner.own() && file.scope().mayFill() && (block.source() != Source.REMOTE || file.scope().fillsAsGuests())) {
             guest = context.guests().begin(file, block.block(), owner.blockSizeBytes());
         }
     }

@@ -14,10 +14,11 @@ import static java.util.Objects.requireNonNull;
  * @param table {@code schema.table}, for the counters and the policy
  * @param epoch the ring by which the scan was planned; the newest known stands in for an unknown one
  * @param mayFill whether blocks that are missing shall be fetched and kept
+ * @param fillsAsGuests whether blocks that an owner on another host fetches for the read are offered to this host's worker, as those are that it has
  * @param terms on which the blocks are to be kept
  * @param observer counts the scan's reads by source
  */
-public record ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, FillTerms terms, ReadObserver observer)
+public record ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, boolean fillsAsGuests, FillTerms terms, ReadObserver observer)
 {
     public ReadScope
     {
@@ -32,6 +33,6 @@ public record ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill
      */
     public ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, ReadObserver observer)
     {
-        this(table, epoch, mayFill, FillTerms.UNSAID, observer);
+        this(table, epoch, mayFill, false, FillTerms.UNSAID, observer);
     }
 }

@@ -118,7 +118,12 @@ final class ReadFixture
 
     CachedFile open(CacheClient client, Optional<RingEpoch> epoch, boolean mayFill)
     {
-        return client.open(0, file, new ReadScope(TABLE, epoch, mayFill, observer), input);
+        return open(client, new ReadScope(TABLE, epoch, mayFill, observer));
+    }
+
+    CachedFile open(CacheClient client, ReadScope scope)
+    {
+        return client.open(0, file, scope, input);
     }
 
     /**

@@ -2,6 +2,7 @@ package io.cachedhive.client;
 
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message.BlockBytes;
 import io.cachedhive.protocol.wire.Message.OfferGuest;
 import io.cachedhive.protocol.wire.Source;
@@ -97,6 +98,21 @@ class TestGuestOffers
         owner.source = Source.REMOTE;
         fixture.assertReads(file, position, BLOCK);
         assertNotOffered(file);
+    }
+
+    @Test
+    void testFillsOfAScanThatComesBackAreOffered()
+            throws Exception
+    {
+        start(true);
+        owner.source = Source.REMOTE;
+        local.keepsGuests = true;
+        CachedFile file = fixture.open(client, new ReadScope(TABLE, Optional.of(ring.epoch()), true, true, FillTerms.UNSAID, fixture.observer));
+        fixture.assertReads(file, position, BLOCK);
+        Await.untilAsserted(() -> assertThat(local.guests).extracting(OfferGuest::block).containsExactly((int) (position / BLOCK)));
+        fixture.assertReads(file, position, BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.REMOTE_READ, (long) BLOCK, ReadSource.RAM_HIT, (long) BLOCK));
+        ReadFixture.assertIdle(client);
     }
 
     @Test

@@ -51,7 +51,7 @@ class TestReadTerms
             fixture.listen();
             client = fixture.connected(fixture.client());
         }
-        return client.open(0, fixture.file, new ReadScope(TABLE, Optional.empty(), true, terms, fixture.observer), fixture.input);
+        return client.open(0, fixture.file, new ReadScope(TABLE, Optional.empty(), true, false, terms, fixture.observer), fixture.input);
     }
 
     @Test

@@ -17,16 +17,18 @@ import static java.util.Objects.requireNonNull;
  * @param fillClass how much its blocks are worth keeping; empty if nothing says so
  * @param ttlMillis from the fill until its blocks expire; empty for the cache workers' {@code cache.ttl}
  * @param tableQuotaBytes of its table, over all cache workers of the ring; {@link FillTerms#NO_QUOTA} for none, empty if nothing says so
+ * @param fillsAsGuests whether the reading host is to keep as guests also what its owner on another host fetches for it, not only what that has
  */
 public record CacheDecision(
         @JsonProperty("bypass") boolean bypass,
         @JsonProperty("fill") boolean fill,
         @JsonProperty("fillClass") Optional<FillClass> fillClass,
         @JsonProperty("ttlMillis") OptionalLong ttlMillis,
-        @JsonProperty("tableQuotaBytes") OptionalLong tableQuotaBytes)
+        @JsonProperty("tableQuotaBytes") OptionalLong tableQuotaBytes,
+        @JsonProperty("fillsAsGuests") boolean fillsAsGuests)
 {
     public static final CacheDecision CACHE = cache(Optional.empty(), OptionalLong.empty());
-    public static final CacheDecision BYPASS = new CacheDecision(true, false, Optional.empty(), OptionalLong.empty(), OptionalLong.empty());
+    public static final CacheDecision BYPASS = new CacheDecision(true, false, Optional.empty(), OptionalLong.empty(), OptionalLong.empty(), false);
 
     public CacheDecision
     {
@@ -37,7 +39,7 @@ public record CacheDecision(
 
     public static CacheDecision cache(Optional<FillClass> fillClass, OptionalLong ttlMillis)
     {
-        return new CacheDecision(false, true, fillClass, ttlMillis, OptionalLong.empty());
+        return new CacheDecision(false, true, fillClass, ttlMillis, OptionalLong.empty(), false);
     }
 
     /**
@@ -45,7 +47,7 @@ public record CacheDecision(
      */
     public CacheDecision withTableQuota(OptionalLong bytes)
     {
-        return bypass || tableQuotaBytes.equals(bytes) ? this : new CacheDecision(false, fill, fillClass, ttlMillis, bytes);
+        return bypass || tableQuotaBytes.equals(bytes) ? this : new CacheDecision(false, fill, fillClass, ttlMillis, bytes, fillsAsGuests);
     }
 
     /**
@@ -53,7 +55,15 @@ public record CacheDecision(
      */
     public CacheDecision withoutFill()
     {
-        return fill ? new CacheDecision(bypass, false, fillClass, ttlMillis, tableQuotaBytes) : this;
+        return fill ? new CacheDecision(bypass, false, fillClass, ttlMillis, tableQuotaBytes, fillsAsGuests) : this;
+    }
+
+    /**
+     * The same, for a split that a host reads in each scan though another owns it.
+     */
+    public CacheDecision withFillsAsGuests()
+    {
+        return bypass || fillsAsGuests ? this : new CacheDecision(false, fill, fillClass, ttlMillis, tableQuotaBytes, true);
     }
 
     public FillTerms terms()

@@ -127,7 +127,7 @@ public final class ReadContext
 
     public ReadScope scope()
     {
-        return new ReadScope(tableName, epoch, decision.fill(), decision.terms(), observer);
+        return new ReadScope(tableName, epoch, decision.fill(), decision.fillsAsGuests(), decision.terms(), observer);
     }
 
     /**

@@ -125,7 +125,8 @@ public final class CachedHiveSplitSource
         else if (split.isRemotelyAccessible()) {
             placement.addBypassed();
         }
-        return toCached.make(split, nodes, decided.decision());
+        // who is passed the split on reads it again in the next scan
+        return toCached.make(split, nodes, nodes.isPassedOn() ? decided.decision().withFillsAsGuests() : decided.decision());
     }
 
     @Override

@@ -22,21 +22,39 @@ public final class NodePreference
     private final List<HostAddress> nodes;
     // null if all attempts are alike
     private final WaitingLines.Split waiting;
+    private final boolean passedOn;
 
-    private NodePreference(List<HostAddress> nodes, WaitingLines.Split waiting)
+    private NodePreference(List<HostAddress> nodes, WaitingLines.Split waiting, boolean passedOn)
     {
         this.nodes = requireNonNull(nodes, "nodes is null");
         this.waiting = waiting;
+        this.passedOn = passedOn;
     }
 
     static NodePreference always(List<HostAddress> nodes)
     {
-        return new NodePreference(nodes, null);
+        return new NodePreference(nodes, null, false);
     }
 
     static NodePreference waiting(WaitingLines.Split split)
     {
-        return new NodePreference(List.of(), requireNonNull(split, "split is null"));
+        return new NodePreference(List.of(), requireNonNull(split, "split is null"), false);
+    }
+
+    /**
+     * For a split whose reader had its share: it goes to its chunk's second, in all scans alike.
+     */
+    static NodePreference passedOn(WaitingLines.Split split)
+    {
+        return new NodePreference(List.of(), requireNonNull(split, "split is null"), true);
+    }
+
+    /**
+     * Whether the split goes to its chunk's second in this scan and most likely in the next.
+     */
+    boolean isPassedOn()
+    {
+        return passedOn;
     }
 
     /**

@@ -119,12 +119,12 @@ public final class ScanPlacement
         }
         if (isWithinShare(split, chunk, reader) && takes(reader, split.getLength())) {
             countPreferred(chunk, reader);
-            return waiting(chunk, reader);
+            return NodePreference.waiting(join(chunk, reader));
         }
         overflowed++;
         Optional<CacheWorkerId> second = view.readers().second(chunk).filter(candidate -> takes(candidate, split.getLength()));
         if (second.isPresent()) {
-            return waiting(chunk, second.get());
+            return NodePreference.passedOn(join(chunk, second.get()));
         }
         overflowedToAny++;
         return view.isPartial() ? inTurn(split.getLength()) : NodePreference.ANY;
@@ -259,14 +259,14 @@ public final class ScanPlacement
         }
     }
 
-    private NodePreference waiting(ChunkKey chunk, CacheWorkerId reader)
+    private WaitingLines.Split join(ChunkKey chunk, CacheWorkerId reader)
     {
         RingView view = this.view;
-        return NodePreference.waiting(lines.join(reader, () -> {
+        return lines.join(reader, () -> {
             // those after it: who is before it had its share
             List<CacheWorkerId> nearest = view.readers().nearest(chunk, NEAREST_READERS);
             return nearest.subList(nearest.indexOf(reader) + 1, nearest.size());
-        }));
+        });
     }
 
     private List<HostAddress> nodes(CacheWorkerId reader)

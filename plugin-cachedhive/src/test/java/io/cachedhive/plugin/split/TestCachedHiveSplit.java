@@ -33,7 +33,7 @@ class TestCachedHiveSplit
     void testTravelsToWorkers()
     {
         // -1: the epoch is a hash, any bit pattern of a long
-        CacheDecision decision = CacheDecision.cache(Optional.of(FillClass.HIGH), OptionalLong.of(5000));
+        CacheDecision decision = CacheDecision.cache(Optional.of(FillClass.HIGH), OptionalLong.of(5000)).withFillsAsGuests();
         CachedHiveSplit split = CachedHiveSplit.of(hiveSplit(false), NodePreference.always(List.of(NODE)), TABLE, decision, Optional.of(new RingEpoch(-1)));
         assertThat(split.getAddresses()).containsExactly(NODE);
         assertThat(split.getAffinityKey()).isEmpty();

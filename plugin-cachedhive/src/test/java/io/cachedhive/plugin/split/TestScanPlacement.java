@@ -166,11 +166,13 @@ class TestScanPlacement
         for (int i = 0; i < 40; i++) {
             // a batch for each, all in the first chunk; 1.25 * 1/4 of 80 MiB and 8 MiB
             HiveSplit next = TestCachedHiveSplit.hiveSplit("s3://lake/t/file", i * MEGABYTE / 20, MEGABYTE, 80 * MEGABYTE, false);
+            NodePreference nodes = place(placement, next);
+            assertThat(nodes.isPassedOn()).as("split %s", i).isEqualTo(i >= most);
             if (i < most) {
-                assertThat(place(placement, next).next()).as("split %s", i).containsExactly(node(owner));
+                assertThat(nodes.next()).as("split %s", i).containsExactly(node(owner));
             }
             else {
-                assertThat(place(placement, next).next()).as("split %s", i).doesNotContain(node(owner));
+                assertThat(nodes.next()).as("split %s", i).doesNotContain(node(owner));
             }
         }
         assertThat(placement.counts()).isEqualTo(new PlacementCounts(most, 40 - most, 0, 0));
