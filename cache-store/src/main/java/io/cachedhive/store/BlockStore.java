@@ -295,7 +295,7 @@ public final class BlockStore
 
     private void start(StoreEnvironment environment)
     {
-        ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), environment);
+        ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), this::offerToSsdAgain, environment);
         beat();
         memoryFile.writer().setState(MemoryState.LIVE);
         memoryFile.useHugePages(environment.threads());
@@ -809,16 +809,33 @@ public final class BlockStore
         BlockTerms terms = frame.terms();
         // guests are kept in RAM only
         if (!isGuest(frame) && ssd.request(frame.digest(), frame.file(), frame.length(), terms.blockClass(), first)) {
-            ram.hold(frame);
-            ssd.offer(new SsdTier.Write(
-                    frame.digest(),
-                    frame.file(),
-                    frame.length(),
-                    frame.checksum(),
-                    frame::terms,
-                    ram.payload(frame, frame.length()),
-                    () -> ram.unpin(frame)));
+            offerToSsd(frame);
         }
+    }
+
+    private void offerToSsd(Frame frame)
+    {
+        ram.hold(frame);
+        ssd.offer(new SsdTier.Write(
+                frame.digest(),
+                frame.file(),
+                frame.length(),
+                frame.checksum(),
+                frame::terms,
+                ram.payload(frame, frame.length()),
+                () -> ram.unpin(frame)));
+    }
+
+    /**
+     * A block that came while too many others waited to be written.
+     *
+     * @return whether it is still here
+     */
+    private boolean offerToSsdAgain(Digest128 digest)
+    {
+        Optional<Frame> frame = ram.find(digest).filter(found -> !isGuest(found));
+        frame.ifPresent(this::offerToSsd);
+        return frame.isPresent();
     }
 
     private static boolean isGuest(Frame frame)

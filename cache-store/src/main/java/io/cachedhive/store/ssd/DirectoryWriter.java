@@ -27,13 +27,17 @@ import static java.util.Objects.requireNonNull;
 
 /**
  * Writes blocks into one directory, in the order in which they were offered, by a thread of its own. It does not want blocks that are not worth it, nor
- * any while its queue is full or the directory takes nothing.
+ * any while its queue is full or the directory takes nothing. Blocks for which the queue was full are asked for again when there is room: whoever scans a
+ * table once fills faster than an SSD writes, and may come back much later.
  *
  * <p>Methods are called under the store's lock, which guards all fields, unless they say otherwise.
  */
 final class DirectoryWriter
 {
     private static final Logger log = Logger.get(DirectoryWriter.class);
+
+    // a megabyte of memory; of more blocks than RAM has, the first have left it when their turn comes
+    private static final int MAX_LATE = 1 << 14;
 
     private final SsdDirectory directory;
     private final int bufferBytes;
@@ -42,6 +46,9 @@ final class DirectoryWriter
     private final Condition idle;
     private final ArrayDeque<Write> writes = new ArrayDeque<>();
     private final Set<Digest128> digests = new HashSet<>();
+    // those that are still to be written if they are in RAM by then; an entry for each block that came while the queue was full
+    private final ArrayDeque<Digest128> late = new ArrayDeque<>();
+    private final LateWrites lateWrites;
     private final long[] refused = new long[SsdRefusalCause.values().length];
     private long bytes;
     private boolean closed;
@@ -49,11 +56,28 @@ final class DirectoryWriter
     private Optional<Thread> thread = Optional.empty();
 
     /**
+     * How a writer comes by blocks that it refused. Called under the lock.
+     */
+    interface LateWrites
+    {
+        /**
+         * Whether the writer's queue has room for them.
+         */
+        boolean hasRoom(DirectoryWriter writer);
+
+        /**
+         * @return whether the block was {@link DirectoryWriter#offer offered}; false if it is not in RAM any more
+         */
+        boolean offer(DirectoryWriter writer, Digest128 digest);
+    }
+
+    /**
      * @param bufferBytes of the largest extent
      * @param idle signalled when nothing is queued
      */
-    DirectoryWriter(SsdDirectory directory, int bufferBytes, ReentrantLock lock, Condition idle)
+    DirectoryWriter(SsdDirectory directory, int bufferBytes, LateWrites lateWrites, ReentrantLock lock, Condition idle)
     {
+        this.lateWrites = requireNonNull(lateWrites, "lateWrites is null");
         this.directory = requireNonNull(directory, "directory is null");
         this.bufferBytes = bufferBytes;
         this.lock = requireNonNull(lock, "lock is null");
@@ -91,8 +115,13 @@ final class DirectoryWriter
             return false;
         }
         Optional<SsdRefusalCause> cause = reasonToRefuse(digest, file, length, blockClass, maxQueuedBytes);
-        if (first) {
-            cause.ifPresent(this::countRefused);
+        if (first && cause.isPresent()) {
+            if (cause.get() == QUEUE_FULL && late.size() < MAX_LATE) {
+                late.add(digest);
+            }
+            else {
+                countRefused(cause.get());
+            }
         }
         return cause.isEmpty();
     }
@@ -127,6 +156,17 @@ final class DirectoryWriter
         changed.signal();
     }
 
+    private void offerLate()
+    {
+        while (!late.isEmpty() && lateWrites.hasRoom(this)) {
+            Digest128 digest = late.remove();
+            // somebody may have asked for it meanwhile
+            if (!digests.contains(digest) && directory.find(digest).isEmpty() && !lateWrites.offer(this, digest)) {
+                countRefused(QUEUE_FULL);
+            }
+        }
+    }
+
     boolean isIdle()
     {
         return writes.isEmpty();
@@ -148,6 +188,7 @@ final class DirectoryWriter
     void close()
     {
         closed = true;
+        late.clear();
         changed.signalAll();
     }
 
@@ -207,6 +248,7 @@ final class DirectoryWriter
                     digests.remove(write.digest());
                     bytes -= write.length();
                     write.release().run();
+                    offerLate();
                 }
                 finally {
                     lock.unlock();

@@ -73,9 +73,11 @@ public final class SsdTier
     private final List<Thread> restorers = new ArrayList<>();
     private final ScheduledThreadPoolExecutor executor;
     private final Condition idle;
+    private final DirectoryWriter.LateWrites lateWrites = new LateBlocks();
     // guarded by this
     private long lastRun;
     private long maxQueuedBytes;
+    private Predicate<Digest128> offerAgain;
     private boolean started;
     // guarded by the lock
     private boolean stopped;
@@ -181,7 +183,7 @@ public final class SsdTier
         this.lastRun = run;
         this.totalCapacityBytes = directories.stream().mapToLong(SsdDirectory::capacityBytes).sum();
         this.writers = directories.stream()
-                .map(directory -> new DirectoryWriter(directory, stagingBytes, lock, idle))
+                .map(directory -> new DirectoryWriter(directory, stagingBytes, lateWrites, lock, idle))
                 .toList();
         // a checkpoint may take long; the journals go on meanwhile
         this.executor = new ScheduledThreadPoolExecutor(2 * Math.max(1, directories.size() + absent.count()), environment.threads());
@@ -193,10 +195,12 @@ public final class SsdTier
      * Begins to write. Without the lock.
      *
      * @param maxQueuedBytes of blocks that wait to be written, in frames that cannot be evicted meanwhile
+     * @param offerAgain {@link #offer offers} a block that was not, because too many waited, if it is still there; called under the lock
      */
-    public void start(long maxQueuedBytes, StoreEnvironment environment)
+    public void start(long maxQueuedBytes, Predicate<Digest128> offerAgain, StoreEnvironment environment)
     {
         this.maxQueuedBytes = maxQueuedBytes;
+        this.offerAgain = requireNonNull(offerAgain, "offerAgain is null");
         started = true;
         writers.forEach(writer -> start(writer, environment));
         for (int number : absent.numbers()) {
@@ -226,7 +230,7 @@ public final class SsdTier
             return;
         }
         directory.outcomes().forEach(outcome -> log.info("Recovery: %s", outcome));
-        DirectoryWriter writer = new DirectoryWriter(directory, stagingBytes, lock, idle);
+        DirectoryWriter writer = new DirectoryWriter(directory, stagingBytes, lateWrites, lock, idle);
         lock.lock();
         try {
             if (!stopped) {
@@ -405,7 +409,29 @@ public final class SsdTier
      */
     public boolean isBehindWriting()
     {
-        return writers.stream().anyMatch(writer -> writer.queuedBytes() > maxQueuedBytes / 2);
+        return writers.stream().anyMatch(this::isBehind);
+    }
+
+    private boolean isBehind(DirectoryWriter writer)
+    {
+        return writer.queuedBytes() > maxQueuedBytes / 2;
+    }
+
+    private final class LateBlocks
+            implements DirectoryWriter.LateWrites
+    {
+        @Override
+        public boolean hasRoom(DirectoryWriter writer)
+        {
+            return !isBehind(writer);
+        }
+
+        @Override
+        public boolean offer(DirectoryWriter writer, Digest128 digest)
+        {
+            // its place is another directory since one was taken in
+            return writerFor(digest) == writer && offerAgain.test(digest);
+        }
     }
 
     /**
