@@ -94,9 +94,9 @@ final class ScanCluster
                     catalog.put("fs.cache.max-sizes", settings.ssdMaxSize());
                     home.catalog("alluxio", catalog);
                     // a file's row groups are buffered as they are written
-                    home.heapMegabytes(1536);
+                    home.heapMegabytes(2560);
                     // all columns of several row groups at the same time
-                    home.config("query.max-memory-per-node", "1GB");
+                    home.config("query.max-memory-per-node", "1700MB");
                     settings.splitsPerNode().ifPresent(splits -> {
                         home.config("node-scheduler.max-splits-per-node", splits.toString());
                         // may not be more than that

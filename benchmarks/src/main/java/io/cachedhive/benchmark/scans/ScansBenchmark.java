@@ -171,7 +171,7 @@ public final class ScansBenchmark
             throws SQLException, IOException, InterruptedException
     {
         cluster.renewCacheWorkers();
-        // each holds a row group of all columns, and with larger splits more of them come to one node at once
+        // each holds a row group of all columns
         cluster.setSession("max_drivers_per_task", "2");
         double tableBytes = cluster.bytes(large);
         for (String catalog : List.of("cachedhive", "alluxio")) {
