@@ -20,6 +20,7 @@ import io.cachedhive.store.quota.TableQuotas;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
+import io.cachedhive.store.sizing.CacheSizer;
 import io.cachedhive.store.ssd.Courtesy;
 import io.cachedhive.store.ssd.SsdBlock;
 import io.cachedhive.store.ssd.SsdCandidates;
@@ -63,6 +64,7 @@ public final class BlockStore
     private static final long HEARTBEAT_MILLIS = 200;
     private static final int EXPIRED_AT_ONCE = 256;
     private static final int ENTRIES_AT_ONCE = 256;
+    private static final long CAPACITY_MILLIS = 5_000;
     private static final long QUOTA_INTERVAL_MILLIS = 200;
     private static final long QUOTA_END_MILLIS = 5_000;
     private static final long QUOTA_RETRY_NANOS = 10_000_000_000L;
@@ -85,6 +87,7 @@ public final class BlockStore
     private final MemoryFile memoryFile;
     private final List<RecoveryOutcome> recovery;
     private final StoreClock clock;
+    private final CacheSizer sizer;
     private final ScheduledExecutorService heartbeat;
     // writes to the state directory, which may take long
     private final ScheduledExecutorService quotaKeeper;
@@ -134,6 +137,7 @@ public final class BlockStore
         this.ram = new RamTier(memoryFile, files, clock, guestMaxShare, aboveSsd);
         // clients compare generations of one file only; that they differ between files too costs nothing
         ram.setFirstGeneration(Math.max(0, clock.currentTimeMillis()) << 20);
+        this.sizer = new CacheSizer(capacityLocked(), blockSizeBytes, aboveSsd, clock);
         this.heartbeat = repeater(environment);
         this.quotaKeeper = repeater(environment);
     }
@@ -301,12 +305,34 @@ public final class BlockStore
         memoryFile.useHugePages(environment.threads());
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
+        heartbeat.scheduleWithFixedDelay(this::tellCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         quotaKeeper.scheduleWithFixedDelay(this::keepQuotas, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
     }
 
     private void beat()
     {
         memoryFile.writer().setHeartbeat(clock.currentTimeMillis());
+    }
+
+    private long capacityLocked()
+    {
+        return ssd.capacityBytes() > 0 ? ssd.capacityBytes() : ram.capacityBytes();
+    }
+
+    /**
+     * Directories of the SSD tier come and go.
+     */
+    private void tellCapacity()
+    {
+        long bytes;
+        lock.lock();
+        try {
+            bytes = capacityLocked();
+        }
+        finally {
+            lock.unlock();
+        }
+        sizer.setCapacity(bytes);
     }
 
     /**
@@ -1096,21 +1122,74 @@ public final class BlockStore
      */
     public void touch(long digestHigh, long digestLow)
     {
+        touch(digestHigh, digestLow, false);
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param ahead whether the block was fetched ahead of this read, which has not been asked for before
+     */
+    public void touch(long digestHigh, long digestLow, boolean ahead)
+    {
+        Digest128 digest = new Digest128(digestHigh, digestLow);
+        int length = blockSizeBytes;
+        boolean held = false;
         lock.lock();
         try {
-            if (!closed) {
-                Digest128 digest = new Digest128(digestHigh, digestLow);
-                ram.find(digest).ifPresentOrElse(
-                        frame -> {
-                            ram.use(frame);
-                            requestFromSsd(frame, false);
-                        },
-                        () -> ssd.use(digest));
+            if (closed) {
+                return;
+            }
+            Optional<Frame> frame = ram.find(digest);
+            if (frame.isPresent()) {
+                ram.use(frame.get());
+                requestFromSsd(frame.get(), false);
+                if (isGuest(frame.get())) {
+                    return;
+                }
+                length = frame.get().length();
+                held = true;
+            }
+            else {
+                ssd.use(digest);
             }
         }
         finally {
             lock.unlock();
         }
+        boolean wasHeld = held && !ahead;
+        sizer.request(digestHigh, digestLow, length, () -> wasHeld);
+    }
+
+    /**
+     * A client asks for the block; what is done about it is another matter. For {@link #prediction} only.
+     *
+     * @param length bytes of the block
+     * @param ahead whether it was fetched ahead of this read
+     */
+    public void requested(BlockKey key, int length, boolean ahead)
+    {
+        Digest128 digest = key.digest();
+        sizer.request(digest.high(), digest.low(), length, () -> !ahead && has(digest));
+    }
+
+    private boolean has(Digest128 digest)
+    {
+        lock.lock();
+        try {
+            return ram.find(digest).isPresent() || ssd.find(digest).isPresent();
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Which hit rates stores of other capacities would have had; the capacity is that of the SSD tier, without one that of RAM.
+     */
+    public CacheSizer.Prediction prediction()
+    {
+        return sizer.prediction();
     }
 
     /**

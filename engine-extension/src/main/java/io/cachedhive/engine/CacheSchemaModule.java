@@ -78,6 +78,19 @@ public final class CacheSchemaModule
                     .add(new ColumnMetadata("problem", VARCHAR))
                     .build());
 
+    static final ConnectorTableMetadata SIZING = new ConnectorTableMetadata(
+            new SchemaTableName("cache", "sizing"),
+            ImmutableList.<ColumnMetadata>builder()
+                    .add(new ColumnMetadata("catalog_name", VARCHAR))
+                    .add(new ColumnMetadata("capacity_multiple", DOUBLE))
+                    .add(new ColumnMetadata("capacity_bytes", BIGINT))
+                    .add(new ColumnMetadata("predicted_hit_rate", DOUBLE))
+                    .add(new ColumnMetadata("verdict", VARCHAR))
+                    .add(new ColumnMetadata("requested_bytes", BIGINT))
+                    .add(new ColumnMetadata("different_bytes", BIGINT))
+                    .add(new ColumnMetadata("nodes", BIGINT))
+                    .build());
+
     @Override
     public void configure(Binder binder)
     {
@@ -103,5 +116,12 @@ public final class CacheSchemaModule
     public static SystemTable createRules(CachedHiveCatalogs catalogs)
     {
         return new CatalogUnionTable(RULES, catalogs);
+    }
+
+    @ProvidesIntoSet
+    @Singleton
+    public static SystemTable createSizing(CachedHiveCatalogs catalogs)
+    {
+        return new CatalogUnionTable(SIZING, catalogs);
     }
 }

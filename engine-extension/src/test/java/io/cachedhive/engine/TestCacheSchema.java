@@ -89,7 +89,7 @@ class TestCacheSchema
     @Test
     void testColumns()
     {
-        assertThat(query("SHOW TABLES FROM system.cache")).skippingTypesCheck().matches("VALUES 'nodes', 'rules', 'stats'");
+        assertThat(query("SHOW TABLES FROM system.cache")).skippingTypesCheck().matches("VALUES 'nodes', 'rules', 'sizing', 'stats'");
         assertQuery(
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'stats'",
                 """
@@ -113,6 +113,12 @@ class TestCacheSchema
                     ('class', 'varchar'), ('ttl_seconds', 'double'), ('quota_bytes', 'bigint'), ('matched_scans', 'bigint'), ('matched_splits', 'bigint'),
                     ('matched_bytes', 'bigint'), ('last_matched', 'timestamp(3) with time zone'), ('loaded', 'timestamp(3) with time zone'),
                     ('problem', 'varchar')""");
+        assertQuery(
+                "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'sizing'",
+                """
+                VALUES
+                    ('catalog_name', 'varchar'), ('capacity_multiple', 'double'), ('capacity_bytes', 'bigint'), ('predicted_hit_rate', 'double'),
+                    ('verdict', 'varchar'), ('requested_bytes', 'bigint'), ('different_bytes', 'bigint'), ('nodes', 'bigint')""");
     }
 
     @Test

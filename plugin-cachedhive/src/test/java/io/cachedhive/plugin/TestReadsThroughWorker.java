@@ -192,6 +192,42 @@ class TestReadsThroughWorker
         assertThat(row.getField(4)).isEqualTo("RUNNING");
     }
 
+    @Test
+    void testSizing()
+    {
+        queryRunner.execute("CREATE TABLE hive.s.sized WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.lineitem");
+        awaitWarm("SELECT count(DISTINCT comment) FROM cachedhive.s.sized", 0);
+        // what was read from shared memory is told a moment later
+        await(
+                "predicted hits",
+                () -> (double) queryRunner.execute("SELECT predicted_hit_rate FROM cachedhive.cache.sizing WHERE capacity_multiple = 1").getOnlyValue(),
+                rate -> rate > 0 && rate <= 1);
+
+        List<MaterializedRow> rows = queryRunner.execute(
+                """
+                SELECT capacity_multiple, capacity_bytes / capacity_multiple - max(capacity_bytes) OVER () / 16, predicted_hit_rate, verdict, nodes,
+                    requested_bytes > different_bytes AND different_bytes > 0
+                FROM cachedhive.cache.sizing
+                ORDER BY capacity_multiple
+                """).getMaterializedRows();
+        assertThat(rows).extracting(row -> row.getField(0)).containsExactly(0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0);
+        assertThat(rows).allSatisfy(row -> {
+            assertThat((double) row.getField(1)).isBetween(-1.0, 1.0);
+            assertThat((double) row.getField(2)).isBetween(0.0, 1.0);
+            assertThat((String) row.getField(3)).isIn(null, "unsuitable", "too small", "right-sized");
+            assertThat(row.getField(4)).isEqualTo(1L);
+            assertThat(row.getField(5)).isEqualTo(true);
+        });
+        // all fits
+        assertThat(rows.getLast().getField(2)).isEqualTo(rows.get(5).getField(2));
+        assertThat(queryRunner.execute(
+                """
+                SELECT capacity_bytes / 100 = ssd_capacity_bytes / 100
+                FROM cachedhive.cache.sizing CROSS JOIN cachedhive.cache.stats_detail
+                WHERE capacity_multiple = 1
+                """).getOnlyValue()).isEqualTo(true);
+    }
+
     private static long beans(String attribute)
     {
         try {

@@ -149,9 +149,13 @@ class TestReadsWithoutWorker
         row = getOnlyElement(queryRunner.execute("SELECT requested_bytes, bypass_bytes_by_cause, ram_capacity_bytes FROM cachedhive.cache.stats_detail"));
         assertThat(row.getFields()).containsOnlyNulls();
 
+        assertThat(queryRunner.execute("SELECT predicted_hit_rate, verdict, capacity_bytes, requested_bytes, nodes FROM cachedhive.cache.sizing").getMaterializedRows())
+                .hasSize(7)
+                .allSatisfy(sized -> assertThat(sized.getFields()).isEqualTo(Arrays.asList(null, null, 0L, 0L, 0L)));
+
         assertThat(queryRunner.execute("SELECT * FROM cachedhive.cache.preloads").getMaterializedRows()).isEmpty();
         assertThat(queryRunner.execute("SHOW TABLES FROM cachedhive.cache").getOnlyColumnAsSet())
-                .containsExactlyInAnyOrder("stats", "stats_detail", "nodes", "preloads", "rules");
+                .containsExactlyInAnyOrder("stats", "stats_detail", "nodes", "preloads", "rules", "sizing");
         assertThat(queryRunner.execute("SELECT column_name FROM cachedhive.information_schema.columns WHERE table_schema = 'cache' AND comment IS NULL").getMaterializedRows())
                 .as("columns without a comment")
                 .isEmpty();

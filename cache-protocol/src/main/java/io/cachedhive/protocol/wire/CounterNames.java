@@ -140,5 +140,28 @@ public final class CounterNames
      */
     public static final String PINNED_BLOCKS = "pinned_blocks";
 
+    /**
+     * The capacity that the following compare with.
+     */
+    public static final String SIZING_CAPACITY_BYTES = "sizing_capacity_bytes";
+    /**
+     * Bytes of the blocks that queries asked for in the last one to two days.
+     */
+    public static final String SIZING_REQUESTED_BYTES = "sizing_requested_bytes";
+    /**
+     * Bytes of different blocks among them.
+     */
+    public static final String SIZING_DIFFERENT_BYTES = "sizing_different_bytes";
+
     private CounterNames() {}
+
+    /**
+     * The bytes of {@link #SIZING_REQUESTED_BYTES} that a cache of another capacity would have had.
+     *
+     * @param percent of the capacity
+     */
+    public static String sizingHitBytes(int percent)
+    {
+        return "sizing_hit_bytes_at_%s_percent".formatted(percent);
+    }
 }

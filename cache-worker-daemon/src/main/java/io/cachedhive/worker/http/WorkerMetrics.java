@@ -409,6 +409,66 @@ public final class WorkerMetrics
         return counted(CounterNames.BYPASS_BYTES);
     }
 
+    @Managed
+    public long getSizingCapacityBytes()
+    {
+        return gauge(CounterNames.SIZING_CAPACITY_BYTES);
+    }
+
+    @Managed
+    public long getSizingRequestedBytes()
+    {
+        return gauge(CounterNames.SIZING_REQUESTED_BYTES);
+    }
+
+    @Managed
+    public long getSizingDifferentBytes()
+    {
+        return gauge(CounterNames.SIZING_DIFFERENT_BYTES);
+    }
+
+    @Managed
+    public long getSizingHitBytesAt25Percent()
+    {
+        return gauge(CounterNames.sizingHitBytes(25));
+    }
+
+    @Managed
+    public long getSizingHitBytesAt50Percent()
+    {
+        return gauge(CounterNames.sizingHitBytes(50));
+    }
+
+    @Managed
+    public long getSizingHitBytesAt100Percent()
+    {
+        return gauge(CounterNames.sizingHitBytes(100));
+    }
+
+    @Managed
+    public long getSizingHitBytesAt200Percent()
+    {
+        return gauge(CounterNames.sizingHitBytes(200));
+    }
+
+    @Managed
+    public long getSizingHitBytesAt400Percent()
+    {
+        return gauge(CounterNames.sizingHitBytes(400));
+    }
+
+    @Managed
+    public long getSizingHitBytesAt800Percent()
+    {
+        return gauge(CounterNames.sizingHitBytes(800));
+    }
+
+    @Managed
+    public long getSizingHitBytesAt1600Percent()
+    {
+        return gauge(CounterNames.sizingHitBytes(1600));
+    }
+
     /**
      * 1 when there is a problem, see {@code /v1/status}.
      */

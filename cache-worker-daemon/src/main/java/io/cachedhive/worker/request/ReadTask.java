@@ -106,7 +106,10 @@ final class ReadTask
     {
         List<Integer> missing = new ArrayList<>();
         for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
-            if (services.fetchAhead().asked(file.block(block).digest())) {
+            BlockKey key = file.block(block);
+            boolean ahead = services.fetchAhead().asked(key.digest());
+            services.inFlight().store().requested(key, read.file().blockLength(block, blockSizeBytes), ahead);
+            if (ahead) {
                 if (fetchedAhead == null) {
                     fetchedAhead = new BitSet();
                 }

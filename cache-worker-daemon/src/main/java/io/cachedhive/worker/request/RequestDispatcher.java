@@ -296,8 +296,7 @@ public final class RequestDispatcher
     {
         if (usage.add(account(connection), batch.client(), batch.batch(), batch.counters())) {
             for (Digest128 hit : batch.hits()) {
-                store.touch(hit.high(), hit.low());
-                fetchAhead.asked(hit);
+                store.touch(hit.high(), hit.low(), fetchAhead.asked(hit));
             }
         }
         connection.send(requestId, new Ack());

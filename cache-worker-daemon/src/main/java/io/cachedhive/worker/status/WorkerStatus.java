@@ -11,6 +11,7 @@ import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.SsdErrorCause;
 import io.cachedhive.store.SsdRefusalCause;
 import io.cachedhive.store.StoreGauges;
+import io.cachedhive.store.sizing.CacheSizer;
 import io.cachedhive.worker.fetch.BlockFetcher.BucketState;
 import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.fetch.WorkerCounters;
@@ -221,6 +222,13 @@ public final class WorkerStatus
                 .put(CounterNames.ACCEPTED_CONNECTIONS, activity.acceptedConnections().getAsLong())
                 .put(CounterNames.ACTIVE_REQUESTS, activity.activeRequests().getAsLong())
                 .put(CounterNames.PINNED_BLOCKS, activity.pinnedBlocks().getAsLong());
+        CacheSizer.Prediction prediction = store.prediction();
+        named.put(CounterNames.SIZING_CAPACITY_BYTES, prediction.capacityBytes())
+                .put(CounterNames.SIZING_REQUESTED_BYTES, prediction.requestedBytes())
+                .put(CounterNames.SIZING_DIFFERENT_BYTES, prediction.differentBytes());
+        for (int i = 0; i < CacheSizer.PERCENTS.size(); i++) {
+            named.put(CounterNames.sizingHitBytes(CacheSizer.PERCENTS.get(i)), prediction.hitBytes().get(i));
+        }
         for (OverloadCause cause : OverloadCause.values()) {
             named.put(cause.counter(), counters.overloaded(cause));
         }

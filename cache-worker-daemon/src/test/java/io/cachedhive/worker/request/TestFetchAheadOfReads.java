@@ -121,6 +121,14 @@ class TestFetchAheadOfReads
         assertThat(lake.getsSince(mark)).hasSize(30);
         assertThat(lake.headsSince(mark)).isZero();
         assertThat(worker.gauge(CounterNames.EXTRA_BYTES)).isZero();
+        assertFirstReadsArePredictedMisses();
+    }
+
+    private void assertFirstReadsArePredictedMisses()
+    {
+        assertThat(worker.gauge(CounterNames.SIZING_REQUESTED_BYTES)).isEqualTo(60L * FILE_BYTES);
+        assertThat(worker.gauge(CounterNames.SIZING_DIFFERENT_BYTES)).isEqualTo(30L * FILE_BYTES);
+        assertThat(worker.gauge(CounterNames.sizingHitBytes(100))).isEqualTo(30L * FILE_BYTES);
     }
 
     /// Reads from shared memory, of which the worker hears later.
@@ -152,6 +160,7 @@ class TestFetchAheadOfReads
             }
         }
         assertThat(lake.getsSince(mark)).hasSize(30);
+        assertFirstReadsArePredictedMisses();
     }
 
     @Test

@@ -34,6 +34,7 @@ public final class StatsModule
             tables.addBinding().to(StatsTable.class).in(Scopes.SINGLETON);
             tables.addBinding().to(StatsDetailTable.class).in(Scopes.SINGLETON);
             tables.addBinding().to(NodesTable.class).in(Scopes.SINGLETON);
+            tables.addBinding().to(SizingTable.class).in(Scopes.SINGLETON);
         }
     }
 }
