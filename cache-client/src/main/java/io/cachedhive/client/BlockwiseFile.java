@@ -1,5 +1,6 @@
 package io.cachedhive.client;
 
+import io.cachedhive.client.MissListener.Miss;
 import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ClientCounters.TableCounters;
@@ -18,7 +19,9 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -47,6 +50,7 @@ final class BlockwiseFile
     private final ReadScope scope;
     private final TableCounters counters;
     private final OriginInput input;
+    private final MissListener listener;
 
     // who gave blocks, to be told when two of them do not fit together
     private final Set<WorkerLink> givers = ConcurrentHashMap.newKeySet();
@@ -57,7 +61,7 @@ final class BlockwiseFile
     // set for good when the file turned out to be another than its version says; null before
     private volatile BypassCause givenUp;
 
-    BlockwiseFile(ReadContext context, int origin, FileVersion file, ReadScope scope, TableCounters counters, OriginInput input)
+    BlockwiseFile(ReadContext context, int origin, FileVersion file, ReadScope scope, TableCounters counters, OriginInput input, MissListener listener)
     {
         this.context = requireNonNull(context, "context is null");
         this.origin = origin;
@@ -65,6 +69,7 @@ final class BlockwiseFile
         this.scope = requireNonNull(scope, "scope is null");
         this.counters = requireNonNull(counters, "counters is null");
         this.input = requireNonNull(input, "input is null");
+        this.listener = requireNonNull(listener, "listener is null");
         Digest128 digest = file.id().digest();
         this.digestHigh = digest.high();
         this.digestLow = digest.low();
@@ -156,9 +161,30 @@ final class BlockwiseFile
         }
         else if (served.bypass() != null) {
             counters.addBypass(scope.observer(), served.bypass(), length, served.waitNanos());
+            tell(position, served, length, served.waitNanos());
         }
         else {
             counters.addRead(scope.observer(), served.bytesBySource(), served.waitNanos());
+            tell(position, served, length, served.waitNanos());
+        }
+    }
+
+    private void tell(long position, Served served, int length, long waitNanos)
+    {
+        if (listener == MissListener.NONE) {
+            return;
+        }
+        if (served.bypass() != null) {
+            listener.missed(new Miss(position, Map.of(ReadSource.BYPASS, (long) length), Optional.of(served.bypass()), waitNanos));
+        }
+        else if (served.bytesBySource() != null && served.bytesBySource()[ReadSource.REMOTE_READ.ordinal()] > 0) {
+            Map<ReadSource, Long> bytes = new EnumMap<>(ReadSource.class);
+            for (ReadSource source : ReadSource.values()) {
+                if (served.bytesBySource()[source.ordinal()] > 0) {
+                    bytes.put(source, served.bytesBySource()[source.ordinal()]);
+                }
+            }
+            listener.missed(new Miss(position, bytes, Optional.empty(), waitNanos));
         }
     }
 
@@ -170,11 +196,12 @@ final class BlockwiseFile
             return new ReadAhead(counters, scope.observer(), new long[ReadSource.values().length], new long[BypassCause.values().length], 0);
         }
         Served served = serve(position, buffer, offset, length);
-        return readAhead(served, length, served.waitNanos());
+        return readAhead(position, served, length, served.waitNanos());
     }
 
-    private ReadAhead readAhead(Served served, int length, long waitNanos)
+    private ReadAhead readAhead(long position, Served served, int length, long waitNanos)
     {
+        tell(position, served, length, waitNanos);
         if (served.bypass() != null) {
             return ReadAhead.ofBypass(counters, scope.observer(), served.bypass(), length, waitNanos);
         }
@@ -238,7 +265,7 @@ final class BlockwiseFile
             else if (!served.complete()) {
                 input.readFully(position, bytes, 0, bytes.length);
             }
-            return readAhead(served, bytes.length, context.nanoTime() - start);
+            return readAhead(position, served, bytes.length, context.nanoTime() - start);
         }
 
         private Served await()

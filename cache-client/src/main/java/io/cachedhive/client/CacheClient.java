@@ -126,6 +126,16 @@ public final class CacheClient
      */
     public CachedFile open(int origin, FileVersion file, ReadScope scope, OriginInput input)
     {
+        return open(origin, file, scope, input, MissListener.NONE);
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param listener hears of the file's misses
+     */
+    public CachedFile open(int origin, FileVersion file, ReadScope scope, OriginInput input, MissListener listener)
+    {
         if (origin < 0 || origin >= config.identity().origins().size()) {
             throw new IllegalArgumentException("origin is not in the list of %s: %s".formatted(config.identity().origins().size(), origin));
         }
@@ -134,7 +144,7 @@ public final class CacheClient
         }
         // reads of what is in shared memory ask nobody
         local.link().session().ifPresent(session -> session.tellQuota(scope.table(), scope.terms().tableQuotaBytes()));
-        return new BlockwiseFile(context, origin, file, scope, counters.table(scope.table()), input);
+        return new BlockwiseFile(context, origin, file, scope, counters.table(scope.table()), input, listener);
     }
 
     /**

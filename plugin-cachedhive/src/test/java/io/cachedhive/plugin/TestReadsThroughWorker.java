@@ -4,6 +4,8 @@ import com.google.common.collect.ImmutableMap;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3RequestCounts;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.sdk.trace.data.SpanData;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.plugin.tpch.TpchPlugin;
 import io.trino.testing.DistributedQueryRunner;
@@ -226,6 +228,32 @@ class TestReadsThroughWorker
                 FROM cachedhive.cache.sizing CROSS JOIN cachedhive.cache.stats_detail
                 WHERE capacity_multiple = 1
                 """).getOnlyValue()).isEqualTo(true);
+    }
+
+    @Test
+    void testSpansOfMisses()
+    {
+        queryRunner.execute("CREATE TABLE hive.s.traced WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.customer");
+        String query = "SELECT count(DISTINCT comment), count(DISTINCT name) FROM cachedhive.s.traced";
+        List<SpanData> misses = missesOf(query);
+        assertThat(misses).isNotEmpty().allSatisfy(span -> {
+            assertThat(span.getAttributes().get(AttributeKey.stringKey("trino.file.location"))).startsWith("s3://lake/warehouse/");
+            assertThat(span.getAttributes().get(AttributeKey.stringKey("cachedhive.table"))).isEqualTo("s.traced");
+            assertThat(span.getAttributes().get(AttributeKey.longKey("trino.file.read_size"))).isPositive();
+            assertThat(span.getAttributes().get(AttributeKey.longKey("cachedhive.remote_read_bytes"))).isPositive();
+            assertThat(span.getEndEpochNanos()).isGreaterThan(span.getStartEpochNanos());
+            // it is part of the query's trace
+            assertThat(span.getParentSpanContext().isValid()).isTrue();
+        });
+        awaitWarm(query, 0);
+        assertThat(missesOf(query)).isEmpty();
+    }
+
+    private List<SpanData> missesOf(String query)
+    {
+        // those of the last query only
+        queryRunner.execute(query);
+        return queryRunner.getSpans().stream().filter(span -> span.getName().equals("cachedhive.miss")).toList();
     }
 
     private static long beans(String attribute)

@@ -10,6 +10,8 @@ import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
 import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.api.trace.TracerProvider;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoFileSystemFactory;
 import io.trino.filesystem.TrinoInput;
@@ -43,17 +45,33 @@ public final class CachedHiveFileSystemCache
     private final FileOrigins origins;
     private final NodeCacheClient client;
     private final Provider<TrinoFileSystemFactory> fileSystemFactory;
+    private final Tracer tracer;
+
+    /**
+     * Without spans.
+     */
+    public CachedHiveFileSystemCache(CatalogName catalog, FileOrigins origins, NodeCacheClient client, Provider<TrinoFileSystemFactory> fileSystemFactory)
+    {
+        this(catalog, origins, client, fileSystemFactory, TracerProvider.noop().get("cachedhive"));
+    }
 
     /**
      * @param fileSystemFactory a provider, since the factory itself needs this cache
+     * @param tracer makes spans of reads that miss
      */
     @Inject
-    public CachedHiveFileSystemCache(CatalogName catalog, FileOrigins origins, NodeCacheClient client, Provider<TrinoFileSystemFactory> fileSystemFactory)
+    public CachedHiveFileSystemCache(
+            CatalogName catalog,
+            FileOrigins origins,
+            NodeCacheClient client,
+            Provider<TrinoFileSystemFactory> fileSystemFactory,
+            Tracer tracer)
     {
         this.catalog = requireNonNull(catalog, "catalog is null").toString();
         this.origins = requireNonNull(origins, "origins is null");
         this.client = requireNonNull(client, "client is null");
         this.fileSystemFactory = requireNonNull(fileSystemFactory, "fileSystemFactory is null");
+        this.tracer = requireNonNull(tracer, "tracer is null");
     }
 
     @Override
@@ -75,7 +93,7 @@ public final class CachedHiveFileSystemCache
                 new CachedTrinoInput(
                         delegate.location(),
                         version.length(),
-                        client.open(origin.get().index(), version, context.get().scope(), originInput),
+                        client.open(origin.get().index(), version, context.get().scope(), originInput, missSpans(version, context.get())),
                         originInput),
                 requestedBytes(context.get(), client));
     }
@@ -105,10 +123,15 @@ public final class CachedHiveFileSystemCache
                         delegate.location(),
                         version.length(),
                         splitFile.location().equals(delegate.location()) ? splitFile.splitEnd() : version.length(),
-                        client.open(origin.get().index(), version, context.get().scope(), originStream),
+                        client.open(origin.get().index(), version, context.get().scope(), originStream, missSpans(version, context.get())),
                         originStream,
                         task -> READ_AHEAD_THREADS.newThread(task).start()),
                 requestedBytes(context.get(), client));
+    }
+
+    private MissSpans missSpans(FileVersion version, ReadContext context)
+    {
+        return new MissSpans(tracer, version.location(), context.tableName());
     }
 
     /**

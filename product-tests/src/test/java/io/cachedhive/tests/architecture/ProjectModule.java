@@ -24,9 +24,9 @@ import static java.util.Objects.requireNonNull;
  *
  * @param dependencies those that the module's own pom names
  */
-record ProjectModule(String name, List<Dependency> dependencies, List<JavaSource> mainSources, List<JavaSource> testSources)
+public record ProjectModule(String name, List<Dependency> dependencies, List<JavaSource> mainSources, List<JavaSource> testSources)
 {
-    ProjectModule
+    public ProjectModule
     {
         requireNonNull(name, "name is null");
         dependencies = List.copyOf(dependencies);
@@ -50,7 +50,7 @@ record ProjectModule(String name, List<Dependency> dependencies, List<JavaSource
     /**
      * The root of the project that the tests run in.
      */
-    static Path findRoot()
+    public static Path findRoot()
             throws IOException
     {
         for (Path directory = Path.of("").toAbsolutePath(); directory != null; directory = directory.getParent()) {

@@ -1,13 +1,19 @@
 package io.cachedhive.tests.cluster;
 
+import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.tests.monitoring.MonitoringFiles;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 
+import static java.util.Objects.requireNonNull;
+import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -60,6 +66,49 @@ public class TestStatistics
             assertThat(connection.query("SELECT sum(ram_hit_bytes + ssd_hit_bytes + non_local_hit_bytes) FROM system.cache.stats WHERE catalog_name = 'cachedhive'").onlyValue())
                     .isEqualTo(table.hits());
         }
+    }
+
+    /**
+     * Every metric that the dashboard and the alerts name is one of a cache worker or a Trino node that runs.
+     */
+    @Test
+    public void testMetricsOfMonitoringExist()
+            throws Exception
+    {
+        Cluster cluster = testing.cluster();
+        Set<String> ofCacheWorkers = metrics(cluster.cacheWorkers());
+        Set<String> ofTrinoWorkers = metrics(cluster.workers());
+        Set<String> ofCoordinator = metrics(List.of(cluster.coordinator()));
+        assertThat(MonitoringFiles.metrics()).allSatisfy(metric -> {
+            if (metric.startsWith("JMX_")) {
+                assertThat(ofTrinoWorkers).contains(metric);
+                assertThat(ofCoordinator).contains(metric);
+            }
+            else {
+                assertThat(ofCacheWorkers).contains(metric);
+            }
+        });
+    }
+
+    /**
+     * Those that all of them have. No table is named.
+     */
+    private static Set<String> metrics(List<ClusterNode> nodes)
+    {
+        Set<String> common = null;
+        for (ClusterNode node : nodes) {
+            String page = node.get("/metrics").orElseThrow(() -> new AssertionError("no /metrics of " + node));
+            assertThat(page).endsWith("# EOF\n").doesNotContain("nation_orc");
+            Set<String> names = page.lines()
+                    .filter(line -> !line.startsWith("#"))
+                    .map(line -> line.split("[ {]", 2)[0])
+                    .collect(toSet());
+            if (common == null) {
+                common = names;
+            }
+            common.retainAll(names);
+        }
+        return requireNonNull(common, "no nodes");
     }
 
     @Test
