@@ -1,5 +1,6 @@
 package io.cachedhive.client;
 
+import io.airlift.log.Logger;
 import io.cachedhive.client.MissListener.Miss;
 import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.counters.BypassCause;
@@ -12,22 +13,28 @@ import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.memory.BlockInfo;
+import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.ChunkKey;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.wire.Message;
 
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 
 import static java.util.Objects.checkFromIndexSize;
 import static java.util.Objects.requireNonNull;
@@ -42,6 +49,10 @@ import static java.util.Objects.requireNonNull;
 final class BlockwiseFile
         implements CachedFile
 {
+    private static final Logger log = Logger.get(BlockwiseFile.class);
+
+    private static final List<ReadSource> HITS = List.of(ReadSource.RAM_HIT, ReadSource.SSD_HIT, ReadSource.NON_LOCAL_HIT);
+
     private final ReadContext context;
     private final int origin;
     private final FileVersion file;
@@ -155,7 +166,7 @@ final class BlockwiseFile
         if (isEmpty(position, buffer, offset, length)) {
             return;
         }
-        Served served = serve(position, buffer, offset, length);
+        Served served = verified(serve(position, buffer, offset, length), position, buffer, offset, length);
         if (served == Served.FROM_SHARED_MEMORY) {
             counters.addHit(scope.observer(), length);
         }
@@ -195,7 +206,7 @@ final class BlockwiseFile
         if (isEmpty(position, buffer, offset, length)) {
             return new ReadAhead(counters, scope.observer(), new long[ReadSource.values().length], new long[BypassCause.values().length], 0);
         }
-        Served served = serve(position, buffer, offset, length);
+        Served served = verified(serve(position, buffer, offset, length), position, buffer, offset, length);
         return readAhead(position, served, length, served.waitNanos());
     }
 
@@ -265,6 +276,7 @@ final class BlockwiseFile
             else if (!served.complete()) {
                 input.readFully(position, bytes, 0, bytes.length);
             }
+            served = verified(served, position, bytes, 0, bytes.length);
             return readAhead(position, served, bytes.length, context.nanoTime() - start);
         }
 
@@ -317,6 +329,30 @@ final class BlockwiseFile
          * All of it, and without waiting: the hot path, for which nothing is allocated.
          */
         static final Served FROM_SHARED_MEMORY = new Served(null, null, true, 0);
+
+        boolean hasHits()
+        {
+            if (this == FROM_SHARED_MEMORY) {
+                return true;
+            }
+            if (bytesBySource == null) {
+                return false;
+            }
+            for (ReadSource source : HITS) {
+                if (bytesBySource[source.ordinal()] > 0) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        /**
+         * The same bytes, after a wait.
+         */
+        Served later(long nanos)
+        {
+            return this == FROM_SHARED_MEMORY ? this : new Served(bytesBySource, bypass, complete, waitNanos + nanos);
+        }
     }
 
     private Served serve(long position, byte[] buffer, int offset, int length)
@@ -479,6 +515,91 @@ final class BlockwiseFile
                 context.connections().ask(giver, new Message.Revalidate(origin, file), Message.Ack.class, context.fetchMillis());
             }
         }
+    }
+
+    /**
+     * Compares a share of the hits with the origin. Where they differ, and the file is still the one that was asked for, the origin is right: the reader gets
+     * its bytes, this input has done with the cache, and those who may have given the wrong ones drop the file. What cannot be compared is left as it is.
+     */
+    private Served verified(Served served, long position, byte[] buffer, int offset, int length)
+    {
+        if (served.bypass() != null || !served.hasHits() || !context.isToBeVerified() || !context.heap().tryReserve(length)) {
+            return served;
+        }
+        long start = context.nanoTime();
+        try {
+            byte[] bytes = new byte[length];
+            input.readFully(position, bytes, 0, length);
+            if (Arrays.equals(bytes, 0, length, buffer, offset, offset + length)) {
+                counters.addVerified(length, true);
+                return served.later(context.nanoTime() - start);
+            }
+            FileState state = input.current();
+            if (state.length() != file.length() || state.lastModifiedMillis() != file.lastModifiedMillis()) {
+                // it was replaced, which is nobody's fault
+                return served.later(context.nanoTime() - start);
+            }
+            counters.addVerified(length, false);
+            log.error("The cache had other bytes than the origin in %s, %s bytes at %s: the file is dropped from the cache, and this read has the origin's",
+                    file.location(), length, position);
+            System.arraycopy(bytes, 0, buffer, offset, length);
+            quarantine(position, length);
+            return new Served(null, BypassCause.CORRUPT, true, served.waitNanos() + context.nanoTime() - start);
+        }
+        catch (IOException | RuntimeException e) {
+            log.debug(e, "A hit in %s could not be compared with the origin", file.location());
+            return served;
+        }
+        finally {
+            context.heap().release(length);
+        }
+    }
+
+    private void quarantine(long position, int length)
+    {
+        synchronized (this) {
+            givenUp = BypassCause.CORRUPT;
+        }
+        // a guest may have come from the owner just so
+        owners(position, length).forEach(givers::add);
+        givers.add(context.local().link());
+        long silenceMillis = TimeUnit.NANOSECONDS.toMillis(context.silenceNanos());
+        List<CompletableFuture<Message.Ack>> answers = givers.stream()
+                .filter(giver -> giver.session().filter(session -> session.version() >= Message.Quarantine.SINCE_VERSION).isPresent())
+                .map(giver -> context.connections().ask(giver, new Message.Quarantine(origin, file, position, length), Message.Ack.class, silenceMillis))
+                .toList();
+        // the next reader is not to be given the same; a worker that does not answer is asked nothing else meanwhile either
+        for (CompletableFuture<Message.Ack> answer : answers) {
+            try {
+                answer.get();
+            }
+            catch (ExecutionException e) {
+                log.warn("A cache worker did not drop %s (%s): it may serve bytes that the origin does not have", file.location(), e.getCause().getMessage());
+            }
+            catch (InterruptedException _) {
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
+    }
+
+    private List<WorkerLink> owners(long position, int length)
+    {
+        Optional<PublishedRing> ring = context.local().ring(scope.epoch()).filter(known -> !known.ring().isEmpty());
+        if (ring.isEmpty()) {
+            return List.of();
+        }
+        Optional<CacheWorkerId> own = context.local().workerId();
+        Optional<String> zone = context.crossZoneReads() ? Optional.empty() : own.flatMap(ring.get().ring()::member).flatMap(RingMember::zone);
+        List<WorkerLink> links = new ArrayList<>();
+        long chunkSize = context.chunkSizeBytes();
+        for (long start = position; start < position + length; start = (start / chunkSize + 1) * chunkSize) {
+            ring.get().ring().owner(chunk(start), zone)
+                    .filter(owner -> !own.equals(Optional.of(owner)))
+                    .ifPresent(owner -> ring.get().address(owner)
+                            .ifPresent(address -> links.add(context.connections().peer(address, Optional.of(owner)))));
+        }
+        return links;
     }
 
     /**

@@ -11,8 +11,16 @@ import static java.util.Objects.requireNonNull;
  * @param socketPath the Unix socket of the cache worker of this host
  * @param chunkSizeBytes the unit of ownership: the same in all clients of a cluster; a multiple of 64 KiB, best of the largest block size, 8 MiB
  * @param crossZoneReads whether owners are asked in whatever zone they are; if not, the first in the chunk's order that is in the zone of this host's worker
+ * @param verifySampleRatio the share of hits, 0 to 1, that are read from the origin once more and compared
  */
-public record CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, boolean crossZoneReads, Limits limits, Timeouts timeouts)
+public record CacheClientConfig(
+        Path socketPath,
+        ClientIdentity identity,
+        long chunkSizeBytes,
+        boolean crossZoneReads,
+        double verifySampleRatio,
+        Limits limits,
+        Timeouts timeouts)
 {
     private static final int SMALLEST_BLOCK_BYTES = 64 << 10;
 
@@ -25,6 +33,9 @@ public record CacheClientConfig(Path socketPath, ClientIdentity identity, long c
         if (chunkSizeBytes <= 0 || chunkSizeBytes % SMALLEST_BLOCK_BYTES != 0) {
             throw new IllegalArgumentException("chunk size is not a positive multiple of %s bytes: %s".formatted(SMALLEST_BLOCK_BYTES, chunkSizeBytes));
         }
+        if (!(verifySampleRatio >= 0 && verifySampleRatio <= 1)) {
+            throw new IllegalArgumentException("share of hits to verify is not from 0 to 1: " + verifySampleRatio);
+        }
     }
 
     public CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes)
@@ -34,12 +45,17 @@ public record CacheClientConfig(Path socketPath, ClientIdentity identity, long c
 
     public CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, boolean crossZoneReads)
     {
-        this(socketPath, identity, chunkSizeBytes, crossZoneReads, Limits.DEFAULT, Timeouts.DEFAULT);
+        this(socketPath, identity, chunkSizeBytes, crossZoneReads, 0, Limits.DEFAULT, Timeouts.DEFAULT);
     }
 
     public CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, Limits limits, Timeouts timeouts)
     {
-        this(socketPath, identity, chunkSizeBytes, false, limits, timeouts);
+        this(socketPath, identity, chunkSizeBytes, false, 0, limits, timeouts);
+    }
+
+    public CacheClientConfig withVerifySampleRatio(double ratio)
+    {
+        return new CacheClientConfig(socketPath, identity, chunkSizeBytes, crossZoneReads, ratio, limits, timeouts);
     }
 
     /**

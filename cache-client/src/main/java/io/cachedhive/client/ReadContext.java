@@ -7,6 +7,7 @@ import io.cachedhive.client.hedge.Hedges;
 import io.cachedhive.client.local.LocalTier;
 
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 import static java.util.Objects.requireNonNull;
@@ -29,6 +30,7 @@ final class ReadContext
     private final Runnable tellSoon;
     private final long chunkSizeBytes;
     private final boolean crossZoneReads;
+    private final double verifySampleRatio;
     private final int requestBytes;
     private final long silenceNanos;
     private final long fetchNanos;
@@ -50,6 +52,7 @@ final class ReadContext
         this.guests = new Guests(local, new HeapBudget(config.limits().heapBytes() / GUEST_SHARE_OF_HEAP));
         this.chunkSizeBytes = config.chunkSizeBytes();
         this.crossZoneReads = config.crossZoneReads();
+        this.verifySampleRatio = config.verifySampleRatio();
         this.requestBytes = config.limits().requestBytes();
         this.silenceNanos = TimeUnit.MILLISECONDS.toNanos(config.timeouts().silenceMillis());
         this.fetchNanos = TimeUnit.MILLISECONDS.toNanos(config.timeouts().fetchMillis());
@@ -110,6 +113,14 @@ final class ReadContext
     boolean crossZoneReads()
     {
         return crossZoneReads;
+    }
+
+    /**
+     * Whether the hit at hand is one of those to be compared with the origin.
+     */
+    boolean isToBeVerified()
+    {
+        return verifySampleRatio > 0 && ThreadLocalRandom.current().nextDouble() < verifySampleRatio;
     }
 
     int requestBytes()

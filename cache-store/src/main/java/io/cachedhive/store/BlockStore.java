@@ -683,14 +683,16 @@ public final class BlockStore
 
     /**
      * Forgets a file version and its blocks in both tiers, and the fills of it that have begun; durable when it returns.
+     *
+     * @return whether it was known
      */
-    public void dropFile(FileVersionId id)
+    public boolean dropFile(FileVersionId id)
     {
         Optional<StoredFile> dropped;
         lock.lock();
         try {
             if (closed) {
-                return;
+                return false;
             }
             dropped = files.get(id);
             dropped.ifPresent(file -> {
@@ -707,6 +709,7 @@ public final class BlockStore
         if (!ssd.makeDropsDurable() && !ssd.outdate(run -> state.keepRun(workerId, run))) {
             log.error("A dropped file is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
         }
+        return dropped.isPresent();
     }
 
     /**

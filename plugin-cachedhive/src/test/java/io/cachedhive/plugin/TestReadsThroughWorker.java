@@ -82,6 +82,12 @@ class TestReadsThroughWorker
                 .put("cachedhive.worker.socket-path", worker.socketPath().toString())
                 .put("cachedhive.worker.port", Integer.toString(worker.port()))
                 .buildOrThrow());
+        queryRunner.createCatalog("verifying", "cachedhive", ImmutableMap.<String, String>builder()
+                .putAll(hive)
+                .put("cachedhive.worker.socket-path", worker.socketPath().toString())
+                .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .put("cachedhive.verify-sample-ratio", "1")
+                .buildOrThrow());
         queryRunner.execute("CREATE SCHEMA hive.s");
         awaitWell();
     }
@@ -228,6 +234,23 @@ class TestReadsThroughWorker
                 FROM cachedhive.cache.sizing CROSS JOIN cachedhive.cache.stats_detail
                 WHERE capacity_multiple = 1
                 """).getOnlyValue()).isEqualTo(true);
+    }
+
+    @Test
+    void testHitsAreVerified()
+    {
+        queryRunner.execute("CREATE TABLE hive.s.verified WITH (format = 'PARQUET') AS SELECT * FROM tpch.tiny.part");
+        String query = "SELECT count(DISTINCT comment) FROM verifying.s.verified";
+        await(
+                "verified bytes",
+                () -> {
+                    queryRunner.execute(query);
+                    return (long) queryRunner.execute("SELECT verified_bytes FROM verifying.cache.stats_detail").getOnlyValue();
+                },
+                bytes -> bytes > 0);
+        assertThat(getOnlyElement(queryRunner.execute("SELECT verify_mismatches, quarantined_files FROM verifying.cache.stats_detail")).getFields()).containsExactly(0L, 0L);
+        assertThat(queryRunner.execute("SELECT ram_hit_bytes + ssd_hit_bytes >= verified_bytes "
+                + "FROM verifying.cache.stats JOIN verifying.cache.stats_detail USING (node_id)").getOnlyValue()).isEqualTo(true);
     }
 
     @Test

@@ -91,6 +91,8 @@ public final class ClientCounters
         private final LongAdder hedgesWon = new LongAdder();
         private final LongAdder hedgeExtraBytes = new LongAdder();
         private final LongAdder crossZoneBytes = new LongAdder();
+        private final LongAdder verifiedBytes = new LongAdder();
+        private final LongAdder verifyMismatches = new LongAdder();
 
         private TableCounters() {}
 
@@ -114,6 +116,19 @@ public final class ClientCounters
         public void addCrossZone(long count)
         {
             crossZoneBytes.add(count);
+        }
+
+        /**
+         * Counts bytes of a hit that were read from the origin once more.
+         *
+         * @param same whether the origin has the same
+         */
+        public void addVerified(long count, boolean same)
+        {
+            verifiedBytes.add(count);
+            if (!same) {
+                verifyMismatches.increment();
+            }
         }
 
         /**
@@ -200,6 +215,8 @@ public final class ClientCounters
             merge(values, CounterNames.HEDGES_WON, hedgesWon.sum(), zeros);
             merge(values, CounterNames.HEDGE_EXTRA_BYTES, hedgeExtraBytes.sum(), zeros);
             merge(values, CounterNames.CROSS_ZONE_BYTES, crossZoneBytes.sum(), zeros);
+            merge(values, CounterNames.VERIFIED_BYTES, verifiedBytes.sum(), zeros);
+            merge(values, CounterNames.VERIFY_MISMATCHES, verifyMismatches.sum(), zeros);
             for (BypassCause cause : CAUSES) {
                 merge(values, cause.counter(), bypassBytes[cause.ordinal()].sum(), false);
             }

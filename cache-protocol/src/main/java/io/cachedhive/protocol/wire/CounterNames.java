@@ -44,6 +44,15 @@ public final class CounterNames
      */
     public static final String CROSS_ZONE_BYTES = "cross_zone_bytes";
 
+    /**
+     * Bytes of hits that were read from the origin once more, and compared.
+     */
+    public static final String VERIFIED_BYTES = "verified_bytes";
+    /**
+     * Hits among them that were not what the origin has.
+     */
+    public static final String VERIFY_MISMATCHES = "verify_mismatches";
+
     // gauges and counters of the whole worker
     public static final String RAM_CAPACITY_BYTES = "ram_capacity_bytes";
     public static final String RAM_USED_BYTES = "ram_used_bytes";
@@ -56,6 +65,10 @@ public final class CounterNames
     public static final String SSD_EVICTIONS = "ssd_evictions";
     public static final String EXPIRED_BLOCKS = "expired_blocks";
     public static final String CORRUPT_BLOCKS = "corrupt_blocks";
+    /**
+     * File versions that were dropped because the origin had other bytes.
+     */
+    public static final String QUARANTINED_FILES = "quarantined_files";
     /**
      * SSD directories that are not used, or take no blocks.
      */

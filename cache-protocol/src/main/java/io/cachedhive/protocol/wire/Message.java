@@ -72,6 +72,7 @@ public sealed interface Message
                 case FILL -> Fill.read(reader);
                 case RELEASE_LEASE -> ReleaseLease.read(reader);
                 case REVALIDATE -> Revalidate.read(reader);
+                case QUARANTINE -> Quarantine.read(reader);
                 case CANCEL -> Cancel.read(reader);
                 case USAGE -> Usage.read(reader);
                 case OFFER_GUEST -> OfferGuest.read(reader);
@@ -560,6 +561,39 @@ public sealed interface Message
                 throws WireException
         {
             return new Revalidate(reader.getInt(), readFile(reader));
+        }
+    }
+
+    /**
+     * A reader found that the origin has other bytes in a range than the worker gave, while the file is the same: the worker drops the file version with all its
+     * blocks. Answered by {@link Ack} when it is durable.
+     *
+     * @param position bytes from the start of the file
+     * @param length bytes
+     */
+    record Quarantine(int origin, FileVersion file, long position, long length)
+            implements Message
+    {
+        public static final int SINCE_VERSION = 2;
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.QUARANTINE;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(origin);
+            writeFile(writer, file);
+            writer.putLong(position).putLong(length);
+        }
+
+        static Quarantine read(WireReader reader)
+                throws WireException
+        {
+            return new Quarantine(reader.getInt(), readFile(reader), reader.getLong(), reader.getLong());
         }
     }
 

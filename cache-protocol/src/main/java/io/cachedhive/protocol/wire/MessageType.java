@@ -25,6 +25,7 @@ public enum MessageType
     ON_TERMS(23),
     RECLASSIFY(24),
     TABLE_QUOTA(25),
+    QUARANTINE(29),
     PING(30),
     PONG(31),
     PUBLISH_RING(32),

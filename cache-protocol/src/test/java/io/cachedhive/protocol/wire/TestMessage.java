@@ -88,7 +88,8 @@ class TestMessage
                     new Message.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table")),
             new Message.OnTerms(FillTerms.UNSAID, new Message.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE))),
             new Message.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))),
-            new Message.TableQuota("schema.table", 100L << 30));
+            new Message.TableQuota("schema.table", 100L << 30),
+            new Message.Quarantine(1, FILE, 1L << 40, 8 << 20));
 
     @Test
     void testEveryTypeIsHere()

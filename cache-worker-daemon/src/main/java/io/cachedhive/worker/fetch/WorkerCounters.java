@@ -22,6 +22,7 @@ public final class WorkerCounters
     private final LongAdder extraBytes = new LongAdder();
     private final LongAdder versionChanges = new LongAdder();
     private final LongAdder sentBytes = new LongAdder();
+    private final LongAdder quarantinedFiles = new LongAdder();
     private final Map<OverloadCause, LongAdder> overloaded = new EnumMap<>(OverloadCause.class);
 
     public WorkerCounters()
@@ -37,6 +38,19 @@ public final class WorkerCounters
             case GET -> originGets.increment();
             case HEAD -> originHeads.increment();
         }
+    }
+
+    /**
+     * A file version was dropped because a reader found other bytes at the origin.
+     */
+    public void addQuarantinedFile()
+    {
+        quarantinedFiles.increment();
+    }
+
+    public long quarantinedFiles()
+    {
+        return quarantinedFiles.sum();
     }
 
     public void addOriginBytes(long bytes)

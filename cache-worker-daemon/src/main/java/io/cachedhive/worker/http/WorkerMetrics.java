@@ -308,6 +308,24 @@ public final class WorkerMetrics
     }
 
     @Managed
+    public long getQuarantinedFiles()
+    {
+        return gauge(CounterNames.QUARANTINED_FILES);
+    }
+
+    @Managed
+    public long getVerifiedBytes()
+    {
+        return counted(CounterNames.VERIFIED_BYTES);
+    }
+
+    @Managed
+    public long getVerifyMismatches()
+    {
+        return counted(CounterNames.VERIFY_MISMATCHES);
+    }
+
+    @Managed
     public long getVersionChanges()
     {
         return gauge(CounterNames.VERSION_CHANGES);

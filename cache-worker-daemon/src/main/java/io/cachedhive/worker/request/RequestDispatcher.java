@@ -22,6 +22,7 @@ import io.cachedhive.protocol.wire.Message.Ping;
 import io.cachedhive.protocol.wire.Message.Preload;
 import io.cachedhive.protocol.wire.Message.Preloaded;
 import io.cachedhive.protocol.wire.Message.PublishRing;
+import io.cachedhive.protocol.wire.Message.Quarantine;
 import io.cachedhive.protocol.wire.Message.Read;
 import io.cachedhive.protocol.wire.Message.Reclassify;
 import io.cachedhive.protocol.wire.Message.ReleaseLease;
@@ -132,6 +133,7 @@ public final class RequestDispatcher
             case OfferGuest offer -> offerGuest(connection, offer);
             case ReleaseLease release -> leases.release(connection, release.lease());
             case Revalidate revalidate -> revalidate(connection, requestId, revalidate);
+            case Quarantine quarantine -> quarantine(connection, requestId, quarantine);
             case Cancel cancel -> requests(connection).take(cancel.request()).ifPresent(ActiveRequests.Active::cancel);
             case Usage batch -> count(connection, requestId, batch);
             case Ping _ -> connection.send(requestId, status.pong());
@@ -251,6 +253,28 @@ public final class RequestDispatcher
             catch (ObjectSourceException e) {
                 connection.send(requestId, new Message.Error("the origin does not say which version it has: " + e.getMessage()));
             }
+        });
+    }
+
+    /**
+     * The whole file version: whoever wrote wrong bytes into one block may have written them into others, and the next reader binds the file anew.
+     */
+    private void quarantine(Connection connection, long requestId, Quarantine quarantine)
+    {
+        Optional<String> contradiction = contradiction(connection, quarantine.origin(), quarantine.file());
+        if (contradiction.isPresent()) {
+            connection.send(requestId, new Message.Error(contradiction.get()));
+            return;
+        }
+        FileVersionId file = quarantine.file().id();
+        inBackground(connection, requestId, () -> {
+            // a second reader may have found the same
+            if (store.dropFile(file)) {
+                readServices.inFlight().counters().addQuarantinedFile();
+                log.error("Trino node %s found other bytes at the origin than in the cache, in %s, %s bytes at %s: the file is dropped",
+                        connection.session().node(), quarantine.file().location(), quarantine.length(), quarantine.position());
+            }
+            connection.send(requestId, new Ack());
         });
     }
 

@@ -192,6 +192,7 @@ public final class WorkerStatus
                 .put(CounterNames.RESTORED_BLOCKS, gauges.restoredBlocks())
                 .put(CounterNames.EXPIRED_BLOCKS, gauges.expiredBlocks())
                 .put(CounterNames.CORRUPT_BLOCKS, gauges.corruptBlocks())
+                .put(CounterNames.QUARANTINED_FILES, counters.quarantinedFiles())
                 .put(CounterNames.SSD_DIRECTORIES_OUT, gauges.ssdDirectoriesOut())
                 .put(CounterNames.SSD_ERRORS_NO_SPACE, gauges.ssdErrors().get(SsdErrorCause.NO_SPACE))
                 .put(CounterNames.SSD_ERRORS_READ_ONLY, gauges.ssdErrors().get(SsdErrorCause.READ_ONLY))

@@ -37,6 +37,7 @@ public class CachedHiveConfig
     private NodeSelectionStrategy nodeSelectionStrategy = NodeSelectionStrategy.SOFT_AFFINITY;
     private double maxScanSkew = 0.25;
     private boolean crossZoneReads;
+    private double verifySampleRatio;
     private Duration gracePeriod = new Duration(5, MINUTES);
     private double minLiveShare = 0.8;
     private boolean sharedPermissions;
@@ -192,6 +193,21 @@ public class CachedHiveConfig
     public CachedHiveConfig setCrossZoneReads(boolean crossZoneReads)
     {
         this.crossZoneReads = crossZoneReads;
+        return this;
+    }
+
+    @DecimalMin("0")
+    @DecimalMax("1")
+    public double getVerifySampleRatio()
+    {
+        return verifySampleRatio;
+    }
+
+    @Config("cachedhive.verify-sample-ratio")
+    @ConfigDescription("Share of hits that are read from the object store once more and compared")
+    public CachedHiveConfig setVerifySampleRatio(double verifySampleRatio)
+    {
+        this.verifySampleRatio = verifySampleRatio;
         return this;
     }
 

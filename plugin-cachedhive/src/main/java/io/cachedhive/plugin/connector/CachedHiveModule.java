@@ -163,7 +163,8 @@ final class CachedHiveModule
                 Path.of(config.getWorkerSocketPath()),
                 identity,
                 config.getChunkSize().toBytes(),
-                config.isCrossZoneReads()));
+                config.isCrossZoneReads())
+                .withVerifySampleRatio(config.getVerifySampleRatio()));
         if (decisions.mayCache() && (!coordinator || nodeManager.getWorkerNodes().contains(node))) {
             // a node that will read: the first query shall find the cache worker connected
             client.get();

@@ -80,10 +80,10 @@ public final class CacheStats
         return getNonLocalHitBytes();
     }
 
-    @Managed(description = "Bytes from origins beyond what was asked for: of all catalogs by the own host's cache worker, while it answers, and of this one by hedges in vain")
+    @Managed(description = "Bytes from origins beyond what was asked for: of all catalogs by the own host's cache worker, while it answers, of this one by vain hedges and checks")
     public long getExtraReadFromRemote()
     {
-        return extraBytes.get() + counter(CounterNames.HEDGE_EXTRA_BYTES);
+        return extraBytes.get() + counter(CounterNames.HEDGE_EXTRA_BYTES) + counter(CounterNames.VERIFIED_BYTES);
     }
 
     @Managed(description = "Reads")
