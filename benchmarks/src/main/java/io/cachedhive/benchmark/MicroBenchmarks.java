@@ -8,6 +8,7 @@ import io.cachedhive.benchmark.memory.RamHitBenchmark;
 import io.cachedhive.benchmark.peer.AlluxioBenchmark;
 import io.cachedhive.benchmark.peer.PlainTcpBenchmark;
 import io.cachedhive.benchmark.ring.OwnerBenchmark;
+import io.cachedhive.benchmark.sizing.SizerBenchmark;
 import io.cachedhive.benchmark.ssd.SsdHitBenchmark;
 import io.cachedhive.benchmark.wire.WireCodecBenchmark;
 import io.cachedhive.benchmark.worker.WorkerReadBenchmark;
@@ -54,6 +55,7 @@ final class MicroBenchmarks
         measureSsd(collect);
         measureOwners(collect);
         measureCodec(collect);
+        measureSizing(collect);
         return figures;
     }
 
@@ -186,6 +188,15 @@ final class MicroBenchmarks
         names.put("wire_read_block_bytes", "readBlockBytes");
         for (Map.Entry<String, String> entry : names.entrySet()) {
             measure(entry.getKey(), new Subject(WireCodecBenchmark.class, entry.getValue(), Map.of()), OptionalDouble.empty(), done);
+        }
+    }
+
+    private void measureSizing(Consumer<Figure> done)
+            throws RunnerException
+    {
+        for (int blocks : new int[] {2048, 32_768, 1_048_576}) {
+            Map<String, String> parameters = Map.of("capacityBlocks", Integer.toString(blocks));
+            measure("sized_request_%s_blocks".formatted(blocks), new Subject(SizerBenchmark.class, "request", parameters), OptionalDouble.empty(), done);
         }
     }
 
