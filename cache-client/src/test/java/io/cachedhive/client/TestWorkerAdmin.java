@@ -1,20 +1,26 @@
 package io.cachedhive.client;
 
 import io.cachedhive.client.admin.WorkerAdmin;
+import io.cachedhive.client.connection.CachedBlock;
 import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
 import io.cachedhive.protocol.wire.Message.Pong;
 import io.cachedhive.protocol.wire.Message.Preloaded;
 import io.cachedhive.protocol.wire.Message.Stats;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.Source;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -92,6 +98,35 @@ class TestWorkerAdmin
             assertThat(worker.acceptedConnections()).isEqualTo(1);
         }
         Await.until("disconnected", () -> worker.openConnections() == 0);
+    }
+
+    @Test
+    void testReadBlock()
+            throws Exception
+    {
+        try (WorkerAdmin admin = admin(PATIENT)) {
+            // in the last block, which is shorter
+            long position = fixture.bytes.length - 1;
+            CachedBlock block = get(admin.readBlock(address, 0, fixture.file, position, new RingEpoch(1), "s.t", 60_000));
+            assertThat(block.position()).isEqualTo((ReadFixture.BLOCKS - 1L) * ReadFixture.BLOCK);
+            assertThat(block.bytes()).isEqualTo(Arrays.copyOfRange(fixture.bytes, (int) block.position(), fixture.bytes.length));
+            assertThat(worker.readRequests).singleElement().satisfies(read -> {
+                assertThat(read.inline()).isTrue();
+                assertThat(read.mayFill()).isFalse();
+                assertThat(read.mayLease()).isFalse();
+            });
+
+            worker.reads = (exchange, read) -> {
+                exchange.fetching();
+                exchange.no(read.firstBlock(), NoCause.ABSENT);
+            };
+            assertThat(failure(admin.readBlock(address, 0, fixture.file, 5, new RingEpoch(1), "s.t", 60_000)))
+                    .isEqualTo("cache worker at %s answers ABSENT for %s".formatted(address, fixture.file.location()));
+
+            worker.reads = (exchange, read) -> exchange.send(new BlockBytes(read.firstBlock(), Source.RAM, 1, 2, ByteBuffer.wrap(worker.block(read.file(), read.firstBlock()))));
+            assertThat(failure(admin.readBlock(address, 0, fixture.file, 5, new RingEpoch(1), "s.t", 60_000)))
+                    .isEqualTo("cache worker at %s sent a block of %s that is damaged".formatted(address, fixture.file.location()));
+        }
     }
 
     @Test

@@ -91,6 +91,25 @@ public final class CacheSchemaModule
                     .add(new ColumnMetadata("nodes", BIGINT))
                     .build());
 
+    static final ConnectorTableMetadata PRELOADS = new ConnectorTableMetadata(
+            new SchemaTableName("cache", "preloads"),
+            ImmutableList.<ColumnMetadata>builder()
+                    .add(new ColumnMetadata("catalog_name", VARCHAR))
+                    .add(new ColumnMetadata("job", VARCHAR))
+                    .add(new ColumnMetadata("schema_name", VARCHAR))
+                    .add(new ColumnMetadata("table_name", VARCHAR))
+                    .add(new ColumnMetadata("partition", VARCHAR))
+                    .add(new ColumnMetadata("columns", VARCHAR))
+                    .add(new ColumnMetadata("state", VARCHAR))
+                    .add(new ColumnMetadata("done_bytes", BIGINT))
+                    .add(new ColumnMetadata("left_bytes", BIGINT))
+                    .add(new ColumnMetadata("failed_bytes", BIGINT))
+                    .add(new ColumnMetadata("fetched_bytes", BIGINT))
+                    .add(new ColumnMetadata("started", TIMESTAMP_TZ_MILLIS))
+                    .add(new ColumnMetadata("ended", TIMESTAMP_TZ_MILLIS))
+                    .add(new ColumnMetadata("problem", VARCHAR))
+                    .build());
+
     @Override
     public void configure(Binder binder)
     {
@@ -123,5 +142,12 @@ public final class CacheSchemaModule
     public static SystemTable createSizing(CachedHiveCatalogs catalogs)
     {
         return new CatalogUnionTable(SIZING, catalogs);
+    }
+
+    @ProvidesIntoSet
+    @Singleton
+    public static SystemTable createPreloads(CachedHiveCatalogs catalogs)
+    {
+        return new CatalogUnionTable(PRELOADS, catalogs);
     }
 }

@@ -6,10 +6,13 @@ import io.cachedhive.quickstart.s3.S3RequestCounts;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.sdk.trace.data.SpanData;
+import io.trino.Session;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.plugin.tpch.TpchPlugin;
+import io.trino.spi.security.Identity;
 import io.trino.testing.DistributedQueryRunner;
 import io.trino.testing.MaterializedRow;
+import io.trino.testing.TestingAccessControlManager;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -34,6 +37,8 @@ import java.util.regex.Pattern;
 
 import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.airlift.testing.Closeables.closeAll;
+import static io.trino.testing.TestingAccessControlManager.TestingPrivilegeType.SELECT_COLUMN;
+import static io.trino.testing.TestingAccessControlManager.privilege;
 import static io.trino.testing.TestingSession.testSessionBuilder;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -314,6 +319,37 @@ class TestReadsThroughWorker
         queryRunner.execute("CALL cachedhive.system.preload_partition(schema_name => 's', table_name => 'preloaded', "
                 + "partition_columns => ARRAY['linestatus', 'returnflag'], partition_values => ARRAY['O', 'N'])");
         assertThat(dataFileRequests(() -> queryRunner.execute(query + "'N' AND linestatus = 'O'")).gets()).isZero();
+    }
+
+    @Test
+    void testPreloadIsForThoseWhoMaySelect()
+    {
+        queryRunner.execute("CREATE TABLE hive.s.secret WITH (format = 'ORC', partitioned_by = ARRAY['regionkey']) AS SELECT name, comment, regionkey FROM tpch.tiny.nation");
+        String jobs = "SELECT job, columns FROM %s.cache.preloads WHERE table_name = 'secret'";
+        Session nobody = Session.builder(queryRunner.getDefaultSession()).setIdentity(Identity.ofUser("nobody")).build();
+        TestingAccessControlManager accessControl = queryRunner.getAccessControl();
+        accessControl.deny(privilege("nobody", "secret.comment", SELECT_COLUMN));
+        try {
+            assertThatThrownBy(() -> queryRunner.execute(nobody, "CALL cachedhive.system.preload_table('s', 'secret')"))
+                    .hasMessageContaining("Access Denied: Cannot select from columns");
+            assertThatThrownBy(() -> queryRunner.execute(nobody, "CALL cachedhive.system.preload_table('s', 'secret', ARRAY['name', 'comment'])"))
+                    .hasMessageContaining("Access Denied: Cannot select from columns");
+            queryRunner.execute(nobody, "CALL cachedhive.system.preload_table('s', 'secret', ARRAY['name'], 'names')");
+            assertThat(queryRunner.execute(nobody, jobs.formatted("cachedhive")).getMaterializedRows())
+                    .extracting(MaterializedRow::getFields)
+                    .containsExactly(List.of("names", "name"));
+
+            accessControl.deny(privilege("nobody", "secret", SELECT_COLUMN));
+            assertThatThrownBy(() -> queryRunner.execute(nobody, "CALL cachedhive.system.preload_table('s', 'secret', ARRAY['name'])"))
+                    .hasMessageContaining("Access Denied: Cannot select from columns [name]");
+            assertThatThrownBy(() -> queryRunner.execute(nobody, "CALL cachedhive.system.cancel_preload('names')"))
+                    .hasMessageContaining("Access Denied: Cannot select from");
+            assertThat(queryRunner.execute(nobody, jobs.formatted("cachedhive")).getMaterializedRows()).isEmpty();
+            assertThat(queryRunner.execute(jobs.formatted("cachedhive")).getMaterializedRows()).hasSize(1);
+        }
+        finally {
+            accessControl.reset();
+        }
     }
 
     @Test

@@ -204,7 +204,9 @@ class TestReadsWithoutWorker
         assertPreloadFails("NULL, 'flat'", "schema_name cannot be null");
         assertPreloadFails("'s', NULL", "table_name cannot be null");
         assertPreloadFails("'s', 'flat', ARRAY['a'], ARRAY['b']", "table s.flat is not partitioned: leave out partition_columns and partition_values");
-        assertPreloadFails("'s', 'parted'", "table s.parted is partitioned by [regionkey]: partition_columns and partition_values are required");
+        assertPreloadFails(
+                "'s', 'parted'",
+                "table s.parted is partitioned by [regionkey]: partition_columns and partition_values are required; preload_table loads all partitions");
         assertPreloadFails("'s', 'parted', ARRAY['regionkey'], NULL", "partition_columns and partition_values are required both or neither");
         assertPreloadFails("'s', 'parted', ARRAY['regionkey'], ARRAY['1', '2']", "partition_columns has 1 elements and partition_values 2");
         assertPreloadFails("'s', 'parted', ARRAY['regionkey', 'REGIONKEY'], ARRAY['1', '2']", "partition_columns names regionkey twice");
@@ -215,6 +217,20 @@ class TestReadsWithoutWorker
         assertPreloadFails("'s', 'parted', ARRAY['regionkey'], ARRAY['77']", "table s.parted has no partition with {regionkey=77}");
         assertPreloadFails("'s', 'parted', ARRAY['regionkey'], ARRAY['1']", "no cache worker of catalog cachedhive answers: the table cache.stats tells where to start one");
         assertPreloadFails("'s', 'flat'", "no cache worker of catalog cachedhive answers: the table cache.stats tells where to start one");
+
+        assertPreloadFails("'nowhere', 'flat'", "Schema nowhere not found");
+        assertPreloadFails(
+                "schema_name => 's', table_name => 'flat', columns => ARRAY['name', 'nom']",
+                "table s.flat has no column nom, but [nationkey, name, regionkey, comment]");
+        assertPreloadFails("schema_name => 's', table_name => 'flat', columns => ARRAY[]", "columns cannot be empty: leave it out for all columns");
+        assertPreloadFails("schema_name => 's', table_name => 'flat', columns => ARRAY['name', 'NAME']", "columns names name twice");
+        assertPreloadFails("schema_name => 's', table_name => 'flat', columns => ARRAY[NULL]", "columns cannot contain null");
+        assertPreloadFails("schema_name => 's', table_name => 'flat', job => 'my job'", "job must be 1 to 128 letters, digits, '-', '_', '.': my job");
+        assertPreloadFails("schema_name => 's', table_name => 'flat', max_bytes_per_second => 0", "max_bytes_per_second must be positive: 0");
+        assertThatThrownBy(() -> queryRunner.execute("CALL cachedhive.system.preload_table('s', 'parted')"))
+                .hasMessage("no cache worker of catalog cachedhive answers: the table cache.stats tells where to start one");
+        assertThatThrownBy(() -> queryRunner.execute("CALL cachedhive.system.cancel_preload('nobody')"))
+                .hasMessage("there is no preload nobody: the table cache.preloads lists them");
     }
 
     @Test

@@ -32,6 +32,12 @@ final class TestingCacheWorker
     TestingCacheWorker(Path directory, Map<String, String> origin)
             throws IOException
     {
+        this(directory, origin, 1 << 20);
+    }
+
+    TestingCacheWorker(Path directory, Map<String, String> origin, int blockSizeBytes)
+            throws IOException
+    {
         Path origins = Files.createDirectories(directory.resolve("origins"));
         Files.writeString(origins.resolve("default.properties"), origin.entrySet().stream()
                 .map(entry -> entry.getKey() + "=" + entry.getValue())
@@ -51,6 +57,7 @@ final class TestingCacheWorker
                 Optional.empty(),
                 StoreConfig.ramOnly(directory.resolve("state"))
                         .withRam(ram, 64 << 20)
+                        .withBlockSize(blockSizeBytes)
                         .withSsdDirectories(List.of(new SsdDirectoryConfig(ssd, new SsdDirectoryConfig.Capacity.Bytes(128 << 20)))),
                 origins,
                 8 << 20,

@@ -1,5 +1,6 @@
 package io.cachedhive.client.admin;
 
+import io.cachedhive.client.connection.CachedBlock;
 import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.connection.WorkerConnections;
@@ -107,6 +108,17 @@ public final class WorkerAdmin
     public CompletableFuture<Preloaded> preload(WorkerAddress address, int origin, FileVersion file, long position, long length, RingEpoch epoch, String table, long timeoutMillis)
     {
         return ask(address, new Message.Preload(origin, file, position, length, epoch, table), Preloaded.class, timeoutMillis);
+    }
+
+    /**
+     * Reads the block that has a position of a file, if the worker has it: nothing is fetched for it, and nothing is counted.
+     *
+     * @param origin the place of the file's origin in the identity's list
+     * @param position bytes from the start of the file
+     */
+    public CompletableFuture<CachedBlock> readBlock(WorkerAddress address, int origin, FileVersion file, long position, RingEpoch epoch, String table, long timeoutMillis)
+    {
+        return connections.askBlock(connections.peer(address, Optional.empty()), origin, file, position, epoch, table, timeoutMillis);
     }
 
     /**

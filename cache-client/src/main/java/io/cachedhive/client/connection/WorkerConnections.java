@@ -2,7 +2,9 @@ package io.cachedhive.client.connection;
 
 import io.airlift.log.Logger;
 import io.cachedhive.client.connection.WorkerException.Reason;
+import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.Message;
@@ -243,6 +245,18 @@ public final class WorkerConnections
     public <T extends Message> CompletableFuture<T> ask(WorkerLink link, Message request, Class<T> answer, long timeoutMillis)
     {
         return new Question<>(link, answer, timeoutMillis).ask(this, request);
+    }
+
+    /**
+     * Asks for the block that has a position of a file, if the worker has it.
+     *
+     * @param origin the place of the file's origin in the identity's list
+     * @param position bytes from the start of the file
+     * @return fails with a {@link WorkerException} after the time at the latest, and if the worker does not have the block
+     */
+    public CompletableFuture<CachedBlock> askBlock(WorkerLink link, int origin, FileVersion file, long position, RingEpoch epoch, String table, long timeoutMillis)
+    {
+        return new BlockQuestion(link, origin, file, position, epoch, table, timeoutMillis).ask(this);
     }
 
     /**

@@ -2,31 +2,52 @@ package io.cachedhive.plugin.preload;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 
 /**
- * The last preloads of a catalog.
+ * The preloads of a catalog that have not ended, and the last of those that have.
  */
 final class PreloadJobs
 {
-    private static final int MAX_JOBS = 100;
+    static final int MAX_ENDED_JOBS = 100;
 
     // guarded by this; the newest first
     private final Deque<PreloadJob> jobs = new ArrayDeque<>();
 
-    synchronized void add(PreloadJob job)
+    /**
+     * @return false if a job of that id has not ended yet
+     */
+    synchronized boolean add(PreloadJob job)
     {
-        jobs.addFirst(job);
-        if (jobs.size() > MAX_JOBS) {
-            jobs.removeLast();
+        if (find(job.id()).filter(known -> !known.state().isEnd()).isPresent()) {
+            return false;
         }
+        jobs.addFirst(job);
+        long ended = jobs.stream().filter(known -> known.state().isEnd()).count();
+        for (Iterator<PreloadJob> oldest = jobs.descendingIterator(); ended > MAX_ENDED_JOBS && oldest.hasNext(); ) {
+            if (oldest.next().state().isEnd()) {
+                oldest.remove();
+                ended--;
+            }
+        }
+        return true;
+    }
+
+    /**
+     * The newest of that id.
+     */
+    synchronized Optional<PreloadJob> find(String id)
+    {
+        return jobs.stream().filter(job -> job.id().equals(id)).findFirst();
     }
 
     /**
      * The newest first.
      */
-    synchronized List<PreloadJob.Status> list()
+    synchronized List<PreloadJob> list()
     {
-        return jobs.stream().map(PreloadJob::status).toList();
+        return List.copyOf(jobs);
     }
 }

@@ -3,6 +3,7 @@ package io.cachedhive.plugin.preload;
 import com.google.inject.Binder;
 import com.google.inject.Module;
 import com.google.inject.Scopes;
+import com.google.inject.multibindings.Multibinder;
 import io.trino.spi.connector.SystemTable;
 import io.trino.spi.procedure.Procedure;
 
@@ -18,7 +19,12 @@ public final class PreloadModule
     public void configure(Binder binder)
     {
         binder.bind(PreloadJobs.class).in(Scopes.SINGLETON);
-        newSetBinder(binder, Procedure.class).addBinding().toProvider(PreloadPartitionProcedure.class).in(Scopes.SINGLETON);
+        binder.bind(PreloadPlan.class).in(Scopes.SINGLETON);
+        binder.bind(Preloads.class).in(Scopes.SINGLETON);
+        Multibinder<Procedure> procedures = newSetBinder(binder, Procedure.class);
+        procedures.addBinding().toProvider(PreloadPartitionProcedure.class).in(Scopes.SINGLETON);
+        procedures.addBinding().toProvider(PreloadTableProcedure.class).in(Scopes.SINGLETON);
+        procedures.addBinding().toProvider(CancelPreloadProcedure.class).in(Scopes.SINGLETON);
         newSetBinder(binder, SystemTable.class).addBinding().to(PreloadsTable.class).in(Scopes.SINGLETON);
     }
 }

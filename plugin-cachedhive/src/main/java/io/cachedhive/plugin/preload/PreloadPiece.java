@@ -3,10 +3,8 @@ package io.cachedhive.plugin.preload;
 import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.ChunkKey;
-import io.trino.plugin.hive.HiveSplit;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 
 import static java.util.Objects.requireNonNull;
@@ -27,25 +25,25 @@ record PreloadPiece(FileOrigin origin, FileVersion file, ChunkKey chunk, long po
     }
 
     /**
-     * Cuts what the splits of one file cover.
+     * Cuts ranges of one file.
      *
-     * @param maxBytes of a piece; a divisor of the chunk size, so that pieces begin where blocks begin
+     * @param ranges in ascending order, each beyond the one before
+     * @param maxBytes of a piece; pieces end at multiples of it, where blocks end too
      */
-    static List<PreloadPiece> cut(FileOrigin origin, FileVersion file, List<HiveSplit> splits, long chunkSizeBytes, long maxBytes)
+    static List<PreloadPiece> cut(FileOrigin origin, FileVersion file, List<ByteRange> ranges, long chunkSizeBytes, long maxBytes)
     {
         long locationHash = ChunkKey.locationHash(origin.id(), file.location());
         List<PreloadPiece> pieces = new ArrayList<>();
-        long covered = 0;
-        for (HiveSplit split : splits.stream().sorted(Comparator.comparingLong(HiveSplit::getStart)).toList()) {
-            // a listing may know the file longer than the split thinks, never shorter
-            long end = Math.min(split.getStart() + split.getLength(), file.length());
-            long position = Math.max(split.getStart(), covered);
+        for (ByteRange range : ranges) {
+            // a split may reach beyond the file
+            long end = Math.min(range.end(), file.length());
+            long position = range.start();
             while (position < end) {
-                long pieceEnd = Math.min(end, (position / maxBytes + 1) * maxBytes);
+                long chunkEnd = (position / chunkSizeBytes + 1) * chunkSizeBytes;
+                long pieceEnd = Math.min(Math.min(end, chunkEnd), (position / maxBytes + 1) * maxBytes);
                 pieces.add(new PreloadPiece(origin, file, ChunkKey.at(locationHash, position, chunkSizeBytes), position, pieceEnd - position));
                 position = pieceEnd;
             }
-            covered = Math.max(covered, end);
         }
         return pieces;
     }

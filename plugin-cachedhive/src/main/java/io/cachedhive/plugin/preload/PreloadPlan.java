@@ -1,14 +1,19 @@
 package io.cachedhive.plugin.preload;
 
+import com.google.inject.Inject;
 import io.cachedhive.plugin.filesystem.FileOrigins;
 import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.trino.filesystem.Location;
+import io.trino.parquet.ParquetReaderOptions;
+import io.trino.parquet.crypto.FileDecryptionProperties;
 import io.trino.plugin.hive.HiveColumnHandle;
 import io.trino.plugin.hive.HiveSplit;
 import io.trino.plugin.hive.HiveTableHandle;
 import io.trino.plugin.hive.HiveTransactionHandle;
 import io.trino.plugin.hive.HiveTransactionManager;
+import io.trino.plugin.hive.orc.OrcReaderConfig;
+import io.trino.plugin.hive.parquet.ParquetReaderConfig;
 import io.trino.spi.TrinoException;
 import io.trino.spi.connector.ColumnHandle;
 import io.trino.spi.connector.ConnectorAccessControl;
@@ -21,6 +26,7 @@ import io.trino.spi.connector.ConnectorTableHandle;
 import io.trino.spi.connector.Constraint;
 import io.trino.spi.connector.ConstraintApplicationResult;
 import io.trino.spi.connector.DynamicFilterSnapshot;
+import io.trino.spi.connector.SchemaNotFoundException;
 import io.trino.spi.connector.SchemaTableName;
 import io.trino.spi.connector.TableNotFoundException;
 import io.trino.spi.predicate.NullableValue;
@@ -35,6 +41,14 @@ import java.util.Set;
 import java.util.concurrent.ExecutionException;
 
 import static io.trino.plugin.base.util.Procedures.checkProcedureArgument;
+import static io.trino.plugin.hive.HiveColumnHandle.ColumnType.REGULAR;
+import static io.trino.plugin.hive.HiveSessionProperties.getOrcMaxMergeDistance;
+import static io.trino.plugin.hive.HiveSessionProperties.getOrcTinyStripeThreshold;
+import static io.trino.plugin.hive.HiveSessionProperties.getParquetSmallFileThreshold;
+import static io.trino.plugin.hive.HiveSessionProperties.isParquetUseColumnIndex;
+import static io.trino.plugin.hive.HiveSessionProperties.isUseOrcColumnNames;
+import static io.trino.plugin.hive.HiveSessionProperties.isUseParquetColumnNames;
+import static io.trino.plugin.hive.HiveSessionProperties.useParquetBloomFilter;
 import static io.trino.plugin.hive.util.HiveUtil.parsePartitionValue;
 import static io.trino.spi.StandardErrorCode.GENERIC_INTERNAL_ERROR;
 import static io.trino.spi.StandardErrorCode.INVALID_PROCEDURE_ARGUMENT;
@@ -51,41 +65,66 @@ final class PreloadPlan
     private final HiveTransactionManager transactionManager;
     private final ConnectorSplitManager splitManager;
     private final FileOrigins origins;
-    private final long chunkSizeBytes;
-    private final long maxPieceBytes;
+    private final ParquetReaderConfig parquetConfig;
+    private final Optional<FileDecryptionProperties> parquetDecryption;
+    private final OrcReaderConfig orcConfig;
 
-    PreloadPlan(HiveTransactionManager transactionManager, ConnectorSplitManager splitManager, FileOrigins origins, long chunkSizeBytes, long maxPieceBytes)
+    @Inject
+    PreloadPlan(
+            HiveTransactionManager transactionManager,
+            ConnectorSplitManager splitManager,
+            FileOrigins origins,
+            ParquetReaderConfig parquetConfig,
+            Optional<FileDecryptionProperties> parquetDecryption,
+            OrcReaderConfig orcConfig)
     {
         this.transactionManager = requireNonNull(transactionManager, "transactionManager is null");
         this.splitManager = requireNonNull(splitManager, "splitManager is null");
         this.origins = requireNonNull(origins, "origins is null");
-        this.chunkSizeBytes = chunkSizeBytes;
-        this.maxPieceBytes = maxPieceBytes;
+        this.parquetConfig = requireNonNull(parquetConfig, "parquetConfig is null");
+        this.parquetDecryption = requireNonNull(parquetDecryption, "parquetDecryption is null");
+        this.orcConfig = requireNonNull(orcConfig, "orcConfig is null");
     }
 
     /**
-     * @param partitionValues by the name of the partition column, as strings of a partition's name; empty for an unpartitioned table
+     * @param readers of the wanted columns; empty for all columns
      */
-    List<PreloadPiece> plan(ConnectorSession session, ConnectorAccessControl accessControl, SchemaTableName table, Map<String, String> partitionValues)
+    record Listing(List<PreloadFile> files, Optional<ColumnReaders> readers)
+    {
+        Listing
+        {
+            files = List.copyOf(files);
+            requireNonNull(readers, "readers is null");
+        }
+
+        long bytes()
+        {
+            return files.stream().mapToLong(PreloadFile::splitBytes).sum();
+        }
+    }
+
+    /**
+     * @throws TrinoException if there is no such table, partition or column, or the user may not select from it
+     */
+    Listing list(ConnectorSession session, ConnectorAccessControl accessControl, PreloadRequest request)
     {
         HiveTransactionHandle transaction = new HiveTransactionHandle(true);
         transactionManager.begin(transaction);
-        boolean planned = false;
+        boolean listed = false;
         try {
             ConnectorMetadata metadata = transactionManager.get(transaction, session.getIdentity());
             metadata.beginQuery(session);
             try {
-                ConnectorTableHandle handle = findTable(session, accessControl, metadata, table, partitionValues);
-                List<PreloadPiece> pieces = cut(listSplits(transaction, session, handle));
-                planned = true;
-                return pieces;
+                Listing listing = list(session, accessControl, request, transaction, metadata);
+                listed = true;
+                return listing;
             }
             finally {
                 metadata.cleanupQuery(session);
             }
         }
         finally {
-            if (planned) {
+            if (listed) {
                 transactionManager.commit(transaction);
             }
             else {
@@ -94,31 +133,83 @@ final class PreloadPlan
         }
     }
 
-    private static ConnectorTableHandle findTable(
+    private Listing list(
             ConnectorSession session,
             ConnectorAccessControl accessControl,
-            ConnectorMetadata metadata,
-            SchemaTableName table,
-            Map<String, String> partitionValues)
+            PreloadRequest request,
+            HiveTransactionHandle transaction,
+            ConnectorMetadata metadata)
     {
+        SchemaTableName table = request.table();
+        // whoever may not select from it does not learn either whether it exists
+        accessControl.checkCanSelectFromColumns(null, table, Optional.empty(), request.columns().<Set<String>>map(Set::copyOf).orElseGet(Set::of));
         if (metadata.isView(session, table)) {
             throw new TrinoException(NOT_SUPPORTED, "%s is a view: preload the tables that it reads".formatted(table));
         }
         ConnectorTableHandle handle = metadata.getTableHandle(session, table, Optional.empty(), Optional.empty());
         if (handle == null) {
+            if (!metadata.schemaExists(session, table.getSchemaName())) {
+                throw new SchemaNotFoundException(table.getSchemaName());
+            }
             throw new TableNotFoundException(table);
         }
         Map<String, ColumnHandle> columns = metadata.getColumnHandles(session, handle);
-        accessControl.checkCanSelectFromColumns(null, table, Optional.empty(), columns.keySet());
+        if (request.columns().isEmpty()) {
+            accessControl.checkCanSelectFromColumns(null, table, Optional.empty(), columns.keySet());
+        }
+        Optional<ColumnReaders> readers = request.columns().map(names -> readers(session, table, columns, names));
+        return new Listing(listFiles(transaction, session, findPartitions(session, metadata, handle, request)), readers);
+    }
 
+    private ColumnReaders readers(ConnectorSession session, SchemaTableName table, Map<String, ColumnHandle> columns, List<String> names)
+    {
+        List<HiveColumnHandle> wanted = new ArrayList<>();
+        for (String name : names) {
+            HiveColumnHandle column = (HiveColumnHandle) columns.get(name);
+            if (column == null) {
+                throw new TrinoException(INVALID_PROCEDURE_ARGUMENT, "table %s has no column %s, but %s".formatted(table, name, columns.values().stream()
+                        .map(HiveColumnHandle.class::cast)
+                        .filter(known -> !known.isHidden())
+                        .map(HiveColumnHandle::getName)
+                        .toList()));
+            }
+            // the others are in names of directories, or made up
+            if (column.getColumnType() == REGULAR) {
+                wanted.add(column);
+            }
+        }
+        return new ColumnReaders(
+                wanted,
+                ParquetReaderOptions.builder(parquetConfig.toParquetReaderOptions())
+                        .withSmallFileThreshold(getParquetSmallFileThreshold(session))
+                        .withUseColumnIndex(isParquetUseColumnIndex(session))
+                        .withBloomFilter(useParquetBloomFilter(session))
+                        .build(),
+                parquetDecryption,
+                isUseParquetColumnNames(session),
+                orcConfig.toOrcReaderOptions()
+                        .withMaxMergeDistance(getOrcMaxMergeDistance(session))
+                        .withTinyStripeThreshold(getOrcTinyStripeThreshold(session)),
+                isUseOrcColumnNames(session));
+    }
+
+    private static ConnectorTableHandle findPartitions(ConnectorSession session, ConnectorMetadata metadata, ConnectorTableHandle handle, PreloadRequest request)
+    {
         List<HiveColumnHandle> partitionColumns = ((HiveTableHandle) handle).getPartitionColumns();
+        if (request.allPartitions()) {
+            return handle;
+        }
         if (partitionColumns.isEmpty()) {
-            checkProcedureArgument(partitionValues.isEmpty(), "table %s is not partitioned: leave out partition_columns and partition_values", table);
+            checkProcedureArgument(request.partition().isEmpty(), "table %s is not partitioned: leave out partition_columns and partition_values", request.table());
             return handle;
         }
         List<String> names = partitionColumns.stream().map(HiveColumnHandle::getName).toList();
-        checkProcedureArgument(!partitionValues.isEmpty(), "table %s is partitioned by %s: partition_columns and partition_values are required", table, names);
-        return applyFilter(session, metadata, handle, table, partitionColumns, partitionValues);
+        checkProcedureArgument(
+                !request.partition().isEmpty(),
+                "table %s is partitioned by %s: partition_columns and partition_values are required; preload_table loads all partitions",
+                request.table(),
+                names);
+        return applyFilter(session, metadata, handle, request.table(), partitionColumns, request.partition());
     }
 
     private static ConnectorTableHandle applyFilter(
@@ -154,13 +245,13 @@ final class PreloadPlan
         return filtered;
     }
 
-    private List<HiveSplit> listSplits(HiveTransactionHandle transaction, ConnectorSession session, ConnectorTableHandle handle)
+    private List<PreloadFile> listFiles(HiveTransactionHandle transaction, ConnectorSession session, ConnectorTableHandle handle)
     {
-        List<HiveSplit> splits = new ArrayList<>();
+        Map<FileVersion, Listed> files = new LinkedHashMap<>();
         try (ConnectorSplitSource source = splitManager.getSplits(transaction, session, handle, Set.of(), Constraint.alwaysTrue())) {
             while (!source.isFinished()) {
                 for (ConnectorSplit split : source.getNextBatch(BATCH_SIZE, DynamicFilterSnapshot.EMPTY).get()) {
-                    splits.add((HiveSplit) split);
+                    add(files, (HiveSplit) split);
                 }
             }
         }
@@ -174,24 +265,32 @@ final class PreloadPlan
             }
             throw new TrinoException(GENERIC_INTERNAL_ERROR, "could not list files: " + e.getCause().getMessage(), e.getCause());
         }
-        return splits;
+        return files.entrySet().stream()
+                .map(file -> file.getValue().toFile(file.getKey()))
+                .toList();
     }
 
-    private List<PreloadPiece> cut(List<HiveSplit> splits)
+    private void add(Map<FileVersion, Listed> files, HiveSplit split)
     {
-        Map<FileVersion, List<HiveSplit>> splitsByFile = new LinkedHashMap<>();
-        Map<FileVersion, FileOrigin> originByFile = new LinkedHashMap<>();
-        for (HiveSplit split : splits) {
-            Location location = Location.of(split.getPath());
-            FileOrigin origin = origins.find(location)
-                    .orElseThrow(() -> new TrinoException(NOT_SUPPORTED, "files of this kind are not cached: " + location));
-            FileVersion file = new FileVersion(origin.id(), location.toString(), split.getEstimatedFileSize(), split.getFileModifiedTime());
-            splitsByFile.computeIfAbsent(file, _ -> new ArrayList<>()).add(split);
-            originByFile.put(file, origin);
+        Location location = Location.of(split.getPath());
+        FileOrigin origin = origins.find(location)
+                .orElseThrow(() -> new TrinoException(NOT_SUPPORTED, "files of this kind are not cached: " + location));
+        FileVersion version = new FileVersion(origin.id(), location.toString(), split.getEstimatedFileSize(), split.getFileModifiedTime());
+        Listed file = files.computeIfAbsent(version, _ -> new Listed(
+                origin,
+                FileFormat.of(split.getSchema().serializationLibraryName()),
+                split.getSchema().isFullAcidTable(),
+                new ArrayList<>(1)));
+        // a listing may know the file longer than the split thinks, never shorter
+        long end = Math.min(split.getStart() + split.getLength(), version.length());
+        file.splits().add(new ByteRange(Math.min(split.getStart(), end), end));
+    }
+
+    private record Listed(FileOrigin origin, FileFormat format, boolean acid, List<ByteRange> splits)
+    {
+        PreloadFile toFile(FileVersion version)
+        {
+            return new PreloadFile(origin, version, format, acid, splits);
         }
-        List<PreloadPiece> pieces = new ArrayList<>();
-        splitsByFile.forEach((file, fileSplits) ->
-                pieces.addAll(PreloadPiece.cut(originByFile.get(file), file, fileSplits, chunkSizeBytes, maxPieceBytes)));
-        return pieces;
     }
 }

@@ -5,10 +5,23 @@ package io.cachedhive.plugin.preload;
  */
 enum PreloadState
 {
+    /**
+     * Waits for other preloads of the catalog to end.
+     */
+    QUEUED,
     RUNNING,
     FINISHED,
     /**
      * Some of the bytes could not be loaded.
      */
     FAILED,
+    /**
+     * Somebody called {@code cancel_preload}, or the catalog was dropped.
+     */
+    CANCELED;
+
+    boolean isEnd()
+    {
+        return this != QUEUED && this != RUNNING;
+    }
 }

@@ -1,7 +1,9 @@
 package io.cachedhive.plugin.stats;
 
 import io.trino.spi.connector.ColumnMetadata;
+import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
+import io.trino.spi.connector.ConnectorSplit;
 import io.trino.spi.connector.ConnectorTableMetadata;
 import io.trino.spi.connector.ConnectorTransactionHandle;
 import io.trino.spi.connector.InMemoryRecordSet;
@@ -9,13 +11,17 @@ import io.trino.spi.connector.RecordCursor;
 import io.trino.spi.connector.SchemaTableName;
 import io.trino.spi.connector.SystemTable;
 import io.trino.spi.predicate.TupleDomain;
+import io.trino.spi.security.AccessDeniedException;
 import io.trino.spi.type.Type;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 import static io.trino.spi.connector.SystemTable.Distribution.SINGLE_COORDINATOR;
 import static java.util.Objects.requireNonNull;
@@ -47,6 +53,14 @@ public abstract class CacheTable<R>
 
     protected abstract List<R> rows();
 
+    /**
+     * The table that a row tells of: it is shown to those who may select from that one. Empty for rows that everybody may see who may see this table.
+     */
+    protected Optional<SchemaTableName> tableOf(R row)
+    {
+        return Optional.empty();
+    }
+
     @Override
     public Distribution getDistribution()
     {
@@ -60,11 +74,48 @@ public abstract class CacheTable<R>
     }
 
     @Override
+    public RecordCursor cursor(
+            ConnectorTransactionHandle transactionHandle,
+            ConnectorSession session,
+            TupleDomain<Integer> constraint,
+            Set<Integer> requiredColumns,
+            ConnectorSplit split,
+            ConnectorAccessControl accessControl)
+    {
+        Map<SchemaTableName, Boolean> readable = new HashMap<>();
+        return cursor(row -> tableOf(row)
+                .map(table -> readable.computeIfAbsent(table, _ -> maySelect(accessControl, table)))
+                .orElse(true));
+    }
+
+    private static boolean maySelect(ConnectorAccessControl accessControl, SchemaTableName table)
+    {
+        try {
+            accessControl.checkCanSelectFromColumns(null, table, Optional.empty(), Set.of());
+            return true;
+        }
+        catch (AccessDeniedException _) {
+            return false;
+        }
+    }
+
+    /**
+     * Nobody asks like this, who might not see a row.
+     */
+    @Override
     public RecordCursor cursor(ConnectorTransactionHandle transactionHandle, ConnectorSession session, TupleDomain<Integer> constraint)
+    {
+        return cursor(row -> tableOf(row).isEmpty());
+    }
+
+    private RecordCursor cursor(Predicate<R> shown)
     {
         List<Type> types = columns.stream().map(column -> column.metadata().getType()).toList();
         List<List<?>> values = new ArrayList<>();
         for (R row : rows()) {
+            if (!shown.test(row)) {
+                continue;
+            }
             List<Object> fields = new ArrayList<>(columns.size());
             for (Column<R> column : columns) {
                 fields.add(column.value().apply(row));

@@ -1,18 +1,13 @@
 package io.cachedhive.plugin.preload;
 
-import com.google.common.collect.ImmutableMap;
 import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.ChunkKey;
-import io.trino.plugin.hive.HiveSplit;
-import io.trino.plugin.hive.Schema;
-import io.trino.spi.SplitWeight;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -25,7 +20,7 @@ class TestPreloadPiece
     @Test
     void testCutsAtPiecesAndChunks()
     {
-        assertThat(cut(split(0, 250))).containsExactly(
+        assertThat(cut(range(0, 250))).containsExactly(
                 piece(0, 0, 40),
                 piece(0, 40, 40),
                 piece(1, 80, 40),
@@ -36,25 +31,35 @@ class TestPreloadPiece
     }
 
     @Test
-    void testSplitsInAnyOrderAndOverlapping()
+    void testSmallChunks()
     {
-        assertThat(cut(split(30, 30), split(0, 50), split(100, 5))).containsExactly(
+        assertThat(PreloadPiece.cut(new FileOrigin(0, ORIGIN), FILE, List.of(new ByteRange(10, 70)), 30, 40)).containsExactly(
+                piece(0, 10, 20),
+                piece(1, 30, 10),
+                piece(1, 40, 20),
+                piece(2, 60, 10));
+    }
+
+    @Test
+    void testRanges()
+    {
+        assertThat(cut(range(0, 60), range(100, 5), range(240, 100))).containsExactly(
                 piece(0, 0, 40),
-                piece(0, 40, 10),
-                piece(0, 50, 10),
-                piece(1, 100, 5));
+                piece(0, 40, 20),
+                piece(1, 100, 5),
+                piece(3, 240, 10));
     }
 
     @Test
     void testNothing()
     {
         assertThat(cut()).isEmpty();
-        assertThat(cut(split(0, 0))).isEmpty();
+        assertThat(cut(range(0, 0))).isEmpty();
     }
 
-    private static List<PreloadPiece> cut(HiveSplit... splits)
+    private static List<PreloadPiece> cut(ByteRange... ranges)
     {
-        return PreloadPiece.cut(new FileOrigin(0, ORIGIN), FILE, List.of(splits), 80, 40);
+        return PreloadPiece.cut(new FileOrigin(0, ORIGIN), FILE, List.of(ranges), 80, 40);
     }
 
     private static PreloadPiece piece(long chunk, long position, long length)
@@ -62,24 +67,8 @@ class TestPreloadPiece
         return new PreloadPiece(new FileOrigin(0, ORIGIN), FILE, new ChunkKey(HASH, chunk), position, length);
     }
 
-    private static HiveSplit split(long start, long length)
+    private static ByteRange range(long start, long length)
     {
-        return new HiveSplit(
-                "",
-                FILE.location(),
-                start,
-                length,
-                FILE.length(),
-                FILE.lastModifiedMillis(),
-                new Schema("serde", false, ImmutableMap.of()),
-                List.of(),
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                false,
-                ImmutableMap.of(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                SplitWeight.standard());
+        return ByteRange.ofLength(start, length);
     }
 }

@@ -1,0 +1,129 @@
+package io.cachedhive.client.connection;
+
+import io.cachedhive.client.connection.WorkerException.Reason;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.Message.BlockNo;
+
+import java.nio.ByteBuffer;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.zip.CRC32C;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Asks a worker for one block that it has, for those who do not wait. Nothing is fetched for it.
+ */
+final class BlockQuestion
+        implements AnswerHandler
+{
+    private final WorkerLink link;
+    private final int origin;
+    private final FileVersion file;
+    private final long position;
+    private final RingEpoch epoch;
+    private final String table;
+    private final long timeoutMillis;
+    private final CompletableFuture<CachedBlock> future = new CompletableFuture<>();
+
+    // set before the request is sent
+    private volatile long blockStart;
+    private volatile byte[] bytes;
+
+    // I/O threads only, one after another
+    private final CRC32C checksum = new CRC32C();
+    private int arrivedBytes;
+
+    BlockQuestion(WorkerLink link, int origin, FileVersion file, long position, RingEpoch epoch, String table, long timeoutMillis)
+    {
+        this.link = requireNonNull(link, "link is null");
+        this.origin = origin;
+        this.file = requireNonNull(file, "file is null");
+        this.position = position;
+        this.epoch = requireNonNull(epoch, "epoch is null");
+        this.table = requireNonNull(table, "table is null");
+        this.timeoutMillis = timeoutMillis;
+    }
+
+    CompletableFuture<CachedBlock> ask(WorkerConnections connections)
+    {
+        link.connect().whenComplete((session, failure) -> {
+            if (failure != null) {
+                future.completeExceptionally(failure);
+            }
+            else {
+                send(session);
+            }
+        });
+        if (!future.isDone()) {
+            Future<?> timeout = connections.after(timeoutMillis, () -> failed(new WorkerException(
+                    Reason.SILENT,
+                    "cache worker at %s did not answer within %s ms".formatted(link.endpoint(), timeoutMillis))));
+            future.whenComplete((_, _) -> timeout.cancel(false));
+        }
+        return future;
+    }
+
+    private void send(WorkerSession session)
+    {
+        if (future.isDone()) {
+            return;
+        }
+        int blockSize = session.welcome().blockSizeBytes();
+        int block = (int) (position / blockSize);
+        blockStart = (long) block * blockSize;
+        bytes = new byte[file.blockLength(block, blockSize)];
+        try {
+            long id = session.send(new Message.Read(origin, file, block, 1, true, false, false, epoch, table), this);
+            // timed out, or given up by whoever asked
+            future.whenComplete((_, failure) -> {
+                if (failure != null) {
+                    session.cancel(id);
+                }
+            });
+        }
+        catch (WorkerException e) {
+            future.completeExceptionally(e);
+        }
+    }
+
+    @Override
+    public int maxPayloadBytes()
+    {
+        return bytes.length;
+    }
+
+    @Override
+    public void arrived(BlockBytes block, int offset, ByteBuffer payload)
+    {
+        int length = payload.remaining();
+        checksum.update(payload.duplicate());
+        payload.get(bytes, offset, length);
+        arrivedBytes += length;
+    }
+
+    @Override
+    public boolean answered(Message message)
+    {
+        switch (message) {
+            case Message.Fetching _ -> {
+                return false;
+            }
+            case BlockBytes block when arrivedBytes == bytes.length && (int) checksum.getValue() == block.checksum() -> future.complete(new CachedBlock(blockStart, bytes));
+            case BlockBytes _ -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s sent a block of %s that is damaged".formatted(link.endpoint(), file.location())));
+            case BlockNo no -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s answers %s for %s".formatted(link.endpoint(), no.cause(), file.location())));
+            case Message.Error error -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s refuses: %s".formatted(link.endpoint(), error.message())));
+            default -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s answers a read with %s".formatted(link.endpoint(), message.type())));
+        }
+        return true;
+    }
+
+    @Override
+    public void failed(WorkerException reason)
+    {
+        future.completeExceptionally(reason);
+    }
+}

@@ -1,0 +1,30 @@
+package io.cachedhive.plugin.preload;
+
+import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.protocol.file.FileVersion;
+
+import java.util.List;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A file as it was listed.
+ *
+ * @param acid whether its rows are wrapped as those of transactional tables are
+ * @param splits as a scan of the file would be cut into
+ */
+record PreloadFile(FileOrigin origin, FileVersion version, FileFormat format, boolean acid, List<ByteRange> splits)
+{
+    PreloadFile
+    {
+        requireNonNull(origin, "origin is null");
+        requireNonNull(version, "version is null");
+        requireNonNull(format, "format is null");
+        splits = List.copyOf(splits);
+    }
+
+    long splitBytes()
+    {
+        return splits.stream().mapToLong(ByteRange::length).sum();
+    }
+}

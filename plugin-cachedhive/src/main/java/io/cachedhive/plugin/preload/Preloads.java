@@ -1,0 +1,195 @@
+package io.cachedhive.plugin.preload;
+
+import com.google.inject.Inject;
+import io.airlift.log.Logger;
+import io.cachedhive.plugin.connector.CacheDecisions;
+import io.cachedhive.plugin.connector.CachedHiveConfig;
+import io.cachedhive.plugin.membership.ClusterMembership;
+import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.preload.PreloadPlan.Listing;
+import io.trino.spi.TrinoException;
+import io.trino.spi.catalog.CatalogName;
+import io.trino.spi.classloader.ThreadContextClassLoader;
+import io.trino.spi.connector.ConnectorAccessControl;
+import io.trino.spi.connector.ConnectorSession;
+import jakarta.annotation.PreDestroy;
+
+import java.time.Instant;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+import static io.trino.spi.StandardErrorCode.GENERIC_INTERNAL_ERROR;
+import static io.trino.spi.StandardErrorCode.INVALID_PROCEDURE_ARGUMENT;
+import static io.trino.spi.StandardErrorCode.NOT_SUPPORTED;
+import static io.trino.spi.StandardErrorCode.PROCEDURE_CALL_FAILED;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Begins preloads and ends them. A job that was begun goes on when its CALL is gone.
+ */
+public final class Preloads
+{
+    private static final Logger log = Logger.get(Preloads.class);
+
+    /**
+     * At once; the others wait. Each is bounded by what cache workers give to preloads anyway.
+     */
+    static final int MAX_RUNNING_JOBS = 4;
+
+    private final String catalog;
+    private final long chunkSizeBytes;
+    private final PreloadPlan plan;
+    private final PreloadJobs jobs;
+    private final ClusterMembership membership;
+    private final SharedWorkerAdmin workerAdmin;
+    private final CacheDecisions decisions;
+    private final ThreadPoolExecutor executor;
+
+    @Inject
+    Preloads(
+            CatalogName catalog,
+            CachedHiveConfig config,
+            PreloadPlan plan,
+            PreloadJobs jobs,
+            ClusterMembership membership,
+            SharedWorkerAdmin workerAdmin,
+            CacheDecisions decisions)
+    {
+        this.catalog = requireNonNull(catalog, "catalog is null").toString();
+        this.chunkSizeBytes = config.getChunkSize().toBytes();
+        this.plan = requireNonNull(plan, "plan is null");
+        this.jobs = requireNonNull(jobs, "jobs is null");
+        this.membership = requireNonNull(membership, "membership is null");
+        this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
+        this.decisions = requireNonNull(decisions, "decisions is null");
+        this.executor = new ThreadPoolExecutor(
+                MAX_RUNNING_JOBS,
+                MAX_RUNNING_JOBS,
+                10,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                Thread.ofPlatform().daemon().name("cachedhive-%s-preload-".formatted(catalog), 0).factory());
+        executor.allowCoreThreadTimeOut(true);
+    }
+
+    /**
+     * Lists the files, begins the job, and waits for its end if that is wanted.
+     *
+     * @throws TrinoException if the request makes no sense or is not allowed, or if the job that was waited for did not load everything
+     */
+    void preload(ConnectorSession session, ConnectorAccessControl accessControl, PreloadRequest request)
+    {
+        Instant called = Instant.now();
+        checkCached();
+        Listing listing = plan.list(session, accessControl, request);
+        membership.ring().orElseThrow(() -> new TrinoException(PROCEDURE_CALL_FAILED, "no cache worker of catalog %s answers: the table cache.stats tells where to start one"
+                .formatted(catalog)));
+
+        PreloadJob job = new PreloadJob(
+                request.job().orElseGet(session::getQueryId),
+                request.table(),
+                request.partitionName(),
+                request.columns(),
+                listing.bytes(),
+                called);
+        if (!jobs.add(job)) {
+            throw new TrinoException(INVALID_PROCEDURE_ARGUMENT, "preload %s has not ended yet: wait for it, cancel it, or give this one another name with job => '...'"
+                    .formatted(job.id()));
+        }
+        PreloadRun run = new PreloadRun(workerAdmin.get(), membership::ring, chunkSizeBytes, job, listing.files(), listing.readers(), request.maxBytesPerSecond());
+        try {
+            executor.execute(() -> run(job, run));
+        }
+        catch (RejectedExecutionException e) {
+            job.cancel("the catalog is shut down", Instant.now());
+        }
+        if (request.waitForEnd()) {
+            await(job);
+        }
+    }
+
+    private void checkCached()
+    {
+        decisions.problem().ifPresent(problem -> {
+            throw new TrinoException(NOT_SUPPORTED, problem);
+        });
+        if (!decisions.mayCache()) {
+            throw new TrinoException(NOT_SUPPORTED, "catalog %s is read without the cache: cachedhive.mode is OFF".formatted(catalog));
+        }
+    }
+
+    private static void run(PreloadJob job, PreloadRun run)
+    {
+        if (!job.begin()) {
+            return;
+        }
+        try (ThreadContextClassLoader _ = new ThreadContextClassLoader(Preloads.class.getClassLoader())) {
+            run.run();
+            job.end(Instant.now());
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            job.cancel("the catalog is shut down", Instant.now());
+            job.end(Instant.now());
+        }
+        catch (RuntimeException e) {
+            log.error(e, "Preload %s failed", job.id());
+            job.fail("it failed: " + e, Instant.now());
+        }
+    }
+
+    private static void await(PreloadJob job)
+    {
+        try {
+            job.end().get();
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new TrinoException(GENERIC_INTERNAL_ERROR, "interrupted; preload %s goes on: cancel_preload stops it".formatted(job.id()), e);
+        }
+        catch (ExecutionException e) {
+            throw new IllegalStateException("the end of a job does not fail", e);
+        }
+        PreloadJob.Status status = job.status();
+        switch (status.state()) {
+            case CANCELED -> throw new TrinoException(PROCEDURE_CALL_FAILED, "preload %s of %s was cancelled after %s bytes: %s".formatted(
+                    job.id(),
+                    status.table(),
+                    status.doneBytes(),
+                    status.problem().orElseThrow()));
+            case FAILED -> throw new TrinoException(PROCEDURE_CALL_FAILED, "%s of %s bytes of %s could not be loaded: %s".formatted(
+                    status.failedBytes(),
+                    status.failedBytes() + status.doneBytes() + status.leftBytes(),
+                    status.table(),
+                    status.problem().orElseThrow()));
+            default -> {}
+        }
+    }
+
+    /**
+     * Ends a job; what it has loaded stays.
+     *
+     * @throws TrinoException if there is no such job, it has ended, or the user may not select from its table
+     */
+    void cancel(ConnectorSession session, ConnectorAccessControl accessControl, String id)
+    {
+        PreloadJob job = jobs.find(id)
+                .orElseThrow(() -> new TrinoException(INVALID_PROCEDURE_ARGUMENT, "there is no preload %s: the table cache.preloads lists them".formatted(id)));
+        accessControl.checkCanSelectFromColumns(null, job.table(), Optional.empty(), Set.of());
+        if (!job.cancel("%s called cancel_preload".formatted(session.getUser()), Instant.now())) {
+            throw new TrinoException(INVALID_PROCEDURE_ARGUMENT, "preload %s has ended already: %s".formatted(id, job.state()));
+        }
+    }
+
+    @PreDestroy
+    public void close()
+    {
+        jobs.list().forEach(job -> job.cancel("the catalog is shut down", Instant.now()));
+        executor.shutdownNow();
+    }
+}
