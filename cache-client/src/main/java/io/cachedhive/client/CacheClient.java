@@ -22,6 +22,7 @@ import io.cachedhive.protocol.wire.Message.Usage;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -145,6 +146,21 @@ public final class CacheClient
         // reads of what is in shared memory ask nobody
         local.link().session().ifPresent(session -> session.tellQuota(scope.table(), scope.terms().tableQuotaBytes()));
         return new BlockwiseFile(context, origin, file, scope, counters.table(scope.table()), input, listener);
+    }
+
+    /**
+     * For a file that is read without the cache while this host's worker shall hear which of its blocks are asked for.
+     */
+    public AskedBlocks asked(FileVersion file)
+    {
+        return new AskedBlocks(file, hits, this::blockSizeBytes);
+    }
+
+    private OptionalInt blockSizeBytes()
+    {
+        return local.link().session()
+                .map(session -> OptionalInt.of(session.welcome().blockSizeBytes()))
+                .orElseGet(OptionalInt::empty);
     }
 
     /**

@@ -302,7 +302,7 @@ class TestReadsWithoutWorker
         String plan = (String) queryRunner.execute("EXPLAIN ANALYZE VERBOSE SELECT max(name) FROM off.s.off").getOnlyValue();
         assertThat(plan).doesNotContain(CounterNames.REQUESTED_BYTES);
         assertThatThrownBy(() -> queryRunner.execute("CALL off.system.preload_partition('s', 'off')"))
-                .hasMessage("catalog off is read without the cache: cachedhive.mode is OFF");
+                .hasMessage("catalog off is read without the cache, because its mode is OFF: change cachedhive.mode, or CALL system.set_cache_mode('ON')");
     }
 
     @Test

@@ -87,6 +87,10 @@ public enum BypassCause
      */
     RULE,
     /**
+     * The catalog's mode is SHADOW.
+     */
+    SHADOW,
+    /**
      * The client is closed.
      */
     CLOSED;

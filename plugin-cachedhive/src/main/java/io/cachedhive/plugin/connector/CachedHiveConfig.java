@@ -7,6 +7,7 @@ import io.airlift.units.DataSize;
 import io.airlift.units.Duration;
 import io.airlift.units.MinDataSize;
 import io.airlift.units.MinDuration;
+import io.cachedhive.plugin.context.CacheMode;
 import io.cachedhive.plugin.split.NodeSelectionStrategy;
 import jakarta.validation.constraints.AssertTrue;
 import jakarta.validation.constraints.DecimalMax;
@@ -53,7 +54,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.mode")
-    @ConfigDescription("ON, or OFF for exactly plain Hive")
+    @ConfigDescription("ON; READ_ONLY to fetch nothing into the cache; SHADOW to read without the cache and only count; OFF for exactly plain Hive")
     public CachedHiveConfig setMode(CacheMode mode)
     {
         this.mode = mode;

@@ -28,6 +28,7 @@ import io.trino.spi.Node;
 import io.trino.spi.NodeManager;
 import io.trino.spi.catalog.CatalogName;
 import io.trino.spi.connector.SystemTable;
+import io.trino.spi.procedure.Procedure;
 
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -78,6 +79,7 @@ final class CachedHiveModule
         if (coordinator) {
             install(new MembershipModule());
             install(new PreloadModule());
+            newSetBinder(binder, Procedure.class).addBinding().toProvider(SetCacheModeProcedure.class).in(Scopes.SINGLETON);
             openRules(binder, config);
         }
         else {
@@ -109,11 +111,11 @@ final class CachedHiveModule
 
     @Provides
     @Singleton
-    CacheDecisions createCacheDecisions(CachedHiveConfig config)
+    CacheDecisions createCacheDecisions(CachedHiveConfig config, RuleBook rules)
     {
         Optional<String> problem = permissionsByUser.filter(_ -> !config.isSharedPermissions());
         problem.ifPresent(log::warn);
-        return new CacheDecisions(config.getMode(), problem);
+        return new CacheDecisions(catalog, config.getMode(), rules::mode, problem);
     }
 
     @Provides

@@ -14,6 +14,7 @@ import static java.util.Objects.requireNonNull;
  *
  * @param bypass whether the split is read from the origin, and the cache is asked for nothing
  * @param fill whether what is missing is fetched into the cache
+ * @param shadow whether the split is read from the origin, and cache workers only hear which blocks are asked for
  * @param fillClass how much its blocks are worth keeping; empty if nothing says so
  * @param ttlMillis from the fill until its blocks expire; empty for the cache workers' {@code cache.ttl}
  * @param tableQuotaBytes of its table, over all cache workers of the ring; {@link FillTerms#NO_QUOTA} for none, empty if nothing says so
@@ -22,13 +23,15 @@ import static java.util.Objects.requireNonNull;
 public record CacheDecision(
         @JsonProperty("bypass") boolean bypass,
         @JsonProperty("fill") boolean fill,
+        @JsonProperty("shadow") boolean shadow,
         @JsonProperty("fillClass") Optional<FillClass> fillClass,
         @JsonProperty("ttlMillis") OptionalLong ttlMillis,
         @JsonProperty("tableQuotaBytes") OptionalLong tableQuotaBytes,
         @JsonProperty("fillsAsGuests") boolean fillsAsGuests)
 {
     public static final CacheDecision CACHE = cache(Optional.empty(), OptionalLong.empty());
-    public static final CacheDecision BYPASS = new CacheDecision(true, false, Optional.empty(), OptionalLong.empty(), OptionalLong.empty(), false);
+    public static final CacheDecision SHADOW = new CacheDecision(false, false, true, Optional.empty(), OptionalLong.empty(), OptionalLong.empty(), false);
+    public static final CacheDecision BYPASS = new CacheDecision(true, false, false, Optional.empty(), OptionalLong.empty(), OptionalLong.empty(), false);
 
     public CacheDecision
     {
@@ -39,7 +42,7 @@ public record CacheDecision(
 
     public static CacheDecision cache(Optional<FillClass> fillClass, OptionalLong ttlMillis)
     {
-        return new CacheDecision(false, true, fillClass, ttlMillis, OptionalLong.empty(), false);
+        return new CacheDecision(false, true, false, fillClass, ttlMillis, OptionalLong.empty(), false);
     }
 
     /**
@@ -47,7 +50,7 @@ public record CacheDecision(
      */
     public CacheDecision withTableQuota(OptionalLong bytes)
     {
-        return bypass || tableQuotaBytes.equals(bytes) ? this : new CacheDecision(false, fill, fillClass, ttlMillis, bytes, fillsAsGuests);
+        return bypass || tableQuotaBytes.equals(bytes) ? this : new CacheDecision(false, fill, shadow, fillClass, ttlMillis, bytes, fillsAsGuests);
     }
 
     /**
@@ -55,7 +58,7 @@ public record CacheDecision(
      */
     public CacheDecision withoutFill()
     {
-        return fill ? new CacheDecision(bypass, false, fillClass, ttlMillis, tableQuotaBytes, fillsAsGuests) : this;
+        return fill ? new CacheDecision(bypass, false, shadow, fillClass, ttlMillis, tableQuotaBytes, fillsAsGuests) : this;
     }
 
     /**
@@ -63,7 +66,21 @@ public record CacheDecision(
      */
     public CacheDecision withFillsAsGuests()
     {
-        return bypass || fillsAsGuests ? this : new CacheDecision(false, fill, fillClass, ttlMillis, tableQuotaBytes, true);
+        return bypass || fillsAsGuests ? this : new CacheDecision(false, fill, shadow, fillClass, ttlMillis, tableQuotaBytes, true);
+    }
+
+    /**
+     * What a rule decided for a split, within what was decided for the scan.
+     */
+    public CacheDecision within(CacheDecision scan)
+    {
+        if (bypass || scan.bypass()) {
+            return BYPASS;
+        }
+        if (scan.shadow()) {
+            return SHADOW;
+        }
+        return scan.fill() ? this : withoutFill();
     }
 
     public FillTerms terms()

@@ -125,6 +125,14 @@ public final class ReadContext
         return decision.bypass();
     }
 
+    /**
+     * Whether cache workers are only to hear what is asked for.
+     */
+    public boolean isShadow()
+    {
+        return decision.shadow();
+    }
+
     public ReadScope scope()
     {
         return new ReadScope(tableName, epoch, decision.fill(), decision.fillsAsGuests(), decision.terms(), observer);

@@ -84,9 +84,12 @@ public final class CachedHiveFileSystemCache
             return delegate.newInput();
         }
         if (context.get().isBypass()) {
-            return bypassInput(context.get(), delegate);
+            return bypassInput(context.get(), delegate.newInput(), BypassCause.RULE);
         }
         FileVersion version = fileVersion(context.get(), origin.get(), delegate);
+        if (context.get().isShadow()) {
+            return bypassInput(context.get(), new AskedInput(delegate.newInput(), version.length(), this.client.get().asked(version)), BypassCause.SHADOW);
+        }
         TrinoOriginInput originInput = new TrinoOriginInput(delegate, Instant.ofEpochMilli(version.lastModifiedMillis()), unknownFile(context.get(), delegate));
         CacheClient client = this.client.get();
         return new CountingInput(
@@ -108,10 +111,13 @@ public final class CachedHiveFileSystemCache
             return delegate.newStream();
         }
         if (context.get().isBypass()) {
-            return bypassStream(context.get(), delegate);
+            return bypassStream(context.get(), delegate.newStream(), BypassCause.RULE);
         }
         FileVersion version = fileVersion(context.get(), origin.get(), delegate);
         CacheClient client = this.client.get();
+        if (context.get().isShadow()) {
+            return bypassStream(context.get(), new AskedInputStream(delegate.newStream(), client.asked(version)), BypassCause.SHADOW);
+        }
         TrinoOriginStream originStream = new TrinoOriginStream(
                 delegate,
                 Instant.ofEpochMilli(version.lastModifiedMillis()),
@@ -137,22 +143,20 @@ public final class CachedHiveFileSystemCache
     /**
      * Trino's own, with the bytes counted.
      */
-    private TrinoInput bypassInput(ReadContext context, TrinoInputFile delegate)
-            throws IOException
+    private TrinoInput bypassInput(ReadContext context, TrinoInput delegate, BypassCause cause)
     {
         CacheClient client = this.client.get();
         TableCounters counters = client.counters().table(context.tableName());
-        TrinoInput bypass = new CountingInput(delegate.newInput(), count -> counters.addBypass(context.observer(), BypassCause.RULE, count, 0));
+        TrinoInput bypass = new CountingInput(delegate, count -> counters.addBypass(context.observer(), cause, count, 0));
         return new CountingInput(bypass, requestedBytes(context, client));
     }
 
-    private TrinoInputStream bypassStream(ReadContext context, TrinoInputFile delegate)
-            throws IOException
+    private TrinoInputStream bypassStream(ReadContext context, TrinoInputStream delegate, BypassCause cause)
     {
         CacheClient client = this.client.get();
         // one request, however many bytes are read of it at a time
-        ReadAhead bytes = ReadAhead.ofBypass(client.counters().table(context.tableName()), context.observer(), BypassCause.RULE, Long.MAX_VALUE, 0);
-        return new CountingInputStream(new CountingInputStream(delegate.newStream(), bytes::use), requestedBytes(context, client));
+        ReadAhead bytes = ReadAhead.ofBypass(client.counters().table(context.tableName()), context.observer(), cause, Long.MAX_VALUE, 0);
+        return new CountingInputStream(new CountingInputStream(delegate, bytes::use), requestedBytes(context, client));
     }
 
     private FileVersion fileVersion(ReadContext context, FileOrigin origin, TrinoInputFile delegate)

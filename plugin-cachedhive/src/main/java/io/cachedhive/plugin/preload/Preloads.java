@@ -118,9 +118,6 @@ public final class Preloads
         decisions.problem().ifPresent(problem -> {
             throw new TrinoException(NOT_SUPPORTED, problem);
         });
-        if (!decisions.mayCache()) {
-            throw new TrinoException(NOT_SUPPORTED, "catalog %s is read without the cache: cachedhive.mode is OFF".formatted(catalog));
-        }
     }
 
     private static void run(PreloadJob job, PreloadRun run)

@@ -1,6 +1,8 @@
 package io.cachedhive.plugin.rules;
 
 import io.airlift.log.Logger;
+import io.cachedhive.plugin.context.CacheMode;
+import io.cachedhive.plugin.rules.RulesParser.ParsedRules;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -36,6 +38,7 @@ public final class RuleBook
     private byte[] content = new byte[0];
     private volatile long lookedNanos;
     private volatile CacheRules rules;
+    private volatile Optional<CacheMode> mode = Optional.empty();
     private volatile Optional<String> problem = Optional.empty();
 
     private RuleBook(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime)
@@ -50,7 +53,9 @@ public final class RuleBook
         List<CacheRule> first = List.of();
         if (file.isPresent()) {
             content = read();
-            first = parse(content);
+            ParsedRules parsed = parse(content);
+            first = parsed.rules();
+            mode = parsed.mode();
             log.info("Catalog %s has %s rules from %s", catalog, first.size(), file.get());
         }
         this.rules = CacheRules.of(first, clock.instant(), Optional.empty());
@@ -95,7 +100,7 @@ public final class RuleBook
         }
     }
 
-    private List<CacheRule> parse(byte[] json)
+    private ParsedRules parse(byte[] json)
             throws RulesException
     {
         try {
@@ -117,6 +122,15 @@ public final class RuleBook
     public boolean hasFile()
     {
         return file.isPresent();
+    }
+
+    /**
+     * The cache's mode, if the file says one.
+     */
+    public Optional<CacheMode> mode()
+    {
+        current();
+        return mode;
     }
 
     /**
@@ -173,14 +187,15 @@ public final class RuleBook
         try {
             byte[] json = read();
             if (!Arrays.equals(json, content) || problem.isPresent()) {
-                List<CacheRule> parsed = parse(json);
+                ParsedRules parsed = parse(json);
                 if (!Arrays.equals(json, content)) {
                     Instant loaded = clock.instant();
-                    rules = CacheRules.of(parsed, loaded, Optional.of(rules));
+                    rules = CacheRules.of(parsed.rules(), loaded, Optional.of(rules));
+                    mode = parsed.mode();
                     content = json;
                 }
                 problem = Optional.empty();
-                log.info("Catalog %s has %s rules from %s now", catalog, parsed.size(), file.orElseThrow());
+                log.info("Catalog %s has %s rules from %s now", catalog, parsed.rules().size(), file.orElseThrow());
             }
         }
         catch (RulesException e) {

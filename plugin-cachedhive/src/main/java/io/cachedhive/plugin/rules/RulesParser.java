@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.airlift.units.DataSize;
 import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.context.CacheMode;
 import io.cachedhive.protocol.wire.FillClass;
 
 import java.io.IOException;
@@ -23,6 +24,8 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.Pattern;
+
+import static java.util.Objects.requireNonNull;
 
 /**
  * Reads the rules file. Its schema is in docs/rules.md.
@@ -52,10 +55,22 @@ final class RulesParser
     }
 
     /**
+     * @param mode that the file says, if any
+     */
+    record ParsedRules(Optional<CacheMode> mode, List<CacheRule> rules)
+    {
+        ParsedRules
+        {
+            requireNonNull(mode, "mode is null");
+            rules = List.copyOf(rules);
+        }
+    }
+
+    /**
      * @param json the file's content
      * @throws RulesException if any of it is wrong
      */
-    static List<CacheRule> parse(byte[] json)
+    static ParsedRules parse(byte[] json)
             throws RulesException
     {
         JsonNode root;
@@ -74,7 +89,7 @@ final class RulesParser
         if (!root.isObject() || !root.path("rules").isArray()) {
             throw new RulesException("there is no list of rules: write {\"rules\": [ ... ]}");
         }
-        new RuleFields("the file", root, List.of("rules"));
+        Optional<CacheMode> mode = mode(new RuleFields("the file", root, List.of("mode", "rules")));
         List<CacheRule> rules = new ArrayList<>();
         Set<String> names = new HashSet<>();
         for (JsonNode node : root.get("rules")) {
@@ -84,7 +99,22 @@ final class RulesParser
             }
             rules.add(rule);
         }
-        return List.copyOf(rules);
+        return new ParsedRules(mode, rules);
+    }
+
+    private static Optional<CacheMode> mode(RuleFields fields)
+            throws RulesException
+    {
+        Optional<String> name = fields.text("mode");
+        if (name.isEmpty()) {
+            return Optional.empty();
+        }
+        for (CacheMode mode : CacheMode.values()) {
+            if (mode.name().equalsIgnoreCase(name.get())) {
+                return Optional.of(mode);
+            }
+        }
+        throw fields.invalid("mode", "write one of " + List.of(CacheMode.values()));
     }
 
     private static CacheRule rule(int number, JsonNode node)

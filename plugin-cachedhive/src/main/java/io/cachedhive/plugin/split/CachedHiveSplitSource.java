@@ -109,8 +109,7 @@ public final class CachedHiveSplitSource
         if (rules.isEmpty()) {
             return decision;
         }
-        CacheDecision ruled = rules.get().decide(RuleSplit.of(split));
-        return decision.fill() ? ruled : ruled.withoutFill();
+        return rules.get().decide(RuleSplit.of(split)).within(decision);
     }
 
     private ConnectorSplit place(Decided decided)

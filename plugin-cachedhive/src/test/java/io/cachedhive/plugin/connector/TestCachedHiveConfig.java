@@ -3,6 +3,7 @@ package io.cachedhive.plugin.connector;
 import com.google.common.collect.ImmutableMap;
 import io.airlift.units.DataSize;
 import io.airlift.units.Duration;
+import io.cachedhive.plugin.context.CacheMode;
 import org.junit.jupiter.api.Test;
 
 import java.util.Map;

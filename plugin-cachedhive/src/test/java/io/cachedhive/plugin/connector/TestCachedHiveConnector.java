@@ -1,6 +1,7 @@
 package io.cachedhive.plugin.connector;
 
 import io.cachedhive.plugin.ahead.FetchAhead;
+import io.cachedhive.plugin.context.CacheMode;
 import io.cachedhive.plugin.filesystem.FileOrigins;
 import io.cachedhive.plugin.rules.RuleBook;
 import io.cachedhive.plugin.split.RingView;
@@ -57,7 +58,7 @@ class TestCachedHiveConnector
         return new ConnectorExtensions(
                 new CachedHiveConfig(),
                 origins,
-                new CacheDecisions(CacheMode.ON, Optional.empty()),
+                new CacheDecisions("lake", CacheMode.ON, Optional::empty, Optional.empty()),
                 () -> RingView.EMPTY,
                 new FetchAhead(origins, 512 << 20, Optional::empty, Optional.empty()),
                 RuleBook.withoutFile("catalog"),

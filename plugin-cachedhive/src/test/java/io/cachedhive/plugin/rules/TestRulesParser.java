@@ -1,6 +1,7 @@
 package io.cachedhive.plugin.rules;
 
 import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.context.CacheMode;
 import io.cachedhive.protocol.wire.FillClass;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +20,7 @@ class TestRulesParser
     private static List<CacheRule> parse(String json)
             throws RulesException
     {
-        return RulesParser.parse(json.getBytes(UTF_8));
+        return RulesParser.parse(json.getBytes(UTF_8)).rules();
     }
 
     @Test
@@ -65,6 +66,17 @@ class TestRulesParser
     }
 
     @Test
+    void testMode()
+            throws RulesException
+    {
+        assertThat(RulesParser.parse("{\"rules\": []}".getBytes(UTF_8)).mode()).isEmpty();
+        assertThat(RulesParser.parse("{\"mode\": \"read_only\", \"rules\": []}".getBytes(UTF_8)).mode()).hasValue(CacheMode.READ_ONLY);
+        assertThatThrownBy(() -> parse("{\"mode\": \"away\", \"rules\": []}"))
+                .isInstanceOf(RulesException.class)
+                .hasMessage("the file, \"mode\" is \"away\": write one of [ON, READ_ONLY, SHADOW, OFF]");
+    }
+
+    @Test
     void testWhatIsNotAListOfRules()
     {
         assertThatThrownBy(() -> parse("{\n  \"rules\": [\n    {\"user\": }\n  ]\n}"))
@@ -75,7 +87,7 @@ class TestRulesParser
         assertThatThrownBy(() -> parse("[]")).isInstanceOf(RulesException.class).hasMessage("there is no list of rules: write {\"rules\": [ ... ]}");
         assertThatThrownBy(() -> parse("{\"rules\": [], \"rule\": 1}"))
                 .isInstanceOf(RulesException.class)
-                .hasMessage("the file has a field \"rule\", which is none: write one of rules");
+                .hasMessage("the file has a field \"rule\", which is none: write one of mode, rules");
         assertThatThrownBy(() -> parse("{\"rules\": []} x")).isInstanceOf(RulesException.class).hasMessageStartingWith("line 1, column 1");
         assertThatThrownBy(() -> parse("{\"rules\": [{\"user\": \"a\", \"user\": \"b\"}]}"))
                 .isInstanceOf(RulesException.class)

@@ -33,7 +33,7 @@ class TestScanRules
     private static CacheRules rules(String... rules)
             throws RulesException
     {
-        return CacheRules.of(RulesParser.parse("{\"rules\": [%s]}".formatted(String.join(", ", rules)).getBytes(UTF_8)), Instant.EPOCH, Optional.empty());
+        return CacheRules.of(RulesParser.parse("{\"rules\": [%s]}".formatted(String.join(", ", rules)).getBytes(UTF_8)).rules(), Instant.EPOCH, Optional.empty());
     }
 
     private ScanRules begin(CacheRules rules, RuleScan scan)

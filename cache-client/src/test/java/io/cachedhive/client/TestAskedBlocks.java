@@ -1,0 +1,41 @@
+package io.cachedhive.client;
+
+import io.cachedhive.client.counters.HitLog;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.OriginId;
+import org.junit.jupiter.api.Test;
+
+import java.util.Optional;
+import java.util.OptionalInt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+class TestAskedBlocks
+{
+    private static final FileVersion FILE = new FileVersion(OriginId.of("s3", Optional.empty(), Optional.empty()), "s3://lake/file", 1000, 1);
+
+    private final HitLog hits = new HitLog(800);
+
+    @Test
+    void testBlocksOfRanges()
+    {
+        AskedBlocks asked = new AskedBlocks(FILE, hits, () -> OptionalInt.of(100));
+        asked.add(250, 200);
+        asked.add(449, 1);
+        asked.add(0, 100);
+        asked.add(100, 0);
+        asked.add(100, -1);
+        assertThat(hits.drain()).containsExactly(
+                FILE.id().block(2).digest(),
+                FILE.id().block(3).digest(),
+                FILE.id().block(4).digest(),
+                FILE.id().block(0).digest());
+    }
+
+    @Test
+    void testWithoutWorker()
+    {
+        new AskedBlocks(FILE, hits, OptionalInt::empty).add(0, 1000);
+        assertThat(hits.drain()).isEmpty();
+    }
+}

@@ -1,0 +1,199 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.sql.QueryResult;
+import io.cachedhive.quickstart.sql.SqlConnection;
+import org.testng.annotations.AfterClass;
+import org.testng.annotations.BeforeClass;
+import org.testng.annotations.Test;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/**
+ * The switch of the catalog on a real cluster, from one mode to the next without a restart.
+ */
+@Test(groups = "modes", singleThreaded = true)
+public class TestCacheModes
+{
+    private static final Duration TIMEOUT = Duration.ofMinutes(1);
+    private static final int QUERIES = 5;
+    private static final String QUERY = "SELECT count(*), to_hex(checksum(comment)), sum(orderkey) FROM %s.modes.%s";
+    private static final String USED = "SELECT sum(ram_used_bytes), sum(ssd_used_bytes) FROM cachedhive.cache.stats";
+
+    private TestingCluster testing;
+    private SqlConnection connection;
+    private List<List<Object>> expected;
+
+    @BeforeClass
+    public void start()
+            throws Exception
+    {
+        testing = TestingCluster.start("modes", builder -> builder.cachedHiveProperty("cachedhive.mode", "SHADOW"));
+        connection = testing.connect("cachedhive", "default");
+        connection.query("CREATE SCHEMA cachedhive.modes");
+        for (String table : List.of("first", "second")) {
+            connection.query("CREATE TABLE cachedhive.modes.%s WITH (format = 'ORC') AS SELECT * FROM tpch.\"sf0.1\".orders".formatted(table));
+        }
+        expected = connection.query(QUERY.formatted("hive", "first")).rows();
+    }
+
+    @AfterClass(alwaysRun = true)
+    public void stop()
+            throws Exception
+    {
+        if (connection != null) {
+            connection.close();
+        }
+        if (testing != null) {
+            testing.close();
+        }
+    }
+
+    @Test
+    public void testShadow()
+            throws Exception
+    {
+        DataFileGets plain = gets("hive", "first");
+        Counters before = Counters.atRest(connection, "cachedhive");
+        for (int i = 0; i < 2; i++) {
+            assertThat(gets("cachedhive", "first").bytes()).as("bytes of a query").isEqualTo(plain.bytes());
+        }
+        Counters counted = Counters.atRest(connection, "cachedhive").minus(before);
+        assertThat(counted.bypass()).isPositive().isEqualTo(counted.requested());
+        assertThat(connection.query("SELECT sum(element_at(bypass_bytes_by_cause, 'shadow')) FROM cachedhive.cache.stats_detail").onlyValue()).isEqualTo(counted.bypass());
+        assertThat(connection.query(USED).rows()).as("bytes in the cache").containsExactly(List.of(0L, 0L));
+        assertThat(connection.query("SELECT DISTINCT problem FROM cachedhive.cache.stats").onlyValue())
+                .isEqualTo("catalog cachedhive is read without the cache, because its mode is SHADOW: change cachedhive.mode, or CALL system.set_cache_mode('ON')");
+        assertThatThrownBy(() -> connection.query("CALL cachedhive.system.preload_table('modes', 'first')")).hasMessageContaining("its mode is SHADOW");
+    }
+
+    @Test(dependsOnMethods = "testShadow")
+    public void testReadOnly()
+            throws Exception
+    {
+        setMode("on");
+        Await.until("the first table is cached", TIMEOUT, () -> gets("cachedhive", "first").count() == 0);
+        setMode("READ_ONLY");
+        Counters before = Counters.atRest(connection, "cachedhive");
+        List<List<Object>> used = connection.query(USED).rows();
+        assertThat(gets("cachedhive", "first").count()).as("GETs of what is cached").isZero();
+        Counters hits = Counters.atRest(connection, "cachedhive").minus(before);
+        assertThat(hits.hits()).isPositive().isEqualTo(hits.requested());
+
+        for (int i = 0; i < 2; i++) {
+            assertThat(gets("cachedhive", "second").count()).as("GETs of what is not cached").isPositive();
+        }
+        Counters missed = Counters.atRest(connection, "cachedhive").minus(before).minus(hits);
+        assertThat(missed.bypass()).isPositive().isEqualTo(missed.requested());
+        assertThat(connection.query(USED).rows()).as("bytes in the cache").isEqualTo(used);
+        setMode("DEFAULT");
+        assertThat(gets("cachedhive", "first").count()).as("GETs in the catalog's mode").isPositive();
+        assertThatThrownBy(() -> setMode("away")).hasMessageContaining("mode is none of ON, READ_ONLY, SHADOW, OFF, DEFAULT: away");
+    }
+
+    @Test(dependsOnMethods = "testReadOnly")
+    public void testOffBesideStoppedWorkers()
+            throws Exception
+    {
+        setMode("ON");
+        DataFileGets plain = gets("hive", "first");
+        try (SqlConnection own = testing.connect("cachedhive", "modes");
+                QueryLoop loop = QueryLoop.start(() -> {
+                    assertThat(own.query(QUERY.formatted("cachedhive", "first")).rows()).isEqualTo(expected);
+                    return null;
+                })) {
+            Await.until("queries run", TIMEOUT, () -> loop.queries() > 0);
+            signal("STOP");
+            try {
+                Await.until("queries run without cache workers", TIMEOUT.multipliedBy(2), () -> beside(loop, () -> testing.jmxCounters("cachedhive").bypass()) > 0);
+                // no query is under way: the next one is off
+                Counters before = beside(loop, () -> {
+                    setMode("OFF");
+                    return testing.jmxCounters("cachedhive");
+                });
+                long queries = loop.queries();
+                Await.until("queries run while the cache is off", TIMEOUT, () -> loop.queries() >= queries + QUERIES);
+                compareWithHive(loop);
+                assertThat(beside(loop, () -> testing.jmxCounters("cachedhive"))).as("what the cache's client counted, and told").isEqualTo(before);
+                assertThat(beside(loop, () -> gets("cachedhive", "first"))).as("GETs of a query").isEqualTo(plain);
+            }
+            finally {
+                signal("CONT");
+            }
+            setMode("ON");
+            Await.until("the cache serves again", TIMEOUT, () -> beside(loop, () -> gets("cachedhive", "first")).count() == 0);
+            loop.check();
+        }
+    }
+
+    /**
+     * The same queries in turn. How much they differ is printed and not judged: it takes more of them, on a quiet machine.
+     */
+    private void compareWithHive(QueryLoop loop)
+            throws Exception
+    {
+        beside(loop, () -> {
+            long[] cpuMillis = new long[2];
+            long[] wallMillis = new long[2];
+            for (int i = 0; i < QUERIES; i++) {
+                for (int catalog = 0; catalog < 2; catalog++) {
+                    QueryResult result = connection.query(QUERY.formatted(catalog == 0 ? "hive" : "cachedhive", "first"));
+                    assertThat(result.rows()).isEqualTo(expected);
+                    wallMillis[catalog] += result.elapsedMillis();
+                    cpuMillis[catalog] += ((Number) connection.query("SELECT sum(split_cpu_time_ms) FROM system.runtime.tasks WHERE query_id = '%s'"
+                            .formatted(result.queryId().orElseThrow())).onlyValue()).longValue();
+                }
+            }
+            System.out.printf(
+                    Locale.ROOT,
+                    "OFF beside stopped cache workers, %s queries each: CPU %s ms, of plain Hive %s ms (ratio %.3f); wall %s ms, of plain Hive %s ms%n",
+                    QUERIES,
+                    cpuMillis[1],
+                    cpuMillis[0],
+                    (double) cpuMillis[1] / cpuMillis[0],
+                    wallMillis[1],
+                    wallMillis[0]);
+            return null;
+        });
+    }
+
+    private interface Action<T>
+    {
+        T run()
+                throws Exception;
+    }
+
+    private static <T> T beside(QueryLoop loop, Action<T> action)
+            throws Exception
+    {
+        return loop.beside(action::run);
+    }
+
+    private void setMode(String mode)
+            throws SQLException
+    {
+        connection.query("CALL cachedhive.system.set_cache_mode('%s')".formatted(mode));
+    }
+
+    private DataFileGets gets(String catalog, String table)
+            throws SQLException
+    {
+        long mark = testing.cluster().s3().log().mark();
+        assertThat(connection.query(QUERY.formatted(catalog, table)).rows()).isEqualTo(expected);
+        return DataFileGets.since(testing.cluster().s3(), mark, "warehouse/modes/" + table);
+    }
+
+    private void signal(String name)
+            throws Exception
+    {
+        for (ClusterNode worker : testing.cluster().cacheWorkers()) {
+            assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(worker.pid())).inheritIO().start().waitFor()).isZero();
+        }
+    }
+}
