@@ -249,7 +249,7 @@ class TestFetchAheadOfReads
             Await.until("the first are refused", () -> worker.gauge(CounterNames.ORIGIN_THROTTLED) > 0);
             Await.until(
                     "no request is under way",
-                    () -> worker.gauge(CounterNames.ORIGIN_GETS) == worker.gauge(CounterNames.ORIGIN_THROTTLED));
+                    () -> worker.gauge(CounterNames.ORIGIN_GETS) == worker.gauge(CounterNames.ORIGIN_THROTTLED) && worker.gauge(CounterNames.FETCH_REQUESTS) == 0);
         }
         // those that were under way at the first refusal, none of them a second time
         assertThat(lake.getsSince(mark)).hasSizeLessThanOrEqualTo(8).extracting(S3Request::key).doesNotHaveDuplicates();
