@@ -41,6 +41,7 @@ final class ScanCluster
 {
     static final int HOSTS = 3;
 
+    private static final String TRINO_CACHES = "alluxio";
     private static final String SCHEMA = "scans";
     private static final Duration TIMEOUT = Duration.ofMinutes(3);
     private static final Duration POLL_INTERVAL = Duration.ofMillis(200);
@@ -76,8 +77,12 @@ final class ScanCluster
     record Scan(String queryId, double seconds, Optional<BytesBySource> sources, S3RequestCounts origin) {}
 
     static ScanCluster start(Path directory, Settings settings, Consumer<String> progress)
-            throws SQLException, InterruptedException
+            throws SQLException, IOException, InterruptedException
     {
+        // that of an earlier measurement would be warm
+        if (Files.exists(directory.resolve(TRINO_CACHES))) {
+            deleteRecursively(directory.resolve(TRINO_CACHES), ALLOW_INSECURE);
+        }
         Cluster cluster = Cluster.builder(directory)
                 .hosts(HOSTS)
                 .ramMaxSize(settings.ramMaxSize())
@@ -86,7 +91,7 @@ final class ScanCluster
                     home.config("cache.state-directory", store(directory, name).resolve("state").toString());
                 })
                 .trino((plan, home) -> {
-                    Path cache = directory.resolve("alluxio").resolve(plan.name());
+                    Path cache = directory.resolve(TRINO_CACHES).resolve(plan.name());
                     createDirectories(cache);
                     Map<String, String> catalog = new HashMap<>(plan.hiveCatalog());
                     catalog.put("fs.cache.enabled", "true");
