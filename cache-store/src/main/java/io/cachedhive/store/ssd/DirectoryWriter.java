@@ -36,8 +36,10 @@ final class DirectoryWriter
 {
     private static final Logger log = Logger.get(DirectoryWriter.class);
 
-    // a megabyte of memory; of more blocks than RAM has, the first have left it when their turn comes
+    // a megabyte of memory; of more blocks the first have most likely left RAM when their turn comes
     private static final int MAX_LATE = 1 << 14;
+    // under one hold of the lock, for which readers wait
+    private static final int LATE_AT_ONCE = 64;
 
     private final SsdDirectory directory;
     private final int bufferBytes;
@@ -116,10 +118,10 @@ final class DirectoryWriter
         }
         Optional<SsdRefusalCause> cause = reasonToRefuse(digest, file, length, blockClass, maxQueuedBytes);
         if (first && cause.isPresent()) {
-            if (cause.get() == QUEUE_FULL && late.size() < MAX_LATE) {
+            if (cause.get() == QUEUE_FULL) {
                 late.add(digest);
             }
-            else {
+            if (cause.get() != QUEUE_FULL || late.size() > MAX_LATE && late.poll() != null) {
                 countRefused(cause.get());
             }
         }
@@ -158,7 +160,7 @@ final class DirectoryWriter
 
     private void offerLate()
     {
-        while (!late.isEmpty() && lateWrites.hasRoom(this)) {
+        for (int looked = 0; looked < LATE_AT_ONCE && !late.isEmpty() && lateWrites.hasRoom(this); looked++) {
             Digest128 digest = late.remove();
             // somebody may have asked for it meanwhile
             if (!digests.contains(digest) && directory.find(digest).isEmpty() && !lateWrites.offer(this, digest)) {
@@ -169,7 +171,7 @@ final class DirectoryWriter
 
     boolean isIdle()
     {
-        return writes.isEmpty();
+        return writes.isEmpty() && late.isEmpty();
     }
 
     long queuedBytes()
@@ -223,17 +225,22 @@ final class DirectoryWriter
             Write write;
             lock.lock();
             try {
-                while (writes.isEmpty()) {
+                offerLate();
+                write = writes.peek();
+                if (isIdle()) {
                     idle.signalAll();
                     if (closed) {
                         return;
                     }
                     changed.awaitUninterruptibly();
                 }
-                write = writes.peek();
             }
             finally {
                 lock.unlock();
+            }
+            if (write == null) {
+                Courtesy.giveWay(lock);
+                continue;
             }
             try {
                 write(write, buffer);
@@ -248,7 +255,6 @@ final class DirectoryWriter
                     digests.remove(write.digest());
                     bytes -= write.length();
                     write.release().run();
-                    offerLate();
                 }
                 finally {
                     lock.unlock();

@@ -12,6 +12,7 @@ import io.trino.spi.connector.DynamicFilterSnapshot;
 import io.trino.spi.metrics.Metric;
 import io.trino.spi.metrics.Metrics;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -28,6 +29,9 @@ public final class CachedHiveSplitSource
         implements ConnectorSplitSource
 {
     static final String SPLITS_BY_RULE_PREFIX = "splits_by_rule_";
+    // a younger file may be overwritten in the second of its modification time: owners do not show it to others before they looked again, and no other host may
+    // keep it either; with room for clocks that differ
+    private static final long MIN_AGE_MILLIS = Duration.ofMinutes(1).toMillis();
 
     private final ConnectorSplitSource delegate;
     private final ScanPlacement placement;
@@ -124,8 +128,15 @@ public final class CachedHiveSplitSource
         else if (split.isRemotelyAccessible()) {
             placement.addBypassed();
         }
-        // who is passed the split on reads it again in the next scan
-        return toCached.make(split, nodes, nodes.isPassedOn() ? decided.decision().withFillsAsGuests() : decided.decision());
+        return toCached.make(split, nodes, keepsFills(split, nodes, System.currentTimeMillis()) ? decided.decision().withFillsAsGuests() : decided.decision());
+    }
+
+    /**
+     * Who is passed the split on reads it again in the next scan.
+     */
+    static boolean keepsFills(HiveSplit split, NodePreference nodes, long nowMillis)
+    {
+        return nodes.isPassedOn() && split.getFileModifiedTime() <= nowMillis - MIN_AGE_MILLIS;
     }
 
     @Override

@@ -168,6 +168,8 @@ class TestScanPlacement
             HiveSplit next = TestCachedHiveSplit.hiveSplit("s3://lake/t/file", i * MEGABYTE / 20, MEGABYTE, 80 * MEGABYTE, false);
             NodePreference nodes = place(placement, next);
             assertThat(nodes.isPassedOn()).as("split %s", i).isEqualTo(i >= most);
+            assertThat(CachedHiveSplitSource.keepsFills(next, nodes, next.getFileModifiedTime() + 60_000)).isEqualTo(i >= most);
+            assertThat(CachedHiveSplitSource.keepsFills(next, nodes, next.getFileModifiedTime() + 59_999)).as("its file may still change unseen").isFalse();
             if (i < most) {
                 assertThat(nodes.next()).as("split %s", i).containsExactly(node(owner));
             }
