@@ -47,6 +47,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
 
 import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
@@ -74,6 +75,8 @@ public final class BlockStore
     private static final long FRAME_WAIT_NANOS = 300_000_000;
     private static final long FRAME_PAUSE_NANOS = 2_000_000;
     private static final int LOAD_ATTEMPTS = 3;
+    private static final Duration FLUSH_WAIT = Duration.ofMinutes(1);
+    private static final int FRAMES_WIPED_AT_ONCE = 16;
     // a store that is not large is as warm when it opens as it was; for a large one nobody waits longer than this takes
     private static final long BLOCKS_RESTORED_FIRST = 1 << 18;
     private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[64 << 10]);
@@ -102,6 +105,7 @@ public final class BlockStore
     private volatile long nextQuotaWriteNanos;
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
+    private volatile long flushes;
     private boolean closed;
 
     private BlockStore(
@@ -713,6 +717,138 @@ public final class BlockStore
     }
 
     /**
+     * Forgets file versions and their blocks in both tiers, and the fills of them that have begun, and overwrites where the blocks were. When it returns, nobody finds them,
+     * which is durable, and their bytes are neither in the shared-memory file nor in the slabs. What was evicted before, and whose place on SSD nobody has taken since, is not
+     * looked for. Blocks the calling thread: until all that was found on SSD is restored, until who reads from the frames has done so, and for as long as the writing takes.
+     *
+     * @param covered whether a file version is to go; called under the lock
+     */
+    public FlushResult flush(Predicate<FileVersion> covered)
+    {
+        // what is not restored yet has its bytes in places that are not known yet
+        if (!ssd.awaitRestored(FLUSH_WAIT)) {
+            log.warn("Flushing before all blocks are restored");
+        }
+        List<StoredFile> dropped = new ArrayList<>();
+        List<Frame> frames = new ArrayList<>();
+        lock.lock();
+        try {
+            flushes++;
+        }
+        finally {
+            lock.unlock();
+        }
+        collect((first, end) -> dropCovered(first, end, covered, dropped, frames));
+        wipeFrames(frames);
+        Optional<String> problem = ssd.wipeDropped(dropped);
+        long deadline = System.nanoTime() + FLUSH_WAIT.toNanos();
+        boolean ended = true;
+        List<StoredFile> left = new ArrayList<>(dropped);
+        left.removeIf(file -> !isKnown(file));
+        while (!frames.isEmpty() || !left.isEmpty()) {
+            ended = System.nanoTime() - deadline < 0 && !Thread.currentThread().isInterrupted();
+            if (!ended) {
+                break;
+            }
+            LockSupport.parkNanos(FRAME_PAUSE_NANOS);
+            wipeFrames(frames);
+            left.removeIf(file -> !isKnown(file));
+        }
+        // fills of what was dropped gave their frames back, and what left before for want of space may still be seen in frames that nobody needed since
+        wipeFreeFrames();
+        if (!ended) {
+            problem = problem.or(() -> Optional.of("blocks that were flushed are still being read or filled, and were not overwritten: flush again"));
+            giveBack(frames);
+        }
+        boolean durable = ssd.makeDropsDurable() || ssd.outdate(run -> state.keepRun(workerId, run));
+        if (!durable) {
+            problem = Optional.of("what was flushed is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
+        }
+        return new FlushResult(dropped.size(), durable, problem);
+    }
+
+    /**
+     * How many times something was flushed in this run.
+     */
+    public long flushes()
+    {
+        return flushes;
+    }
+
+    private boolean isKnown(StoredFile file)
+    {
+        lock.lock();
+        try {
+            return file.isKnown();
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean dropCovered(int firstOrdinal, int endOrdinal, Predicate<FileVersion> covered, List<StoredFile> dropped, List<Frame> frames)
+    {
+        int limit = files.ordinalLimit();
+        for (int ordinal = firstOrdinal; ordinal < Math.min(endOrdinal, limit); ordinal++) {
+            Optional<StoredFile> file = files.find(ordinal).filter(candidate -> covered.test(candidate.version()));
+            if (file.isPresent()) {
+                files.drop(file.get());
+                ram.take(file.get(), frames);
+                ssd.drop(file.get());
+                dropped.add(file.get());
+            }
+        }
+        return endOrdinal < limit;
+    }
+
+    /**
+     * Overwrites and gives back those of the taken frames that nobody else reads any more.
+     */
+    private void wipeFrames(List<Frame> frames)
+    {
+        List<Frame> alone = new ArrayList<>();
+        lock.lock();
+        try {
+            frames.removeIf(frame -> ram.isTakenAlone(frame) && alone.add(frame));
+        }
+        finally {
+            lock.unlock();
+        }
+        for (Frame frame : alone) {
+            ram.wipe(frame);
+            giveBack(List.of(frame));
+        }
+    }
+
+    private void giveBack(List<Frame> frames)
+    {
+        lock.lock();
+        try {
+            frames.forEach(ram::giveBackTaken);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void wipeFreeFrames()
+    {
+        boolean more = true;
+        List<Frame> taken = new ArrayList<>();
+        for (int first = 0; more; first += FRAMES_WIPED_AT_ONCE) {
+            lock.lock();
+            try {
+                more = !closed && ram.takeFree(first, first + FRAMES_WIPED_AT_ONCE, taken);
+            }
+            finally {
+                lock.unlock();
+            }
+            wipeFrames(taken);
+            Courtesy.giveWay(lock);
+        }
+    }
+
+    /**
      * Which of a range of blocks the store has, and on which terms. Is no use of them.
      *
      * @return empty if the file version is not known
@@ -1057,9 +1193,19 @@ public final class BlockStore
      */
     public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest, BlockTerms terms)
     {
+        return beginFill(key, length, etagDigest, terms, flushes());
+    }
+
+    /**
+     * Likewise, of bytes that were asked for at a certain time.
+     *
+     * @param flushesBefore as {@link #flushes} were then: if there was one since, the block is not kept, whatever was flushed
+     */
+    public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest, BlockTerms terms, long flushesBefore)
+    {
         lock.lock();
         try {
-            if (closed) {
+            if (closed || flushes != flushesBefore) {
                 return Optional.empty();
             }
             Optional<StoredFile> file = files.get(key.file());

@@ -8,12 +8,14 @@ import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.StoreEnvironment;
 import io.cachedhive.store.StoreException;
+import io.cachedhive.store.StoreGauges;
 import io.cachedhive.worker.fetch.BlockFetcher;
 import io.cachedhive.worker.fetch.ByteBudget;
 import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.Pauses;
 import io.cachedhive.worker.fetch.RequestLimits;
 import io.cachedhive.worker.fetch.WorkerCounters;
+import io.cachedhive.worker.flush.FlushService;
 import io.cachedhive.worker.handover.Drain;
 import io.cachedhive.worker.handover.HandOverService;
 import io.cachedhive.worker.lease.FillLeases;
@@ -85,6 +87,7 @@ public final class CacheWorkerService
     private final Origins origins;
     private final UsageCounters usage;
     private final RingBook rings;
+    private final FlushService flushes;
     private final HandOverService handOver;
     private final WorkerStatus status;
     private final RequestDispatcher dispatcher;
@@ -122,7 +125,8 @@ public final class CacheWorkerService
             // before the threads that read from them are waited for
             resources.push(origins);
 
-            handOver = register(new HandOverService(store, rings, origins, settings.zone(), settings.sharedSecret(), timer, handOvers));
+            flushes = new FlushService(store, state, timer, pool("flush-%s", 1, QUEUED_TASKS));
+            handOver = register(new HandOverService(store, rings, origins, settings.zone(), settings.sharedSecret(), timer, flushes, handOvers));
             ByteBudget heap = new ByteBudget(HEAP_BYTES);
             BlockFetcher fetcher = new BlockFetcher(
                     store,
@@ -151,7 +155,7 @@ public final class CacheWorkerService
             PeerRefusals refusals = new PeerRefusals();
             status = new WorkerStatus(store, origins, rings, usage, counters, handOver, refusals, settings.zone(), settings.version());
             InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES), counters);
-            dispatcher = new RequestDispatcher(inFlight, fetcher, fetchAhead, leases, usage, rings, handOver, status, loads, background);
+            dispatcher = new RequestDispatcher(inFlight, fetcher, fetchAhead, leases, usage, rings, handOver, flushes, status, loads, background);
             handOver.drain().setReads(dispatcher::readsBegun, dispatcher::activeRequests);
             server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));
             status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::pinnedBlocks, fetcher::buckets));
@@ -192,6 +196,9 @@ public final class CacheWorkerService
 
     public void start()
     {
+        flushes.resume();
+        StoreGauges found = store.gauges();
+        handOver.flushExchange().start(found.ssdBlocks() + found.files() == 0);
         server.start();
         log.info("Cache worker %s listens on %s and %s:%s", store.workerId(), sockets.socketPath(), tcpAddress().getAddress().getHostAddress(), tcpAddress().getPort());
     }

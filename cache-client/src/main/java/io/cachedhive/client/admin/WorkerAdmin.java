@@ -8,6 +8,7 @@ import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
@@ -119,6 +120,24 @@ public final class WorkerAdmin
     public CompletableFuture<CachedBlock> readBlock(WorkerAddress address, int origin, FileVersion file, long position, RingEpoch epoch, String table, long timeoutMillis)
     {
         return connections.askBlock(connections.peer(address, Optional.empty()), origin, file, position, epoch, table, timeoutMillis);
+    }
+
+    /**
+     * Has what a worker has of some files removed, to the last byte.
+     *
+     * @param tombstones at most {@link Message.Flush#MAX_TOMBSTONES}
+     * @param timeoutMillis for all of it, which is as much as is written to disks
+     * @return fails at once if the worker is of a release that cannot do it
+     */
+    public CompletableFuture<Message.Flushed> flush(WorkerAddress address, List<Tombstone> tombstones, long timeoutMillis)
+    {
+        Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
+        if (session.filter(known -> known.version() < Message.Flush.SINCE_VERSION).isPresent()) {
+            return CompletableFuture.failedFuture(new WorkerException(
+                    WorkerException.Reason.PROTOCOL,
+                    "cache worker at %s is of an older release, which cannot flush: stop it, remove what it cached, and start this release".formatted(address)));
+        }
+        return ask(address, new Message.Flush(tombstones), Message.Flushed.class, timeoutMillis);
     }
 
     /**

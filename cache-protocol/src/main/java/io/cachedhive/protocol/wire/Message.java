@@ -4,6 +4,7 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
@@ -94,6 +95,10 @@ public sealed interface Message
                 case DESCRIPTION -> Description.read(reader);
                 case HAND_OVER -> HandOver.read(reader);
                 case HANDED_OVER -> HandedOver.read(reader);
+                case FLUSH -> Flush.read(reader);
+                case FLUSHED -> Flushed.read(reader);
+                case GET_TOMBSTONES -> GetTombstones.read(reader);
+                case TOMBSTONES -> Tombstones.read(reader);
                 case ACK -> Ack.read(reader);
                 case ERROR -> Error.read(reader);
             };
@@ -1272,6 +1277,139 @@ public sealed interface Message
         }
     }
 
+    /**
+     * What the worker has of these files is to go, and its bytes are to be overwritten. Answered by {@link Flushed} when that is done; from the moment on when the worker has
+     * read it, it tells others of the tombstones, also if the answer is lost.
+     */
+    record Flush(List<Tombstone> tombstones)
+            implements Message
+    {
+        public static final int SINCE_VERSION = 2;
+        public static final int MAX_TOMBSTONES = 1024;
+
+        public Flush
+        {
+            tombstones = List.copyOf(tombstones);
+            if (tombstones.size() > MAX_TOMBSTONES) {
+                throw new IllegalArgumentException("more than %s tombstones at once: %s".formatted(MAX_TOMBSTONES, tombstones.size()));
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.FLUSH;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putList(tombstones, Message::writeTombstone);
+        }
+
+        static Flush read(WireReader reader)
+                throws WireException
+        {
+            return new Flush(reader.getList(Message::readTombstone));
+        }
+    }
+
+    /**
+     * @param files file versions of which something went
+     * @param problem what could not be overwritten, though it is not served any more; empty if nothing is left
+     */
+    record Flushed(long files, Optional<String> problem)
+            implements Message
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.FLUSHED;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putLong(files).putOptionalString(problem);
+        }
+
+        static Flushed read(WireReader reader)
+                throws WireException
+        {
+            return new Flushed(reader.getLong(), reader.getOptionalString());
+        }
+    }
+
+    /**
+     * Asks which tombstones the worker has done. Answered by {@link Tombstones}.
+     *
+     * @param known exclusive or of the ids of those that the asker has: a worker that has the same answers with none
+     * @param after only ids beyond this one, as unsigned numbers; zero for the first
+     */
+    record GetTombstones(Digest128 known, Digest128 after)
+            implements Message
+    {
+        public static final int SINCE_VERSION = 2;
+
+        public GetTombstones
+        {
+            requireNonNull(known, "known is null");
+            requireNonNull(after, "after is null");
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.GET_TOMBSTONES;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writeDigest(writer, known);
+            writeDigest(writer, after);
+        }
+
+        static GetTombstones read(WireReader reader)
+                throws WireException
+        {
+            return new GetTombstones(readDigest(reader), readDigest(reader));
+        }
+    }
+
+    /**
+     * @param all exclusive or of the ids of all that the worker has done
+     * @param tombstones in the order of their ids, at most {@link Flush#MAX_TOMBSTONES}; fewer if there are no more
+     */
+    record Tombstones(Digest128 all, List<Tombstone> tombstones)
+            implements Message
+    {
+        public Tombstones
+        {
+            requireNonNull(all, "all is null");
+            tombstones = List.copyOf(tombstones);
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.TOMBSTONES;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writeDigest(writer, all);
+            writer.putList(tombstones, Message::writeTombstone);
+        }
+
+        static Tombstones read(WireReader reader)
+                throws WireException
+        {
+            return new Tombstones(readDigest(reader), reader.getList(Message::readTombstone));
+        }
+    }
+
     record Ack()
             implements Message
     {
@@ -1324,6 +1462,22 @@ public sealed interface Message
             throws WireException
     {
         return new Digest128(reader.getLong(), reader.getLong());
+    }
+
+    /**
+     * Also the form in which a worker keeps a tombstone.
+     */
+    static void writeTombstone(WireWriter writer, Tombstone tombstone)
+    {
+        writeDigest(writer, tombstone.id());
+        writeDigest(writer, tombstone.origin().digest());
+        writer.putString(tombstone.location()).putLong(tombstone.createdMillis());
+    }
+
+    static Tombstone readTombstone(WireReader reader)
+            throws WireException
+    {
+        return new Tombstone(readDigest(reader), new OriginId(readDigest(reader)), reader.getString(), reader.getLong());
     }
 
     private static void writeFile(WireWriter writer, FileVersion file)

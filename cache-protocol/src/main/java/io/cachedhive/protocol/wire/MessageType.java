@@ -40,8 +40,12 @@ public enum MessageType
     DESCRIPTION(44),
     HAND_OVER(45),
     HANDED_OVER(46),
+    FLUSH(47),
+    FLUSHED(48),
+    GET_TOMBSTONES(49),
     ACK(50),
-    ERROR(51);
+    ERROR(51),
+    TOMBSTONES(52);
 
     private static final MessageType[] BY_CODE = new MessageType[128];
 

@@ -4,6 +4,7 @@ import io.cachedhive.protocol.GoldenValues;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
@@ -42,6 +43,8 @@ class TestMessage
             Map.of(WORKER, new WorkerAddress("host", 8484)),
             1_700_000_000_000L);
     private static final Message.Pong PONG = new Message.Pong(WORKER, new Digest128(1, 2), "1", "RUNNING", 1L << 40, Optional.of("zone"), 5, 6, new RingEpoch(-7), 8);
+
+    private static final Tombstone TOMBSTONE = new Tombstone(new Digest128(7, 8), ORIGIN, "s3://bucket/table/", 1_700_000_000_000L);
 
     /**
      * At least one of each type.
@@ -89,7 +92,11 @@ class TestMessage
             new Message.OnTerms(FillTerms.UNSAID, new Message.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE))),
             new Message.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))),
             new Message.TableQuota("schema.table", 100L << 30),
-            new Message.Quarantine(1, FILE, 1L << 40, 8 << 20));
+            new Message.Quarantine(1, FILE, 1L << 40, 8 << 20),
+            new Message.Flush(List.of(TOMBSTONE, TOMBSTONE)),
+            new Message.Flushed(3, Optional.of("a problem")),
+            new Message.GetTombstones(new Digest128(1, 2), new Digest128(3, 4)),
+            new Message.Tombstones(new Digest128(1, 2), List.of(TOMBSTONE)));
 
     @Test
     void testEveryTypeIsHere()

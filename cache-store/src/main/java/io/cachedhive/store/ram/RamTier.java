@@ -835,30 +835,87 @@ public final class RamTier
      */
     public void drop(StoredFile storedFile)
     {
-        if (storedFile.ramBlocks() == 0) {
-            return;
+        framesOf(storedFile).forEach(this::drop);
+    }
+
+    /**
+     * Likewise; the frames are the caller's, to be overwritten and given back by {@link #giveBackTaken}, once {@link #isTakenAlone}.
+     */
+    public void take(StoredFile storedFile, List<Frame> taken)
+    {
+        for (Frame frame : framesOf(storedFile)) {
+            hold(frame);
+            drop(frame);
+            taken.add(frame);
         }
-        List<Frame> gone = new ArrayList<>();
+    }
+
+    private List<Frame> framesOf(StoredFile storedFile)
+    {
+        List<Frame> found = new ArrayList<>();
+        if (storedFile.ramBlocks() == 0) {
+            return found;
+        }
         int fileBlocks = storedFile.version().blockCount(layout.blockSizeBytes());
         if (fileBlocks <= frames.size()) {
             FileVersionId id = storedFile.id();
-            for (int i = 0; i < fileBlocks && gone.size() < storedFile.ramBlocks(); i++) {
+            for (int i = 0; i < fileBlocks && found.size() < storedFile.ramBlocks(); i++) {
                 Frame frame = frames.get(new BlockKey(id, i).digest());
                 if (frame != null && storedFile.equals(frame.file)) {
-                    gone.add(frame);
+                    found.add(frame);
                 }
             }
         }
         else {
             for (Frame frame : frames.values()) {
                 if (storedFile.equals(frame.file)) {
-                    gone.add(frame);
+                    found.add(frame);
                 }
             }
         }
-        for (Frame frame : gone) {
-            drop(frame);
+        return found;
+    }
+
+    /**
+     * Takes frames with such entries that hold no block, but may hold what a block left there; as {@link #take}.
+     *
+     * @return whether there are entries beyond
+     */
+    public boolean takeFree(int firstEntry, int endEntry, List<Frame> taken)
+    {
+        for (int entry = firstEntry; entry < Math.min(endEntry, framesByEntry.size()); entry++) {
+            Frame frame = framesByEntry.get(entry);
+            if (frame != null && frame.state == State.FREE && !frame.slab().draining) {
+                frame.list.remove(frame);
+                frame.state = State.DETACHED;
+                frame.pins = 1;
+                taken.add(frame);
+            }
         }
+        return endEntry < framesByEntry.size();
+    }
+
+    /**
+     * Whether nobody beside the taker reads the frame any more.
+     */
+    public boolean isTakenAlone(Frame frame)
+    {
+        verify(frame.state == State.DETACHED, "frame %s is %s", frame.number(), frame.state);
+        return frame.pins == 1;
+    }
+
+    public void giveBackTaken(Frame frame)
+    {
+        verify(frame.state == State.DETACHED, "frame %s is %s", frame.number(), frame.state);
+        unpin(frame);
+    }
+
+    /**
+     * Overwrites all of a frame that the caller has taken, alone. Without the lock.
+     */
+    public void wipe(Frame frame)
+    {
+        writer.payload(frame.number(), frameBytes(frame)).fill((byte) 0);
     }
 
     /**

@@ -297,14 +297,36 @@ final class DirectoryWriter
             log.debug("Block %s is not kept in %s: %s", write.digest(), directory.path(), e.getMessage());
         }
         finally {
+            finish(write, reservation, written, buffer);
+        }
+    }
+
+    private void finish(Write write, SsdDirectory.Reservation reservation, boolean written, ByteBuffer buffer)
+    {
+        lock.lock();
+        try {
+            if (written && !write.file().isDropped()) {
+                directory.add(reservation, write.file(), write.digest(), write.length(), write.terms().get());
+                return;
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        try {
+            if (written) {
+                // a flush leaves nothing behind, also of what was on its way
+                MemorySegment.ofBuffer(buffer.clear()).fill((byte) 0);
+                directory.wipe(reservation, buffer);
+            }
+        }
+        catch (IOException e) {
+            log.warn("A block that is not wanted any more could not be overwritten in %s: %s", directory.path(), e.getMessage());
+        }
+        finally {
             lock.lock();
             try {
-                if (written && !write.file().isDropped()) {
-                    directory.add(reservation, write.file(), write.digest(), write.length(), write.terms().get());
-                }
-                else {
-                    directory.cancel(reservation);
-                }
+                directory.cancel(reservation);
             }
             finally {
                 lock.unlock();

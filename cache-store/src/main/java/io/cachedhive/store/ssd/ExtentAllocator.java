@@ -294,7 +294,8 @@ final class ExtentAllocator
             }
             drainHand++;
         }
-        if (drainHand >= draining.extentCount()) {
+        // an extent may still be overwritten whose block was flushed
+        if (drainHand >= draining.extentCount() && !draining.isBeingWritten()) {
             SsdSlab empty = draining;
             draining = null;
             empty.uncut();

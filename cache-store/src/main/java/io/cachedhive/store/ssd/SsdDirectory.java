@@ -72,6 +72,7 @@ final class SsdDirectory
     // a record has to fit into the smallest batch of a journal
     private static final int MAX_FILE_RECORD_BYTES = 8 << 10;
     private static final int DROPPED_AT_ONCE = 1024;
+    private static final int WIPED_AT_ONCE = 64;
     private static final int LOOKED_AT_ONCE = 1024;
     // once a second: a block that nobody asks for goes within minutes, also from among ten million
     private static final int LOOKS_IN_A_ROUND = 64;
@@ -808,6 +809,102 @@ final class SsdDirectory
             finally {
                 lock.unlock();
             }
+        }
+    }
+
+    /**
+     * As {@link #removeDropped}, and overwrites where the blocks were before anybody else may have the place. Without the lock.
+     *
+     * @param zeros as long as the largest extent
+     * @throws IOException if something could not be overwritten; what is left of the file has to be removed by {@link #removeDropped}
+     */
+    void wipeDropped(StoredFile file, ByteBuffer zeros)
+            throws IOException
+    {
+        FileVersionId id = file.id();
+        int ordinal = file.ordinal();
+        int count = Integer.MAX_VALUE;
+        List<Place> places = new ArrayList<>();
+        for (int first = 0; first < count; first += WIPED_AT_ONCE) {
+            places.clear();
+            lock.lock();
+            try {
+                if (file.ssdBlocks() == 0 || !contents.contains(file)) {
+                    return;
+                }
+                if (!health.isWritable()) {
+                    throw new IOException(health.problem().orElse("it takes nothing at present"));
+                }
+                count = file.version().blockCount(geometry.blockSizeBytes());
+                for (int i = first; i < Math.min(count, first + WIPED_AT_ONCE) && file.ssdBlocks() > 0; i++) {
+                    int entry = index.find(BlockKey.digestHigh(id.digest().high(), i), BlockKey.digestLow(id.digest().low(), i));
+                    if (entry != SsdIndex.NONE && index.file(entry) == ordinal) {
+                        Place place = new Place(policy.slab(entry), index.extent(entry));
+                        remove(entry);
+                        place.slab().take(place.extent());
+                        places.add(place);
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+            makeJournalRoom();
+            try {
+                for (Place place : places) {
+                    wipe(place.slab(), place.extent(), zeros);
+                }
+            }
+            finally {
+                lock.lock();
+                try {
+                    places.forEach(place -> place.slab().written(place.extent(), SsdSlab.FREE));
+                }
+                finally {
+                    lock.unlock();
+                }
+            }
+        }
+    }
+
+    private record Place(SsdSlab slab, int extent) {}
+
+    /**
+     * Overwrites an extent that is being written. Without the lock.
+     */
+    private void wipe(SsdSlab slab, int extent, ByteBuffer zeros)
+            throws IOException
+    {
+        // the slab keeps its class for as long as something in it is being written
+        int bytes = sizeClasses.units(slab.sizeClass) * Geometry.UNIT_BYTES;
+        disk.write(slab.number, contents.position(slab.number, extent), zeros.duplicate().clear().limit(bytes));
+        checkpoints.setUnsynced(slab.number);
+    }
+
+    /**
+     * Overwrites what was written for a block that is not wanted any more; to be followed by {@link #cancel}. Without the lock.
+     */
+    void wipe(Reservation reservation, ByteBuffer zeros)
+            throws IOException
+    {
+        wipe(reservation.slab, reservation.extent, zeros);
+    }
+
+    /**
+     * Each block that leaves is a record: of many, a checkpoint in between takes less room than the journal has. Without the lock.
+     */
+    private void makeJournalRoom()
+    {
+        boolean room;
+        lock.lock();
+        try {
+            room = journal.hasRoom();
+        }
+        finally {
+            lock.unlock();
+        }
+        if (!room) {
+            checkpoints.write(false);
         }
     }
 

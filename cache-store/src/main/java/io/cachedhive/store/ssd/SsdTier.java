@@ -553,6 +553,37 @@ public final class SsdTier
     }
 
     /**
+     * Frees what dropped files had, and overwrites it. Without the lock.
+     *
+     * @return what could not be overwritten, and why
+     */
+    public Optional<String> wipeDropped(List<StoredFile> dropped)
+    {
+        Optional<String> problem = Optional.empty();
+        if (dropped.isEmpty() || directories.isEmpty()) {
+            return problem;
+        }
+        ByteBuffer zeros = StagingBuffers.allocate(stagingBytes);
+        for (SsdDirectory directory : directories) {
+            boolean failed = false;
+            for (StoredFile file : dropped) {
+                if (!failed) {
+                    try {
+                        directory.wipeDropped(file, zeros);
+                    }
+                    catch (IOException e) {
+                        failed = true;
+                        problem = Optional.of("SSD directory %s still has bytes that were flushed, which nobody is served, since it cannot be written: %s"
+                                .formatted(directory.path(), e.getMessage()));
+                    }
+                }
+                directory.removeDropped(file);
+            }
+        }
+        return problem;
+    }
+
+    /**
      * Returns when what was dropped before cannot come back, whatever happens. Without the lock.
      *
      * @return false if the disk of a directory takes nothing: until it does, {@link #outdate} has to help

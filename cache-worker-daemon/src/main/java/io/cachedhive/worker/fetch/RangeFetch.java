@@ -193,6 +193,7 @@ final class RangeFetch
         }
         int last = blocks.get(runEnd - 1).index;
         long end = (long) last * blockSizeBytes + target.version().blockLength(last, blockSizeBytes);
+        long flushes = services.store().flushes();
         Optional<String> bound = services.store().file(target.id()).flatMap(FileMetadata::etag);
         try (ObjectRange range = target.origin().source().open(target.location(), start, end - start, bound)) {
             target.origin().health().succeeded(bucket);
@@ -209,19 +210,19 @@ final class RangeFetch
             }
             byte[] chunk = new byte[(int) Math.min(CHUNK_BYTES, end - start)];
             while (next < runEnd) {
-                receive(range, blocks.get(next), state, provisional, chunk);
+                receive(range, blocks.get(next), state, provisional, flushes, chunk);
                 next++;
             }
             services.limits().succeeded(target.bucket());
         }
     }
 
-    private void receive(ObjectRange range, WantedBlock block, ObjectState state, boolean provisional, byte[] chunk)
+    private void receive(ObjectRange range, WantedBlock block, ObjectState state, boolean provisional, long flushes, byte[] chunk)
             throws IOException
     {
         int length = target.version().blockLength(block.index, blockSizeBytes);
         long etagDigest = state.etag().map(ETags::digest).orElse(ETags.NONE);
-        Optional<Fill> fill = services.store().beginFill(target.id().block(block.index), length, etagDigest, KeptTerms.of(services.store(), block.terms));
+        Optional<Fill> fill = services.store().beginFill(target.id().block(block.index), length, etagDigest, KeptTerms.of(services.store(), block.terms), flushes);
         if (provisional || fill.isEmpty()) {
             receiveToHeap(range, block, state, etagDigest, length, fill, chunk);
             return;

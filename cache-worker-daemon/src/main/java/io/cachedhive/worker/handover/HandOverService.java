@@ -6,6 +6,8 @@ import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.protocol.wire.Message.NamedOrigin;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.worker.fetch.PeerSource;
+import io.cachedhive.worker.flush.FlushExchange;
+import io.cachedhive.worker.flush.FlushService;
 import io.cachedhive.worker.origin.Origins;
 import io.cachedhive.worker.ring.RingBook;
 import io.cachedhive.worker.time.WorkerTimer;
@@ -34,6 +36,7 @@ public final class HandOverService
     private final FormerOwnerSource formerOwners;
     private final HandOverRequests requests;
     private final Drain drain;
+    private final FlushExchange flushExchange;
 
     /**
      * @param zone of this worker, which what is handed over does not leave
@@ -47,6 +50,7 @@ public final class HandOverService
             Optional<String> zone,
             Optional<String> sharedSecret,
             WorkerTimer timer,
+            FlushService flushes,
             Executor executor)
     {
         List<NamedOrigin> named = origins.all().stream()
@@ -55,7 +59,8 @@ public final class HandOverService
         ClientIdentity identity = new ClientIdentity("", "", store.workerId().value(), named, sharedSecret);
         this.connections = new WorkerConnections("hand-over", identity, TIMEOUTS, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
         FormerOwners owners = new FormerOwners(rings, store.workerId(), zone, timer::now);
-        PeerReader reader = new PeerReader(store, connections, named);
+        this.flushExchange = new FlushExchange(flushes, connections, rings, store.workerId());
+        PeerReader reader = new PeerReader(store, connections, named, peer -> flushExchange.isInStep(peer.id(), peer.address()));
         this.formerOwners = new FormerOwnerSource(owners, reader, counters, store.blockSizeBytes());
         this.drain = new Drain(store, rings, zone, connections, chunkSizes, counters, timer::nanoTime);
         this.requests = new HandOverRequests(store, owners, reader, counters, executor, drain::isLeaving);
@@ -90,6 +95,14 @@ public final class HandOverService
         return chunkSizes;
     }
 
+    /**
+     * With the workers that blocks are taken from.
+     */
+    public FlushExchange flushExchange()
+    {
+        return flushExchange;
+    }
+
     public HandOverCounters counters()
     {
         return counters;
@@ -98,6 +111,7 @@ public final class HandOverService
     @Override
     public void close()
     {
+        flushExchange.close();
         drain.close();
         connections.close();
     }

@@ -49,6 +49,7 @@ final class PeerBlocksRead
     private final FileVersionId id;
     private final long etagDigest;
     private final Map<Integer, BlockTerms> blocks;
+    private final long flushes;
     private final BlockingQueue<Answer> answers = new LinkedBlockingQueue<>();
 
     // guarded by this
@@ -75,6 +76,7 @@ final class PeerBlocksRead
 
     /**
      * @param blocks neighbours
+     * @param flushes as they were when it was known that the peer has nothing that was flushed here
      */
     PeerBlocksRead(
             BlockStore store,
@@ -84,7 +86,8 @@ final class PeerBlocksRead
             FileVersion version,
             FileVersionId id,
             long etagDigest,
-            Map<Integer, BlockTerms> blocks)
+            Map<Integer, BlockTerms> blocks,
+            long flushes)
     {
         this.store = requireNonNull(store, "store is null");
         this.link = requireNonNull(link, "link is null");
@@ -94,6 +97,7 @@ final class PeerBlocksRead
         this.id = requireNonNull(id, "id is null");
         this.etagDigest = etagDigest;
         this.blocks = requireNonNull(blocks, "blocks is null");
+        this.flushes = flushes;
     }
 
     /**
@@ -144,7 +148,7 @@ final class PeerBlocksRead
         Map<Integer, Fill> fills = new LinkedHashMap<>();
         for (Map.Entry<Integer, BlockTerms> block : blocks.entrySet()) {
             int length = version.blockLength(block.getKey(), store.blockSizeBytes());
-            Optional<Fill> fill = store.beginFill(id.block(block.getKey()), length, etagDigest, block.getValue());
+            Optional<Fill> fill = store.beginFill(id.block(block.getKey()), length, etagDigest, block.getValue(), flushes);
             if (fill.isEmpty()) {
                 break;
             }

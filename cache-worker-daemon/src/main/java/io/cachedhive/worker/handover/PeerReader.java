@@ -28,6 +28,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.function.IntConsumer;
+import java.util.function.Predicate;
 
 import static java.util.Objects.requireNonNull;
 
@@ -47,15 +48,18 @@ final class PeerReader
     private final BlockStore store;
     private final WorkerConnections connections;
     private final List<OriginId> origins;
+    private final Predicate<Peer> inStep;
 
     /**
      * @param origins in the order in which the connections name them
+     * @param inStep whether a worker has nothing any more that was flushed here
      */
-    PeerReader(BlockStore store, WorkerConnections connections, List<NamedOrigin> origins)
+    PeerReader(BlockStore store, WorkerConnections connections, List<NamedOrigin> origins, Predicate<Peer> inStep)
     {
         this.store = requireNonNull(store, "store is null");
         this.connections = requireNonNull(connections, "connections is null");
         this.origins = origins.stream().map(NamedOrigin::id).toList();
+        this.inStep = requireNonNull(inStep, "inStep is null");
     }
 
     /**
@@ -78,6 +82,10 @@ final class PeerReader
         if (session.welcome().blockSizeBytes() != store.blockSizeBytes() || session.welcome().origins().get(origin) == OriginStatus.MISMATCH) {
             return true;
         }
+        long flushes = store.flushes();
+        if (!inStep.test(peer)) {
+            return true;
+        }
         TreeSet<Integer> left = new TreeSet<>(blocks);
         while (!left.isEmpty()) {
             int firstBlock = left.first();
@@ -98,7 +106,7 @@ final class PeerReader
                 return true;
             }
             for (Map<Integer, BlockTerms> run : runs(there)) {
-                boolean all = new PeerBlocksRead(store, link, session, origin, version, id, bound.etagDigest(), run).run(taken);
+                boolean all = new PeerBlocksRead(store, link, session, origin, version, id, bound.etagDigest(), run, flushes).run(taken);
                 if (!all) {
                     return false;
                 }

@@ -90,7 +90,7 @@ public final class FillLeases
         }
     }
 
-    private record Holder(long lease, Object owner, Scheduled expiry) {}
+    private record Holder(long lease, Object owner, Scheduled expiry, long flushes) {}
 
     private record Waiting(LeaseWaiter waiter, Scheduled timeout) {}
 
@@ -156,7 +156,7 @@ public final class FillLeases
         }
         while (lease == 0 || leases.containsKey(lease));
         long granted = lease;
-        block.holder = Optional.of(new Holder(granted, owner, timer.schedule(LEASE_LIFETIME, () -> end(granted, Optional.empty()))));
+        block.holder = Optional.of(new Holder(granted, owner, timer.schedule(LEASE_LIFETIME, () -> end(granted, Optional.empty())), store.flushes()));
         leases.put(granted, block);
         return granted;
     }
@@ -291,6 +291,7 @@ public final class FillLeases
     public Optional<String> fill(Object owner, Message.Fill offer)
     {
         LeasedBlock block;
+        long flushes;
         lock.lock();
         try {
             block = leases.get(offer.lease());
@@ -298,6 +299,7 @@ public final class FillLeases
                 return Optional.of("the lease is not of this connection, or has ended");
             }
             block.filling = true;
+            flushes = block.holder.orElseThrow().flushes();
         }
         finally {
             lock.unlock();
@@ -306,7 +308,7 @@ public final class FillLeases
         try {
             refusal = check(block.target, offer);
             if (refusal.isEmpty()) {
-                refusal = take(block, offer);
+                refusal = take(block, offer, flushes);
             }
             return refusal;
         }
@@ -342,7 +344,7 @@ public final class FillLeases
         return Optional.empty();
     }
 
-    private Optional<String> take(LeasedBlock block, Message.Fill offer)
+    private Optional<String> take(LeasedBlock block, Message.Fill offer, long flushes)
     {
         LeaseTarget target = block.target;
         Instant settled = Instant.ofEpochMilli(target.version().lastModifiedMillis()).truncatedTo(SECONDS).plus(PROVISIONAL);
@@ -350,7 +352,7 @@ public final class FillLeases
             if (!store.bind(target.version(), Optional.empty(), false, target.table())) {
                 return Optional.of("the worker has blocks of this file under an ETag, and bytes without one cannot join them");
             }
-            Optional<Fill> frame = store.beginFill(target.key(), target.length(), ETags.NONE, KeptTerms.of(store, target.terms()));
+            Optional<Fill> frame = store.beginFill(target.key(), target.length(), ETags.NONE, KeptTerms.of(store, target.terms()), flushes);
             if (frame.isPresent()) {
                 try (Fill fill = frame.get()) {
                     fill.buffer().put(0, offer.payload(), offer.payload().position(), target.length());

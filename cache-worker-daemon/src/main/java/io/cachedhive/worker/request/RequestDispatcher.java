@@ -13,8 +13,10 @@ import io.cachedhive.protocol.wire.Message.Cancel;
 import io.cachedhive.protocol.wire.Message.ChunkSize;
 import io.cachedhive.protocol.wire.Message.Describe;
 import io.cachedhive.protocol.wire.Message.Fill;
+import io.cachedhive.protocol.wire.Message.Flush;
 import io.cachedhive.protocol.wire.Message.GetRings;
 import io.cachedhive.protocol.wire.Message.GetStats;
+import io.cachedhive.protocol.wire.Message.GetTombstones;
 import io.cachedhive.protocol.wire.Message.HandOver;
 import io.cachedhive.protocol.wire.Message.OfferGuest;
 import io.cachedhive.protocol.wire.Message.OnTerms;
@@ -39,6 +41,7 @@ import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.FetchTarget;
 import io.cachedhive.worker.fetch.KeptTerms;
 import io.cachedhive.worker.fetch.OverloadCause;
+import io.cachedhive.worker.flush.FlushService;
 import io.cachedhive.worker.handover.HandOverService;
 import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.origin.ObjectSourceException;
@@ -61,6 +64,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.LongAdder;
 
 import static java.util.Objects.requireNonNull;
+import static java.util.Objects.requireNonNullElse;
 
 /**
  * Takes every request of every connection to those who answer it.
@@ -84,6 +88,7 @@ public final class RequestDispatcher
     private final UsageCounters usage;
     private final RingBook rings;
     private final HandOverService handOvers;
+    private final FlushService flushes;
     private final WorkerStatus status;
     private final Executor background;
     private final ReadTask.Services readServices;
@@ -103,6 +108,7 @@ public final class RequestDispatcher
             UsageCounters usage,
             RingBook rings,
             HandOverService handOvers,
+            FlushService flushes,
             WorkerStatus status,
             Executor loads,
             Executor background)
@@ -114,6 +120,7 @@ public final class RequestDispatcher
         this.usage = requireNonNull(usage, "usage is null");
         this.rings = requireNonNull(rings, "rings is null");
         this.handOvers = requireNonNull(handOvers, "handOvers is null");
+        this.flushes = requireNonNull(flushes, "flushes is null");
         this.status = requireNonNull(status, "status is null");
         this.background = requireNonNull(background, "background is null");
         this.readServices = new ReadTask.Services(inFlight, fetcher, fetchAhead, leases, loads);
@@ -146,7 +153,9 @@ public final class RequestDispatcher
             case Preload preload -> preload(connection, requestId, preload);
             case Message.FetchAhead ahead -> fetchAhead(connection, requestId, ahead, FillTerms.UNSAID);
             case ChunkSize size -> setChunkSize(connection, size.bytes());
-            case Describe describe -> connection.send(requestId, handOvers.requests().describe(describe));
+            case Describe describe -> connection.send(requestId, flushes.isReady() ? handOvers.requests().describe(describe) : Message.Description.UNKNOWN);
+            case Flush flush -> flush(connection, requestId, flush);
+            case GetTombstones tombstones -> connection.send(requestId, flushes.answer(tombstones));
             case HandOver handOver -> handOvers.requests().take(handOver, answer -> connection.send(requestId, answer));
             default -> throw new WireException("a client does not send " + request.type());
         }
@@ -189,7 +198,7 @@ public final class RequestDispatcher
         if (origin.status() == OriginStatus.MISMATCH) {
             refusal = Optional.of(NoCause.ORIGIN_MISMATCH);
         }
-        else if (stopping) {
+        else if (stopping || !flushes.isReady()) {
             refusal = Optional.of(NoCause.UNAVAILABLE);
         }
         else if (requests.count() >= MAX_ACTIVE_REQUESTS) {
@@ -293,9 +302,15 @@ public final class RequestDispatcher
         if (contradiction.isPresent()) {
             throw new WireException(contradiction.get());
         }
-        boolean mayKeep = !stopping && connection.session().origins().get(offer.origin()).status() != OriginStatus.MISMATCH;
+        boolean mayKeep = !stopping && flushes.mayBeGuest(offer.file()) && connection.session().origins().get(offer.origin()).status() != OriginStatus.MISMATCH;
         readServices.inFlight().counters().addGuest(
                 mayKeep && store.offerGuest(offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), offer.payload()));
+    }
+
+    private void flush(Connection connection, long requestId, Flush flush)
+    {
+        flushes.merge(flush.tombstones()).whenComplete((flushed, failure) ->
+                connection.send(requestId, failure == null ? flushed : new Message.Error(requireNonNullElse(failure.getMessage(), "the worker failed"))));
     }
 
     private void inBackground(Connection connection, long requestId, Runnable task)

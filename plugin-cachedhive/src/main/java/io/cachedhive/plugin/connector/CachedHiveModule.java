@@ -15,6 +15,7 @@ import io.cachedhive.plugin.ahead.ScanAnnouncements.Announcer;
 import io.cachedhive.plugin.filesystem.FileOrigins;
 import io.cachedhive.plugin.filesystem.FileSystemCacheModule;
 import io.cachedhive.plugin.filesystem.NodeCacheClient;
+import io.cachedhive.plugin.flush.FlushModule;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.preload.PreloadModule;
 import io.cachedhive.plugin.rules.RuleBook;
@@ -80,6 +81,7 @@ final class CachedHiveModule
             install(new MembershipModule());
             install(new PreloadModule());
             newSetBinder(binder, Procedure.class).addBinding().toProvider(SetCacheModeProcedure.class).in(Scopes.SINGLETON);
+            install(new FlushModule());
             openRules(binder, config);
         }
         else {

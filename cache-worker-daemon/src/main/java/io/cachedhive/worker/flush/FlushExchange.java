@@ -1,0 +1,233 @@
+package io.cachedhive.worker.flush;
+
+import io.airlift.log.Logger;
+import io.cachedhive.client.connection.WorkerConnections;
+import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.client.connection.WorkerException.Reason;
+import io.cachedhive.client.connection.WorkerLink;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.Tombstone;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.GetTombstones;
+import io.cachedhive.protocol.wire.Message.Tombstones;
+import io.cachedhive.worker.ring.RingBook;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+import static io.airlift.concurrent.Threads.daemonThreadsNamed;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Learns from other cache workers what was flushed while this one was away: some of the ring's members are asked before anything is served, and after that one after the
+ * other, for what neither heard of. Who knows what is said by a digest of it, so that mostly nothing else is said.
+ */
+public final class FlushExchange
+        implements AutoCloseable
+{
+    private static final Logger log = Logger.get(FlushExchange.class);
+
+    private static final long SILENCE_MILLIS = 500;
+    private static final long START_MILLIS = 2_000;
+    private static final long INTERVAL_MILLIS = 2_000;
+    // a process that was stopped for so long has missed something
+    private static final long STOPPED_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final int ASKED_AT_START = 8;
+    private static final Digest128 ZERO = new Digest128(0, 0);
+
+    private final FlushService flushes;
+    private final WorkerConnections connections;
+    private final RingBook rings;
+    private final CacheWorkerId self;
+    private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor(daemonThreadsNamed("flush-exchange"));
+    private final ExecutorService askers = Executors.newFixedThreadPool(ASKED_AT_START, daemonThreadsNamed("flush-exchange-start-%s"));
+    // what this worker had done when the other one had done all of it
+    private final Map<CacheWorkerId, Digest128> inStep = new ConcurrentHashMap<>();
+    // of the executor's thread only
+    private int nextPeer;
+    private long lastNanos;
+    private long aliveNanos;
+
+    private record Peer(CacheWorkerId id, WorkerAddress address) {}
+
+    public FlushExchange(FlushService flushes, WorkerConnections connections, RingBook rings, CacheWorkerId self)
+    {
+        this.flushes = requireNonNull(flushes, "flushes is null");
+        this.connections = requireNonNull(connections, "connections is null");
+        this.rings = requireNonNull(rings, "rings is null");
+        this.self = requireNonNull(self, "self is null");
+    }
+
+    /**
+     * Lets blocks be served as soon as members of the last ring have said what they know, or 2 s have passed.
+     *
+     * @param empty whether there are no blocks that could have been flushed
+     */
+    public void start(boolean empty)
+    {
+        lastNanos = connections.nanoTime();
+        aliveNanos = lastNanos;
+        if (empty || peers().isEmpty()) {
+            flushes.setReady(true);
+        }
+        else {
+            executor.execute(this::askBeforeServing);
+        }
+        executor.scheduleWithFixedDelay(this::tick, INTERVAL_MILLIS, INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private List<Peer> peers()
+    {
+        Optional<PublishedRing> ring = rings.newest();
+        List<Peer> peers = new ArrayList<>();
+        ring.ifPresent(published -> published.ring().members().forEach(member -> published.address(member.id())
+                .filter(_ -> !member.id().equals(self))
+                .ifPresent(address -> peers.add(new Peer(member.id(), address)))));
+        return peers;
+    }
+
+    private void askBeforeServing()
+    {
+        flushes.setReady(false);
+        try {
+            List<Peer> peers = peers();
+            Collections.shuffle(peers);
+            List<Peer> asked = peers.subList(0, Math.min(ASKED_AT_START, peers.size()));
+            CountDownLatch answers = new CountDownLatch(asked.size());
+            for (Peer peer : asked) {
+                askers.execute(() -> {
+                    try {
+                        exchange(peer);
+                    }
+                    finally {
+                        answers.countDown();
+                    }
+                });
+            }
+            if (!answers.await(START_MILLIS, TimeUnit.MILLISECONDS)) {
+                log.warn("Not all of %s other cache workers said in time what was flushed meanwhile: serving with what is known, the rest follows", asked.size());
+            }
+            // what they said is done first, however long it takes
+            flushes.awaitMerged();
+        }
+        catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+        }
+        catch (RuntimeException e) {
+            log.error(e, "Other cache workers could not be asked what was flushed meanwhile");
+        }
+        finally {
+            flushes.setReady(true);
+        }
+    }
+
+    private void tick()
+    {
+        try {
+            long now = connections.nanoTime();
+            boolean stopped = now - lastNanos > STOPPED_NANOS;
+            lastNanos = now;
+            if (now - aliveNanos > FlushService.keepAliveInterval().toNanos()) {
+                aliveNanos = now;
+                flushes.keepAlive();
+            }
+            if (stopped) {
+                log.info("This process was stopped for a while: other cache workers are asked what was flushed meanwhile");
+                askBeforeServing();
+                return;
+            }
+            List<Peer> peers = peers();
+            if (!peers.isEmpty()) {
+                nextPeer = (nextPeer + 1) % peers.size();
+                exchange(peers.get(nextPeer));
+            }
+        }
+        catch (RuntimeException | Error e) {
+            // an exception would end the repetition
+            log.error(e, "Other cache workers could not be asked what was flushed");
+        }
+    }
+
+    /**
+     * Whether another worker has done all that this one has: what it has of files may be taken over. Blocks the calling thread for a moment if that is not known.
+     */
+    public boolean isInStep(CacheWorkerId id, WorkerAddress address)
+    {
+        Digest128 own = flushes.doneXor();
+        return own.equals(ZERO) || own.equals(inStep.get(id)) || exchange(new Peer(id, address));
+    }
+
+    /**
+     * Merges what the other one knows, and returns when it is done.
+     *
+     * @return whether that one has done all that this one has
+     */
+    private boolean exchange(Peer peer)
+    {
+        try {
+            WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
+            if (link.acquire().version() < GetTombstones.SINCE_VERSION) {
+                return false;
+            }
+            Digest128 own = flushes.doneXor();
+            Set<Digest128> ownIds = flushes.doneIds();
+            List<Tombstone> theirs = new ArrayList<>();
+            Digest128 after = ZERO;
+            while (true) {
+                Tombstones page = connections.ask(link, new GetTombstones(own, after), Tombstones.class, SILENCE_MILLIS).get();
+                theirs.addAll(page.tombstones());
+                if (page.all().equals(own)) {
+                    inStep.put(peer.id(), own);
+                    return true;
+                }
+                if (page.tombstones().size() < Message.Flush.MAX_TOMBSTONES) {
+                    break;
+                }
+                after = page.tombstones().getLast().id();
+            }
+            Set<Digest128> theirIds = new HashSet<>();
+            theirs.forEach(tombstone -> theirIds.add(tombstone.id()));
+            boolean all = theirIds.containsAll(ownIds);
+            if (all) {
+                inStep.put(peer.id(), own);
+            }
+            theirs.removeIf(tombstone -> ownIds.contains(tombstone.id()));
+            if (!theirs.isEmpty()) {
+                flushes.merge(theirs).get();
+            }
+            return all;
+        }
+        catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+        }
+        catch (WorkerException | ExecutionException e) {
+            if (e.getCause() instanceof WorkerException failure && failure.reason() == Reason.CLOSED) {
+                return false;
+            }
+            log.debug("Cache worker %s does not say what was flushed: %s", peer, e.getMessage());
+        }
+        return false;
+    }
+
+    @Override
+    public void close()
+    {
+        executor.shutdownNow();
+        askers.shutdownNow();
+    }
+}

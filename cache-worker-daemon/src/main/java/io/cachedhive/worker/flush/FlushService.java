@@ -1,0 +1,267 @@
+package io.cachedhive.worker.flush;
+
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.Tombstone;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.Flushed;
+import io.cachedhive.protocol.wire.Message.GetTombstones;
+import io.cachedhive.protocol.wire.Message.Tombstones;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.FlushResult;
+import io.cachedhive.worker.state.StateDirectory;
+import io.cachedhive.worker.time.WorkerTimer;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Does what tombstones say, once each, one after the other.
+ *
+ * <p>A tombstone is written down before anything is done, and again when it is: a run that ends in between leaves it to the next one, which serves nothing before.
+ */
+public final class FlushService
+{
+    private static final Logger log = Logger.get(FlushService.class);
+
+    // by then whoever read a block before it went has offered it
+    private static final long GUESTS_REFUSED_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+    private final BlockStore store;
+    private final WorkerTimer timer;
+    private final Executor executor;
+    // guarded by this
+    private final TombstoneBook book;
+    private volatile Recent recent = new Recent(List.of(), 0);
+    private volatile boolean ready;
+    private volatile boolean hiding;
+    private volatile boolean resuming;
+
+    private record Recent(List<Tombstone> tombstones, long endNanos) {}
+
+    /**
+     * @param executor of one thread
+     */
+    public FlushService(BlockStore store, StateDirectory state, WorkerTimer timer, Executor executor)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.timer = requireNonNull(timer, "timer is null");
+        this.executor = requireNonNull(executor, "executor is null");
+        this.book = TombstoneBook.open(state, timer.now().toEpochMilli());
+    }
+
+    /**
+     * Begins to do what the last run left undone: before it is done, nothing is served.
+     */
+    public void resume()
+    {
+        List<Tombstone> left;
+        boolean trusted;
+        synchronized (this) {
+            left = book.notDone();
+            trusted = book.isTrusted();
+        }
+        if (trusted && left.isEmpty()) {
+            keepAlive();
+            return;
+        }
+        resuming = true;
+        executor.execute(() -> {
+            try {
+                if (trusted) {
+                    run(left);
+                }
+                else {
+                    finish(left, store.flush(_ -> true));
+                }
+                keepAlive();
+                resuming = false;
+            }
+            catch (RuntimeException e) {
+                log.error(e, "What was flushed before could not be removed: this cache worker serves nothing");
+            }
+        });
+    }
+
+    /**
+     * Writes down that this worker lives: one that does not for long has to start empty.
+     */
+    synchronized void keepAlive()
+    {
+        save();
+    }
+
+    /**
+     * Whether blocks may be served: not before it is known what was flushed while this worker was away, as far as anybody knows.
+     */
+    public boolean isReady()
+    {
+        return ready && !hiding && !resuming;
+    }
+
+    void setReady(boolean ready)
+    {
+        this.ready = ready;
+    }
+
+    /**
+     * Returns at once.
+     *
+     * @return ends when all of these is done, also by somebody else; fails with a sentence if it cannot be
+     */
+    public CompletableFuture<Flushed> merge(Collection<Tombstone> tombstones)
+    {
+        CompletableFuture<Flushed> merged = new CompletableFuture<>();
+        try {
+            executor.execute(() -> {
+                try {
+                    merged.complete(mergeNow(tombstones));
+                }
+                catch (RuntimeException e) {
+                    log.error(e, "Flush failed");
+                    merged.completeExceptionally(e);
+                }
+            });
+        }
+        catch (RejectedExecutionException e) {
+            merged.completeExceptionally(new IllegalStateException("the cache worker stops, or has too many flushes to do", e));
+        }
+        return merged;
+    }
+
+    private Flushed mergeNow(Collection<Tombstone> tombstones)
+    {
+        List<Tombstone> added;
+        boolean saved = true;
+        synchronized (this) {
+            added = book.add(tombstones, nowMillis())
+                    .orElseThrow(() -> new IllegalStateException("more than %s flushes of the last %s days are remembered: flush whole tables in place of partitions"
+                            .formatted(TombstoneBook.MAX_TOMBSTONES, TombstoneBook.KEPT.toDays())));
+            if (!added.isEmpty()) {
+                saved = save();
+            }
+        }
+        if (added.isEmpty()) {
+            return new Flushed(0, Optional.empty());
+        }
+        Flushed flushed = run(added);
+        return saved ? flushed : new Flushed(flushed.files(), flushed.problem().or(() ->
+                Optional.of("the flush cannot be written down: after a restart, this cache worker does not tell others of it that are away")));
+    }
+
+    private Flushed run(List<Tombstone> tombstones)
+    {
+        recent = new Recent(tombstones, Long.MAX_VALUE);
+        FlushResult result;
+        // what is not restored yet cannot be taken from readers any sooner
+        hiding = !store.awaitRestored(Duration.ZERO);
+        try {
+            result = store.flush(covers(tombstones));
+        }
+        finally {
+            hiding = false;
+        }
+        recent = new Recent(tombstones, timer.nanoTime() + GUESTS_REFUSED_NANOS);
+        result.problem().ifPresent(problem -> log.warn("%s", problem));
+        log.info("Flushed %s files of %s", result.files(), tombstones.stream().map(Tombstone::location).limit(10).toList());
+        finish(tombstones, result);
+        return new Flushed(result.files(), result.problem());
+    }
+
+    private synchronized void finish(List<Tombstone> tombstones, FlushResult result)
+    {
+        if (result.durable()) {
+            book.setDone(tombstones, nowMillis());
+        }
+        save();
+    }
+
+    private static Predicate<FileVersion> covers(List<Tombstone> tombstones)
+    {
+        return file -> tombstones.stream().anyMatch(tombstone -> tombstone.covers(file));
+    }
+
+    /**
+     * Whether a block that a reader had from another cache worker may be kept: it may have left there, and before it was flushed here.
+     */
+    public boolean mayBeGuest(FileVersion file)
+    {
+        Recent flushed = recent;
+        if (flushed.tombstones().isEmpty()) {
+            return true;
+        }
+        boolean over = flushed.endNanos() != Long.MAX_VALUE && timer.nanoTime() - flushed.endNanos() > 0;
+        return over || !covers(flushed.tombstones()).test(file);
+    }
+
+    public synchronized Tombstones answer(GetTombstones request)
+    {
+        Digest128 all = book.doneXor();
+        return new Tombstones(all, request.known().equals(all) ? List.of() : book.done(request.after(), Message.Flush.MAX_TOMBSTONES));
+    }
+
+    /**
+     * Exclusive or of the ids of those that are done.
+     */
+    synchronized Digest128 doneXor()
+    {
+        return book.doneXor();
+    }
+
+    synchronized Set<Digest128> doneIds()
+    {
+        return book.doneIds();
+    }
+
+    private boolean save()
+    {
+        try {
+            book.save(nowMillis());
+            return true;
+        }
+        catch (IOException e) {
+            log.warn("Flushes cannot be written down (%s): after a restart, they come from other cache workers again", e.getMessage());
+            return false;
+        }
+    }
+
+    private long nowMillis()
+    {
+        return timer.now().toEpochMilli();
+    }
+
+    /**
+     * Returns when all is done that was learned before.
+     */
+    void awaitMerged()
+            throws InterruptedException
+    {
+        try {
+            merge(List.of()).get();
+        }
+        catch (ExecutionException e) {
+            log.debug("Nothing is merged any more: %s", e.getMessage());
+        }
+    }
+
+    /**
+     * How often the book says anew that this worker lives.
+     */
+    static Duration keepAliveInterval()
+    {
+        return Duration.ofHours(1);
+    }
+}

@@ -1,0 +1,141 @@
+package io.cachedhive.worker.flush;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.file.Tombstone;
+import io.cachedhive.worker.state.StateDirectory;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+class TestTombstoneBook
+{
+    private static final OriginId ORIGIN = new OriginId(new Digest128(1, 2));
+    private static final long NOW = 1_700_000_000_000L;
+    private static final Digest128 ZERO = new Digest128(0, 0);
+
+    @TempDir
+    private Path directory;
+
+    private StateDirectory state;
+
+    @BeforeEach
+    void openDirectory()
+    {
+        state = StateDirectory.open(directory);
+    }
+
+    private static Tombstone tombstone(long id, String location, long createdMillis)
+    {
+        return new Tombstone(new Digest128(id, id), ORIGIN, location, createdMillis);
+    }
+
+    @Test
+    void survivesRestart()
+            throws Exception
+    {
+        Tombstone done = tombstone(1, "s3://lake/a/", NOW);
+        Tombstone begun = tombstone(2, "s3://lake/b/", NOW);
+        TombstoneBook book = TombstoneBook.open(state, NOW);
+        assertThat(book.isTrusted()).isTrue();
+        assertThat(book.add(List.of(done, begun), NOW)).contains(List.of(done, begun));
+        assertThat(book.add(List.of(done), NOW)).describedAs("known").contains(List.of());
+        book.setDone(List.of(done), NOW);
+        book.save(NOW);
+
+        TombstoneBook next = TombstoneBook.open(state, NOW + 1000);
+        assertThat(next.isTrusted()).isTrue();
+        assertThat(next.notDone()).containsExactly(begun);
+        assertThat(next.done(ZERO, 10)).containsExactly(done);
+        assertThat(next.doneXor()).isEqualTo(book.doneXor()).isEqualTo(done.id());
+        next.setDone(List.of(begun), NOW);
+        assertThat(next.doneXor()).isEqualTo(new Digest128(3, 3));
+        assertThat(next.done(done.id(), 10)).containsExactly(begun);
+        assertThat(next.done(ZERO, 1)).containsExactly(done);
+    }
+
+    @Test
+    void trustsNothingAfterLongAbsenceOrDamage()
+            throws Exception
+    {
+        TombstoneBook book = TombstoneBook.open(state, NOW);
+        book.add(List.of(tombstone(1, "s3://lake/a/", NOW)), NOW);
+        book.save(NOW);
+        assertThat(TombstoneBook.open(state, NOW + Duration.ofDays(28).toMillis()).isTrusted()).isTrue();
+        assertThat(TombstoneBook.open(state, NOW + Duration.ofDays(30).toMillis()).isTrusted()).isFalse();
+
+        byte[] content = Files.readAllBytes(directory.resolve("tombstones"));
+        content[content.length - 3] ^= 1;
+        Files.write(directory.resolve("tombstones"), content);
+        TombstoneBook damaged = TombstoneBook.open(state, NOW);
+        assertThat(damaged.isTrusted()).isFalse();
+        assertThat(damaged.notDone()).isEmpty();
+        assertThat(damaged.doneXor()).isEqualTo(ZERO);
+    }
+
+    @Test
+    void forgetsWhatIsSuperfluousInAnyOrder()
+    {
+        long later = NOW + Duration.ofHours(1).toMillis();
+        Tombstone partition = tombstone(1, "s3://lake/t/day=1/", NOW);
+        Tombstone table = tombstone(2, "s3://lake/t/", later);
+        Tombstone soonAfter = tombstone(3, "s3://lake/t/day=2/", later - 1000);
+        Tombstone beside = tombstone(4, "s3://lake/tt/", NOW);
+        List<Tombstone> all = List.of(partition, table, soonAfter, beside);
+        List<Digest128> xors = new ArrayList<>();
+        for (int first = 0; first < all.size(); first++) {
+            TombstoneBook book = TombstoneBook.open(StateDirectory.open(directory.resolve("book-" + first)), NOW);
+            for (int i = 0; i < all.size(); i++) {
+                List<Tombstone> one = List.of(all.get((first + i) % all.size()));
+                book.setDone(book.add(one, later).orElseThrow(), later);
+            }
+            assertThat(book.done(ZERO, 10)).containsExactly(table, soonAfter, beside);
+            xors.add(book.doneXor());
+        }
+        assertThat(xors).containsOnly(new Digest128(2 ^ 3 ^ 4, 2 ^ 3 ^ 4));
+    }
+
+    @Test
+    void forgetsAfterThirtyDays()
+    {
+        TombstoneBook book = TombstoneBook.open(state, NOW);
+        Tombstone old = tombstone(1, "s3://lake/a/", NOW);
+        book.setDone(book.add(List.of(old), NOW).orElseThrow(), NOW);
+        long later = NOW + Duration.ofDays(31).toMillis();
+        assertThat(book.add(List.of(tombstone(5, "s3://lake/b/", NOW)), later)).describedAs("too old to be learned").contains(List.of());
+        book.setDone(List.of(), later);
+        assertThat(book.doneXor()).isEqualTo(ZERO);
+        assertThat(book.done(ZERO, 10)).isEmpty();
+    }
+
+    @Test
+    void takesNoMoreThanItMayHold()
+    {
+        TombstoneBook book = TombstoneBook.open(state, NOW);
+        List<Tombstone> many = new ArrayList<>();
+        for (int i = 1; i <= TombstoneBook.MAX_TOMBSTONES; i++) {
+            many.add(tombstone(i, "s3://lake/%s/".formatted(i), NOW));
+        }
+        assertThat(book.add(many, NOW)).contains(many);
+        assertThat(book.add(List.of(tombstone(-1, "s3://lake/beyond/", NOW)), NOW)).isEmpty();
+        assertThat(book.notDone()).hasSize(TombstoneBook.MAX_TOMBSTONES);
+    }
+
+    @Test
+    void coversWhatItNames()
+    {
+        Tombstone prefix = tombstone(1, "s3://lake/t/", NOW);
+        assertThat(prefix.covers(tombstone(2, "s3://lake/t/x/", NOW))).isTrue();
+        assertThat(prefix.covers(tombstone(2, "s3://lake/tt/", NOW))).isFalse();
+        assertThat(tombstone(2, "s3://lake/t", NOW).covers(tombstone(2, "s3://lake/t/x", NOW))).isFalse();
+        assertThat(tombstone(2, "s3://lake/t", NOW).covers(tombstone(3, "s3://lake/t", NOW))).isTrue();
+    }
+}

@@ -1,0 +1,282 @@
+package io.cachedhive.worker.handover;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.Tombstone;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.Flushed;
+import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.worker.handover.TestingFleet.Answer;
+import io.cachedhive.worker.testing.Lake;
+import io.cachedhive.worker.testing.Lake.StoredFile;
+import io.cachedhive.worker.testing.TestingWorker;
+import io.cachedhive.worker.testing.WireClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+import static io.cachedhive.worker.testing.TestingWorker.BLOCK_SIZE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What is flushed is gone from every worker, also from one that was away, over real sockets and with a real S3 server.
+ */
+@Timeout(180)
+@TestInstance(Lifecycle.PER_CLASS)
+class TestFlushedWorkers
+{
+    private static final int BLOCKS = 24;
+    private static final Digest128 ZERO = new Digest128(0, 0);
+
+    private Lake lake;
+    private Path directory;
+    private TestingFleet fleet;
+    private long nextId = 1;
+
+    @BeforeAll
+    void startS3(@TempDir Path directory)
+    {
+        lake = Lake.start(directory);
+    }
+
+    @AfterAll
+    void stopS3()
+    {
+        lake.close();
+    }
+
+    @BeforeEach
+    void setUp(@TempDir Path directory)
+    {
+        this.directory = directory;
+        fleet = new TestingFleet(directory, lake);
+        fleet.withSsd(64 << 20);
+    }
+
+    @AfterEach
+    void tearDown()
+    {
+        fleet.close();
+    }
+
+    private StoredFile put(String key, long seed)
+    {
+        return lake.putSettled(key, BLOCKS * BLOCK_SIZE - 77, seed);
+    }
+
+    private Tombstone tombstone(String prefix)
+    {
+        return new Tombstone(new Digest128(nextId++, 5), lake.originId(), "s3://%s/%s".formatted(Lake.BUCKET, prefix), System.currentTimeMillis());
+    }
+
+    private Flushed flush(String worker, Tombstone... tombstones)
+    {
+        try (WireClient client = fleet.worker(worker).connect()) {
+            return (Flushed) client.ask(new Message.Flush(List.of(tombstones)));
+        }
+    }
+
+    private List<Tombstone> known(String worker)
+    {
+        try (WireClient client = fleet.worker(worker).connect()) {
+            return ((Message.Tombstones) client.ask(new Message.GetTombstones(ZERO, ZERO))).tombstones();
+        }
+    }
+
+    private void awaitKnown(String worker, Tombstone tombstone)
+    {
+        while (!known(worker).contains(tombstone)) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private void awaitOnSsd(String worker, long blocks)
+    {
+        while (fleet.worker(worker).service().store().gauges().ssdBlocks() < blocks) {
+            Thread.onSpinWait();
+        }
+    }
+
+    /**
+     * In how many places something of the file is still to be seen: in shared memory, in slabs, and wherever else the worker keeps something.
+     */
+    private long seen(String worker, StoredFile file)
+            throws IOException
+    {
+        Set<Long> samples = new HashSet<>();
+        ByteBuffer bytes = ByteBuffer.wrap(file.bytes()).order(ByteOrder.LITTLE_ENDIAN);
+        for (int position = 0; position + 8 <= bytes.limit(); position += 512) {
+            samples.add(bytes.getLong(position));
+        }
+        List<Path> files = new ArrayList<>();
+        try (Stream<Path> paths = Files.walk(directory.resolve(worker))) {
+            paths.filter(Files::isRegularFile).forEach(files::add);
+        }
+        TestingWorker running = fleet.worker(worker);
+        if (running != null) {
+            files.add(running.service().store().memoryFile());
+        }
+        long seen = 0;
+        for (Path path : files) {
+            ByteBuffer content = ByteBuffer.wrap(Files.readAllBytes(path)).order(ByteOrder.LITTLE_ENDIAN);
+            for (int position = 0; position + 8 <= content.limit(); position += 8) {
+                if (samples.contains(content.getLong(position))) {
+                    seen++;
+                }
+            }
+        }
+        return seen;
+    }
+
+    @Test
+    void testNoByteIsLeft()
+            throws IOException
+    {
+        fleet.start("a");
+        fleet.publish("a");
+        StoredFile flushed = put("flushed/file", 1);
+        StoredFile kept = put("flushed-not/file", 2);
+        fleet.scan(flushed);
+        fleet.scan(kept);
+        awaitOnSsd("a", 2 * BLOCKS);
+        long samples = flushed.bytes().length / 512;
+        assertThat(seen("a", flushed)).describedAs("in RAM and on SSD").isGreaterThanOrEqualTo(2 * samples);
+
+        assertThat(flush("a", tombstone("flushed/"))).isEqualTo(new Flushed(1, Optional.empty()));
+
+        assertThat(seen("a", flushed)).isZero();
+        assertThat(seen("a", kept)).isGreaterThanOrEqualTo(2 * samples);
+        long mark = lake.s3().log().mark();
+        assertThat(fleet.scan(kept)).containsOnlyKeys(Source.RAM);
+        assertThat(lake.getsSince(mark)).isEmpty();
+        assertThat(fleet.scan(flushed)).containsOnlyKeys(Source.REMOTE);
+        assertThat(fleet.scan(flushed)).containsOnlyKeys(Source.RAM);
+    }
+
+    @Test
+    void testSameFlushIsDoneOnce()
+    {
+        fleet.start("a");
+        fleet.publish("a");
+        StoredFile file = put("once/file", 3);
+        fleet.scan(file);
+        Tombstone tombstone = tombstone("once/");
+        assertThat(flush("a", tombstone).files()).isEqualTo(1);
+        fleet.scan(file);
+        assertThat(flush("a", tombstone).files()).isZero();
+        assertThat(fleet.scan(file)).containsOnlyKeys(Source.RAM);
+        // nor is it done again after a restart
+        fleet.stop("a");
+        fleet.start("a");
+        assertThat(known("a")).containsExactly(tombstone);
+        assertThat(fleet.worker("a").service().store().file(file.file().id())).isPresent();
+        assertThat(flush("a", tombstone("once/file")).files()).describedAs("a whole location").isEqualTo(1);
+    }
+
+    @Test
+    void testWorkerThatWasDown()
+            throws IOException
+    {
+        fleet.start("a");
+        fleet.start("b");
+        fleet.publish("a", "b");
+        StoredFile file = put("away/file", 4);
+        StoredFile kept = put("stays/file", 5);
+        fleet.scan(file);
+        fleet.scan(kept);
+        List<Integer> ofB = fleet.ownedBy("b", file);
+        List<Integer> keptByB = fleet.ownedBy("b", kept);
+        assertThat(ofB).isNotEmpty();
+        assertThat(keptByB).isNotEmpty();
+        awaitOnSsd("b", ofB.size() + keptByB.size());
+        fleet.stop("b");
+        assertThat(seen("b", file)).describedAs("on its SSD").isPositive();
+
+        Tombstone tombstone = tombstone("away/");
+        assertThat(flush("a", tombstone).problem()).isEmpty();
+        fleet.start("b");
+
+        // nothing is asked of it before what was flushed is gone
+        Answer answer = fleet.read("b", file, ofB.getFirst());
+        while (answer.no().equals(Optional.of(NoCause.UNAVAILABLE))) {
+            answer = fleet.read("b", file, ofB.getFirst());
+        }
+        assertThat(answer.source()).contains(Source.REMOTE);
+        assertThat(known("b")).containsExactly(tombstone);
+        assertThat(fleet.read("b", kept, keptByB.getFirst()).source()).contains(Source.SSD);
+        flush("b", tombstone("away/"));
+        assertThat(seen("b", file)).isZero();
+    }
+
+    @Test
+    void testWorkerThatWasDownHasNoByteLeft()
+            throws IOException
+    {
+        fleet.start("a");
+        fleet.start("b");
+        fleet.publish("a", "b");
+        StoredFile file = put("bytes/file", 6);
+        fleet.scan(file);
+        awaitOnSsd("b", fleet.ownedBy("b", file).size());
+        fleet.stop("b");
+        Tombstone tombstone = tombstone("bytes/");
+        flush("a", tombstone);
+        fleet.start("b");
+        awaitKnown("b", tombstone);
+        assertThat(seen("a", file)).isZero();
+        assertThat(seen("b", file)).isZero();
+    }
+
+    @Test
+    void testReachesOthersWithoutBeingSaid()
+            throws IOException
+    {
+        fleet.start("a");
+        fleet.start("b");
+        fleet.publish("a", "b");
+        StoredFile file = put("told/file", 7);
+        fleet.scan(file);
+        Tombstone tombstone = tombstone("told/");
+        flush("a", tombstone);
+        awaitKnown("b", tombstone);
+        assertThat(seen("b", file)).isZero();
+    }
+
+    @Test
+    void testNothingIsTakenOverFromOneWhoDoesNotKnow()
+    {
+        fleet.start("a");
+        fleet.start("b");
+        fleet.publish("b");
+        StoredFile file = put("taken/file", 8);
+        assertThat(fleet.scan(file)).containsOnlyKeys(Source.REMOTE);
+        fleet.publish("a", "b");
+        List<Integer> moved = fleet.ownedBy("a", file);
+        assertThat(moved.size()).isGreaterThan(2);
+        assertThat(fleet.read("a", file, moved.getFirst()).source()).describedAs("before").contains(Source.PEER);
+
+        flush("a", tombstone("taken/"));
+        // b has it still, or was told meanwhile
+        for (int block : moved) {
+            assertThat(fleet.read("a", file, block).source()).contains(Source.REMOTE);
+        }
+    }
+}
