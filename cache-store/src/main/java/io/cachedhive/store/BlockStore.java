@@ -65,6 +65,8 @@ public final class BlockStore
     private static final long HEARTBEAT_MILLIS = 200;
     private static final int EXPIRED_AT_ONCE = 256;
     private static final int ENTRIES_AT_ONCE = 256;
+    // only a few columns of each are looked at
+    private static final int ORDINALS_AT_ONCE = 4096;
     private static final long CAPACITY_MILLIS = 5_000;
     private static final long QUOTA_INTERVAL_MILLIS = 200;
     private static final long QUOTA_END_MILLIS = 5_000;
@@ -877,6 +879,78 @@ public final class BlockStore
             }
         }
         return Optional.of(new FileDescription(metadata.get(), blocks));
+    }
+
+    /**
+     * The file versions with blocks whose ids begin with these bits, in no order; those that come or go meanwhile may be in it or not. Takes the lock for some of them at a time.
+     *
+     * @param bits how many of the prefix count, 0 for all files
+     * @return empty if there are more than so many
+     */
+    public Optional<List<CachedFile>> cachedFiles(int bits, long prefix, int maxCount)
+    {
+        List<StoredFile> found = new ArrayList<>();
+        boolean more = true;
+        for (int first = 0; more && found.size() <= maxCount; first += ORDINALS_AT_ONCE) {
+            lock.lock();
+            try {
+                files.collect(first, first + ORDINALS_AT_ONCE, bits, prefix, found);
+                more = !closed && first + ORDINALS_AT_ONCE < files.ordinalLimit();
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        if (found.size() > maxCount) {
+            return Optional.empty();
+        }
+        List<CachedFile> cached = new ArrayList<>();
+        for (StoredFile file : found) {
+            cachedFile(file).ifPresent(cached::add);
+            Courtesy.giveWay(lock);
+        }
+        return Optional.of(cached);
+    }
+
+    private Optional<CachedFile> cachedFile(StoredFile file)
+    {
+        FileMetadata metadata = null;
+        long ramBytes = 0;
+        long ssdBytes = 0;
+        long cachedBytes = 0;
+        BlockClass bestClass = BlockClass.GUEST;
+        long nextExpiry = BlockTerms.NEVER;
+        int end = 1;
+        for (int first = 0; first < end; first += ENTRIES_AT_ONCE) {
+            lock.lock();
+            try {
+                if (closed || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
+                    return Optional.empty();
+                }
+                if (metadata == null) {
+                    metadata = file.metadata();
+                    end = metadata.version().blockCount(blockSizeBytes);
+                }
+                for (int block = first; block < Math.min(end, first + ENTRIES_AT_ONCE); block++) {
+                    Digest128 digest = file.id().block(block).digest();
+                    Optional<BlockTerms> inRam = ram.find(digest).map(Frame::terms);
+                    Optional<BlockTerms> onSsd = ssd.find(digest).map(SsdBlock::terms);
+                    if (inRam.isPresent() || onSsd.isPresent()) {
+                        int length = metadata.version().blockLength(block, blockSizeBytes);
+                        BlockTerms terms = inRam.or(() -> onSsd).get();
+                        ramBytes += inRam.isPresent() ? length : 0;
+                        ssdBytes += onSsd.isPresent() ? length : 0;
+                        cachedBytes += length;
+                        bestClass = terms.blockClass().compareTo(bestClass) > 0 ? terms.blockClass() : bestClass;
+                        nextExpiry = Math.min(nextExpiry, terms.expirySeconds());
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        return CachedFile.of(metadata, ramBytes, ssdBytes, cachedBytes, bestClass, nextExpiry);
     }
 
     /**

@@ -110,6 +110,43 @@ public final class CacheSchemaModule
                     .add(new ColumnMetadata("problem", VARCHAR))
                     .build());
 
+    static final ConnectorTableMetadata FILES = new ConnectorTableMetadata(
+            new SchemaTableName("cache", "files"),
+            ImmutableList.<ColumnMetadata>builder()
+                    .add(new ColumnMetadata("catalog_name", VARCHAR))
+                    .add(new ColumnMetadata("file_path", VARCHAR))
+                    .add(new ColumnMetadata("file_size", BIGINT))
+                    .add(new ColumnMetadata("file_modified_time", TIMESTAMP_TZ_MILLIS))
+                    .add(new ColumnMetadata("schema_name", VARCHAR))
+                    .add(new ColumnMetadata("table_name", VARCHAR))
+                    .add(new ColumnMetadata("cached_bytes", BIGINT))
+                    .add(new ColumnMetadata("ram_bytes", BIGINT))
+                    .add(new ColumnMetadata("ssd_bytes", BIGINT))
+                    .add(new ColumnMetadata("class", VARCHAR))
+                    .add(new ColumnMetadata("expiry", TIMESTAMP_TZ_MILLIS))
+                    .build());
+
+    static final ConnectorTableMetadata TABLES = new ConnectorTableMetadata(
+            new SchemaTableName("cache", "tables"),
+            ImmutableList.<ColumnMetadata>builder()
+                    .add(new ColumnMetadata("catalog_name", VARCHAR))
+                    .add(new ColumnMetadata("schema_name", VARCHAR))
+                    .add(new ColumnMetadata("table_name", VARCHAR))
+                    .add(new ColumnMetadata("partition", VARCHAR))
+                    .add(new ColumnMetadata("files", BIGINT))
+                    .add(new ColumnMetadata("cached_bytes", BIGINT))
+                    .add(new ColumnMetadata("hit_rate", DOUBLE))
+                    .add(new ColumnMetadata("requests", BIGINT))
+                    .add(new ColumnMetadata("ram_hit_bytes", BIGINT))
+                    .add(new ColumnMetadata("ssd_hit_bytes", BIGINT))
+                    .add(new ColumnMetadata("non_local_hit_bytes", BIGINT))
+                    .add(new ColumnMetadata("remote_read_bytes", BIGINT))
+                    .add(new ColumnMetadata("bypass_bytes", BIGINT))
+                    .add(new ColumnMetadata("saved_requests", BIGINT))
+                    .add(new ColumnMetadata("saved_bytes", BIGINT))
+                    .add(new ColumnMetadata("saved_cost", DOUBLE))
+                    .build());
+
     @Override
     public void configure(Binder binder)
     {
@@ -146,8 +183,22 @@ public final class CacheSchemaModule
 
     @ProvidesIntoSet
     @Singleton
+    public static SystemTable createFiles(CachedHiveCatalogs catalogs)
+    {
+        return new CatalogUnionTable(FILES, catalogs);
+    }
+
+    @ProvidesIntoSet
+    @Singleton
     public static SystemTable createPreloads(CachedHiveCatalogs catalogs)
     {
         return new CatalogUnionTable(PRELOADS, catalogs);
+    }
+
+    @ProvidesIntoSet
+    @Singleton
+    public static SystemTable createTables(CachedHiveCatalogs catalogs)
+    {
+        return new CatalogUnionTable(TABLES, catalogs);
     }
 }

@@ -2,6 +2,7 @@ package io.cachedhive.engine;
 
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
+import com.google.common.collect.Iterators;
 import io.airlift.log.Logger;
 import io.trino.FullConnectorSession;
 import io.trino.Session;
@@ -24,8 +25,11 @@ import io.trino.spi.type.Type;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.Set;
+import java.util.function.Function;
 
 import static com.google.common.base.Preconditions.checkArgument;
 import static com.google.common.collect.ImmutableSet.toImmutableSet;
@@ -36,6 +40,7 @@ import static io.trino.spi.type.DoubleType.DOUBLE;
 import static io.trino.spi.type.TimestampWithTimeZoneType.TIMESTAMP_TZ_MILLIS;
 import static io.trino.spi.type.VarcharType.VARCHAR;
 import static java.util.Objects.requireNonNull;
+import static java.util.stream.Collectors.toCollection;
 
 /**
  * The system tables of one name of all cachedhive catalogs, one after the other, with the catalog's name in front.
@@ -90,36 +95,124 @@ final class CatalogUnionTable
     {
         Session session = ((FullConnectorSession) connectorSession).getSession();
         Domain names = constraint.getDomain(0, VARCHAR);
-        InMemoryRecordSet.Builder rows = InMemoryRecordSet.builder(metadata);
-        for (CatalogInfo catalog : catalogs.list(session, name -> names.includesNullableValue(utf8Slice(name)))) {
-            readCatalog(session, catalog, requiredColumns, split).forEach(rows::addRow);
-        }
-        return rows.build().cursor();
+        List<CatalogInfo> listed = catalogs.list(session, name -> names.includesNullableValue(utf8Slice(name)));
+        UnionRows rows = new UnionRows(listed.iterator(), catalog -> openCatalog(session, catalog, requiredColumns, split));
+        Iterable<List<Object>> records = () -> rows;
+        RecordCursor cursor = new InMemoryRecordSet(columns.stream().map(ColumnMetadata::getType).toList(), records).cursor();
+        return new ClosingRecordCursor(cursor, rows);
     }
 
-    private List<Object[]> readCatalog(Session session, CatalogInfo catalog, Set<Integer> requiredColumns, ConnectorSplit split)
+    /**
+     * The rows of a catalog, read as they are asked for: a table may have more of them than fit into memory.
+     */
+    private interface CatalogRows
+            extends AutoCloseable
+    {
+        /**
+         * @return null after the last one
+         */
+        List<Object> next();
+
+        @Override
+        void close();
+    }
+
+    private CatalogRows openCatalog(Session session, CatalogInfo catalog, Set<Integer> requiredColumns, ConnectorSplit split)
     {
         String catalogName = catalog.catalogName();
         if (!catalog.isOperational()) {
-            return List.<Object[]>of(problemRow(catalogName, "Catalog %s did not load: see the log of the coordinator.".formatted(catalogName)));
+            return only(problemRow(catalogName, "Catalog %s did not load: see the log of the coordinator.".formatted(catalogName)));
         }
-        try {
-            return catalogs.findTable(catalog.catalogHandle(), metadata.getTable())
-                    .map(table -> readTable(session, catalog, table, requiredColumns, split))
-                    .orElseGet(() -> List.<Object[]>of(problemRow(
-                            catalogName,
-                            "Catalog %s has no table %s: install the plugin and the server extension of one version.".formatted(catalogName, metadata.getTable()))));
+        return catalogs.findTable(catalog.catalogHandle(), metadata.getTable())
+                .map(table -> openTable(session, catalog, table, requiredColumns, split))
+                .orElseGet(() -> only(problemRow(
+                        catalogName,
+                        "Catalog %s has no table %s: install the plugin and the server extension of one version.".formatted(catalogName, metadata.getTable()))));
+    }
+
+    private static CatalogRows only(List<Object> row)
+    {
+        Iterator<List<Object>> rows = Iterators.singletonIterator(row);
+        return new CatalogRows()
+        {
+            @Override
+            public List<Object> next()
+            {
+                return rows.hasNext() ? rows.next() : null;
+            }
+
+            @Override
+            public void close() {}
+        };
+    }
+
+    /**
+     * One catalog after the other. What fails is a row that says so, after those that came before it.
+     */
+    private final class UnionRows
+            implements Iterator<List<Object>>, ClosingRecordCursor.Source
+    {
+        private final Iterator<CatalogInfo> catalogs;
+        private final Function<CatalogInfo, CatalogRows> opener;
+        private CatalogInfo catalog;
+        private CatalogRows open;
+        private List<Object> next;
+
+        UnionRows(Iterator<CatalogInfo> catalogs, Function<CatalogInfo, CatalogRows> opener)
+        {
+            this.catalogs = requireNonNull(catalogs, "catalogs is null");
+            this.opener = requireNonNull(opener, "opener is null");
         }
-        catch (AccessDeniedException _) {
-            return List.of();
+
+        @Override
+        public boolean hasNext()
+        {
+            while (next == null && (open != null || catalogs.hasNext())) {
+                try {
+                    if (open == null) {
+                        catalog = catalogs.next();
+                        open = opener.apply(catalog);
+                    }
+                    next = open.next();
+                    if (next == null) {
+                        close();
+                    }
+                }
+                catch (AccessDeniedException _) {
+                    close();
+                }
+                catch (RuntimeException e) {
+                    close();
+                    log.warn(e, "Could not read %s of catalog %s", metadata.getTable(), catalog.catalogName());
+                    next = problemRow(catalog.catalogName(), "Catalog %s could not be asked (%s): see the log of the coordinator.".formatted(catalog.catalogName(), e));
+                }
+            }
+            return next != null;
         }
-        catch (RuntimeException e) {
-            log.warn(e, "Could not read %s of catalog %s", metadata.getTable(), catalogName);
-            return List.<Object[]>of(problemRow(catalogName, "Catalog %s could not be asked (%s): see the log of the coordinator.".formatted(catalogName, e)));
+
+        @Override
+        public List<Object> next()
+        {
+            if (!hasNext()) {
+                throw new NoSuchElementException();
+            }
+            List<Object> row = next;
+            next = null;
+            return row;
+        }
+
+        @Override
+        public void close()
+        {
+            if (open != null) {
+                CatalogRows closed = open;
+                open = null;
+                closed.close();
+            }
         }
     }
 
-    private List<Object[]> readTable(Session session, CatalogInfo catalog, SystemTable table, Set<Integer> requiredColumns, ConnectorSplit split)
+    private CatalogRows openTable(Session session, CatalogInfo catalog, SystemTable table, Set<Integer> requiredColumns, ConnectorSplit split)
     {
         List<ColumnMetadata> sourceColumns = table.getTableMetadata().getColumns();
         // position of each column of this table in the connector's table, -1 for none
@@ -139,25 +232,43 @@ final class CatalogUnionTable
                         .map(field -> sourceColumns.get(field).getName())
                         .collect(toImmutableSet()));
 
-        List<Object[]> rows = new ArrayList<>();
-        try (ThreadContextClassLoader _ = new ThreadContextClassLoader(table.getClass().getClassLoader());
-                RecordCursor cursor = table.cursor(
-                        catalogs.transaction(session, catalog.catalogHandle()),
-                        session.toConnectorSession(catalog.catalogHandle()),
-                        TupleDomain.all(),
-                        requiredFields,
-                        split,
-                        catalogs.accessControl(session, catalog.catalogName()))) {
-            while (cursor.advanceNextPosition()) {
-                Object[] row = new Object[columns.size()];
-                row[0] = catalog.catalogName();
-                for (int i = 1; i < row.length; i++) {
-                    row[i] = sourceFields[i] >= 0 ? read(cursor, sourceFields[i], columns.get(i).getType()) : null;
-                }
-                rows.add(row);
-            }
+        ClassLoader classLoader = table.getClass().getClassLoader();
+        RecordCursor cursor;
+        try (ThreadContextClassLoader _ = new ThreadContextClassLoader(classLoader)) {
+            cursor = table.cursor(
+                    catalogs.transaction(session, catalog.catalogHandle()),
+                    session.toConnectorSession(catalog.catalogHandle()),
+                    TupleDomain.all(),
+                    requiredFields,
+                    split,
+                    catalogs.accessControl(session, catalog.catalogName()));
         }
-        return rows;
+        return new CatalogRows()
+        {
+            @Override
+            public List<Object> next()
+            {
+                try (ThreadContextClassLoader _ = new ThreadContextClassLoader(classLoader)) {
+                    if (!cursor.advanceNextPosition()) {
+                        return null;
+                    }
+                    Object[] row = new Object[columns.size()];
+                    row[0] = catalog.catalogName();
+                    for (int i = 1; i < row.length; i++) {
+                        row[i] = sourceFields[i] >= 0 ? read(cursor, sourceFields[i], columns.get(i).getType()) : null;
+                    }
+                    return Arrays.asList(row);
+                }
+            }
+
+            @Override
+            public void close()
+            {
+                try (ThreadContextClassLoader _ = new ThreadContextClassLoader(classLoader)) {
+                    cursor.close();
+                }
+            }
+        };
     }
 
     private static int findField(List<ColumnMetadata> sourceColumns, ColumnMetadata column)
@@ -179,15 +290,15 @@ final class CatalogUnionTable
         return cursor.getLong(field);
     }
 
-    private Object[] problemRow(String catalogName, String problem)
+    private List<Object> problemRow(String catalogName, String problem)
     {
         return columns.stream()
-                .map(column -> switch (column.getName()) {
+                .<Object>map(column -> switch (column.getName()) {
                     case CATALOG_COLUMN -> catalogName;
                     case STATE_COLUMN -> "UNREACHABLE";
                     case PROBLEM_COLUMN -> problem;
                     default -> null;
                 })
-                .toArray();
+                .collect(toCollection(ArrayList::new));
     }
 }

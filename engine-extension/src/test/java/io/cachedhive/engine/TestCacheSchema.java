@@ -89,7 +89,7 @@ class TestCacheSchema
     @Test
     void testColumns()
     {
-        assertThat(query("SHOW TABLES FROM system.cache")).skippingTypesCheck().matches("VALUES 'nodes', 'preloads', 'rules', 'sizing', 'stats'");
+        assertThat(query("SHOW TABLES FROM system.cache")).skippingTypesCheck().matches("VALUES 'files', 'nodes', 'preloads', 'rules', 'sizing', 'stats', 'tables'");
         assertQuery(
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'stats'",
                 """
@@ -105,6 +105,21 @@ class TestCacheSchema
                     ('catalog_name', 'varchar'), ('node_id', 'varchar'), ('address', 'varchar'), ('version', 'varchar'), ('epoch', 'varchar'),
                     ('weight', 'bigint'), ('ring_share', 'double'), ('zone', 'varchar'), ('uptime_seconds', 'double'),
                     ('restored_blocks', 'bigint'), ('state', 'varchar')""");
+        assertQuery(
+                "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'files'",
+                """
+                VALUES
+                    ('catalog_name', 'varchar'), ('file_path', 'varchar'), ('file_size', 'bigint'), ('file_modified_time', 'timestamp(3) with time zone'),
+                    ('schema_name', 'varchar'), ('table_name', 'varchar'), ('cached_bytes', 'bigint'), ('ram_bytes', 'bigint'), ('ssd_bytes', 'bigint'),
+                    ('class', 'varchar'), ('expiry', 'timestamp(3) with time zone')""");
+        assertQuery(
+                "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'tables'",
+                """
+                VALUES
+                    ('catalog_name', 'varchar'), ('schema_name', 'varchar'), ('table_name', 'varchar'), ('partition', 'varchar'), ('files', 'bigint'),
+                    ('cached_bytes', 'bigint'), ('hit_rate', 'double'), ('requests', 'bigint'), ('ram_hit_bytes', 'bigint'), ('ssd_hit_bytes', 'bigint'),
+                    ('non_local_hit_bytes', 'bigint'), ('remote_read_bytes', 'bigint'), ('bypass_bytes', 'bigint'), ('saved_requests', 'bigint'),
+                    ('saved_bytes', 'bigint'), ('saved_cost', 'double')""");
         assertQuery(
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'rules'",
                 """

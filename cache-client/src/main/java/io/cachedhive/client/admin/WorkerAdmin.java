@@ -141,6 +141,20 @@ public final class WorkerAdmin
     }
 
     /**
+     * What a worker has of the files of the identity's origins whose ids begin with some bits.
+     */
+    public CompletableFuture<Message.Files> files(WorkerAddress address, int bits, long prefix, long timeoutMillis)
+    {
+        Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
+        if (session.filter(known -> known.version() < Message.GetFiles.SINCE_VERSION).isPresent()) {
+            return CompletableFuture.failedFuture(new WorkerException(
+                    WorkerException.Reason.PROTOCOL,
+                    "cache worker at %s is of an older release, which does not say what it has".formatted(address)));
+        }
+        return ask(address, new Message.GetFiles(bits, prefix), Message.Files.class, timeoutMillis);
+    }
+
+    /**
      * Tells a worker what a scan is about to read of it; completing or cancelling the answer takes it back.
      *
      * @param origin the place of the files' origin in the identity's list

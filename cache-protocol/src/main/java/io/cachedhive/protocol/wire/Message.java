@@ -99,6 +99,8 @@ public sealed interface Message
                 case FLUSHED -> Flushed.read(reader);
                 case GET_TOMBSTONES -> GetTombstones.read(reader);
                 case TOMBSTONES -> Tombstones.read(reader);
+                case GET_FILES -> GetFiles.read(reader);
+                case FILES -> Files.read(reader);
                 case ACK -> Ack.read(reader);
                 case ERROR -> Error.read(reader);
             };
@@ -1407,6 +1409,105 @@ public sealed interface Message
                 throws WireException
         {
             return new Tombstones(readDigest(reader), reader.getList(Message::readTombstone));
+        }
+    }
+
+    /**
+     * Asks which files of the connection's origins the worker has something of: those whose ids begin with these bits. So an answer can be made as small as it should be, and the
+     * answers of several workers are of the same files. Answered by {@link Files}.
+     *
+     * @param bits how many of the prefix count, from its highest
+     */
+    record GetFiles(int bits, long prefix)
+            implements Message
+    {
+        public static final int SINCE_VERSION = 2;
+        public static final int MAX_BITS = 48;
+
+        public GetFiles
+        {
+            if (bits < 0 || bits > MAX_BITS) {
+                throw new IllegalArgumentException("there are 0 to %s bits, not %s".formatted(MAX_BITS, bits));
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.GET_FILES;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(bits).putLong(prefix);
+        }
+
+        static GetFiles read(WireReader reader)
+                throws WireException
+        {
+            return new GetFiles(reader.getInt(), reader.getLong());
+        }
+    }
+
+    /**
+     * @param complete false if there are too many, so that none is told: ask with more bits
+     */
+    record Files(boolean complete, List<ListedFile> files)
+            implements Message
+    {
+        public static final int MAX_FILES = 512;
+
+        public Files
+        {
+            files = List.copyOf(files);
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.FILES;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putBoolean(complete).putList(files, (out, file) -> {
+                writeFile(out, file.file());
+                out.putString(file.table())
+                        .putLong(file.ramBytes())
+                        .putLong(file.ssdBytes())
+                        .putLong(file.cachedBytes())
+                        .putByte(file.blockClass())
+                        .putLong(file.nextExpirySeconds());
+            });
+        }
+
+        static Files read(WireReader reader)
+                throws WireException
+        {
+            return new Files(
+                    reader.getBoolean(),
+                    reader.getList(in -> new ListedFile(readFile(in), in.getString(), in.getLong(), in.getLong(), in.getLong(), in.getByte(), in.getLong())));
+        }
+    }
+
+    /**
+     * How much a worker has of a file version.
+     *
+     * @param table {@code schema.table} of the read that filled it first
+     * @param ramBytes of its blocks in RAM
+     * @param ssdBytes of its blocks on SSD
+     * @param cachedBytes of its blocks in either
+     * @param blockClass the highest of its blocks, from 0: guest, normal, high, pinned
+     * @param nextExpirySeconds since the epoch, when the first of its blocks expires; 2^32 - 1 if none does
+     */
+    record ListedFile(FileVersion file, String table, long ramBytes, long ssdBytes, long cachedBytes, int blockClass, long nextExpirySeconds)
+    {
+        public ListedFile
+        {
+            requireNonNull(file, "file is null");
+            requireNonNull(table, "table is null");
         }
     }
 

@@ -45,7 +45,9 @@ public enum MessageType
     GET_TOMBSTONES(49),
     ACK(50),
     ERROR(51),
-    TOMBSTONES(52);
+    TOMBSTONES(52),
+    GET_FILES(53),
+    FILES(54);
 
     private static final MessageType[] BY_CODE = new MessageType[128];
 

@@ -96,7 +96,9 @@ class TestMessage
             new Message.Flush(List.of(TOMBSTONE, TOMBSTONE)),
             new Message.Flushed(3, Optional.of("a problem")),
             new Message.GetTombstones(new Digest128(1, 2), new Digest128(3, 4)),
-            new Message.Tombstones(new Digest128(1, 2), List.of(TOMBSTONE)));
+            new Message.Tombstones(new Digest128(1, 2), List.of(TOMBSTONE)),
+            new Message.GetFiles(3, 5L << 60),
+            new Message.Files(true, List.of(new Message.ListedFile(FILE, "schema.table", 1, 2, 3, 2, 0xFFFF_FFFFL))));
 
     @Test
     void testEveryTypeIsHere()

@@ -546,6 +546,21 @@ public final class FileTable
     }
 
     /**
+     * Adds those of the files with such ordinals that are not dropped, and whose ids begin with these bits.
+     *
+     * @param prefix whose first bits count
+     */
+    public void collect(int firstOrdinal, int endOrdinal, int bits, long prefix, List<StoredFile> found)
+    {
+        for (int ordinal = firstOrdinal; ordinal < Math.min(endOrdinal, limit); ordinal++) {
+            boolean begins = bits == 0 || ((digestHighs.get(ordinal) ^ prefix) >>> (64 - bits)) == 0;
+            if (begins && isUsed(ordinal) && !isDropped(ordinal)) {
+                found.add(file(ordinal));
+            }
+        }
+    }
+
+    /**
      * Ordinals are below this.
      */
     public int ordinalLimit()

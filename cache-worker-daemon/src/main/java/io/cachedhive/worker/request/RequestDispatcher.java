@@ -4,6 +4,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
@@ -14,6 +15,7 @@ import io.cachedhive.protocol.wire.Message.ChunkSize;
 import io.cachedhive.protocol.wire.Message.Describe;
 import io.cachedhive.protocol.wire.Message.Fill;
 import io.cachedhive.protocol.wire.Message.Flush;
+import io.cachedhive.protocol.wire.Message.GetFiles;
 import io.cachedhive.protocol.wire.Message.GetRings;
 import io.cachedhive.protocol.wire.Message.GetStats;
 import io.cachedhive.protocol.wire.Message.GetTombstones;
@@ -36,6 +38,7 @@ import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.CachedFile;
 import io.cachedhive.worker.fetch.BlockFetcher;
 import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.FetchTarget;
@@ -58,11 +61,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.LongAdder;
 
+import static com.google.common.collect.ImmutableSet.toImmutableSet;
 import static java.util.Objects.requireNonNull;
 import static java.util.Objects.requireNonNullElse;
 
@@ -155,6 +160,7 @@ public final class RequestDispatcher
             case ChunkSize size -> setChunkSize(connection, size.bytes());
             case Describe describe -> connection.send(requestId, flushes.isReady() ? handOvers.requests().describe(describe) : Message.Description.UNKNOWN);
             case Flush flush -> flush(connection, requestId, flush);
+            case GetFiles slice -> inBackground(connection, requestId, () -> connection.send(requestId, files(connection, slice)));
             case GetTombstones tombstones -> connection.send(requestId, flushes.answer(tombstones));
             case HandOver handOver -> handOvers.requests().take(handOver, answer -> connection.send(requestId, answer));
             default -> throw new WireException("a client does not send " + request.type());
@@ -305,6 +311,28 @@ public final class RequestDispatcher
         boolean mayKeep = !stopping && flushes.mayBeGuest(offer.file()) && connection.session().origins().get(offer.origin()).status() != OriginStatus.MISMATCH;
         readServices.inFlight().counters().addGuest(
                 mayKeep && store.offerGuest(offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), offer.payload()));
+    }
+
+    /**
+     * Of the origins that the connection names: another catalog's files are not its business.
+     */
+    private Message.Files files(Connection connection, GetFiles slice)
+    {
+        Set<OriginId> origins = connection.session().origins().stream().map(SessionOrigin::id).collect(toImmutableSet());
+        Optional<List<CachedFile>> found = store.cachedFiles(slice.bits(), slice.prefix(), Message.Files.MAX_FILES);
+        return new Message.Files(
+                found.isPresent(),
+                found.orElse(List.of()).stream()
+                        .filter(file -> origins.contains(file.metadata().version().origin()))
+                        .map(file -> new Message.ListedFile(
+                                file.metadata().version(),
+                                file.metadata().table(),
+                                file.ramBytes(),
+                                file.ssdBytes(),
+                                file.cachedBytes(),
+                                file.bestClass().ordinal(),
+                                file.nextExpirySeconds()))
+                        .toList());
     }
 
     private void flush(Connection connection, long requestId, Flush flush)

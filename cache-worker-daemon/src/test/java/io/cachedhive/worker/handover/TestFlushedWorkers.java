@@ -1,6 +1,7 @@
 package io.cachedhive.worker.handover;
 
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.Message.Flushed;
@@ -172,6 +173,38 @@ class TestFlushedWorkers
     }
 
     @Test
+    void testListsFilesInSlices()
+    {
+        fleet.start("a");
+        fleet.publish("a");
+        List<StoredFile> files = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            StoredFile file = lake.putSettled("listed/" + i, 2 * BLOCK_SIZE - 9, 100 + i);
+            fleet.scan(file);
+            files.add(file);
+        }
+        TestingWorker worker = fleet.worker("a");
+        assertThat(worker.service().store().cachedFiles(0, 0, 39)).describedAs("too many").isEmpty();
+        assertThat(worker.service().store().cachedFiles(0, 0, 40).orElseThrow()).hasSize(40);
+        List<Message.ListedFile> listed = new ArrayList<>();
+        try (WireClient client = worker.connect()) {
+            for (long slice = 0; slice < 8; slice++) {
+                long prefix = slice << 61;
+                Message.Files some = (Message.Files) client.ask(new Message.GetFiles(3, prefix));
+                assertThat(some.complete()).isTrue();
+                assertThat(some.files()).allMatch(file -> (file.file().id().digest().high() ^ prefix) >>> 61 == 0);
+                listed.addAll(some.files());
+            }
+        }
+        assertThat(listed.stream().map(Message.ListedFile::file)).containsExactlyInAnyOrderElementsOf(files.stream().map(StoredFile::file).toList());
+        assertThat(listed).allMatch(file -> file.cachedBytes() == 2 * BLOCK_SIZE - 9 && file.ramBytes() == file.cachedBytes() && file.table().equals("schema.table"));
+        // of another store than the connection's there is nothing to be said
+        try (WireClient stranger = worker.connect("lake", List.of(WireClient.origin("other", new OriginId(new Digest128(7, 7)))))) {
+            assertThat(((Message.Files) stranger.ask(new Message.GetFiles(0, 0))).files()).isEmpty();
+        }
+    }
+
+    @Test
     void testSameFlushIsDoneOnce()
     {
         fleet.start("a");
@@ -243,6 +276,34 @@ class TestFlushedWorkers
         awaitKnown("b", tombstone);
         assertThat(seen("a", file)).isZero();
         assertThat(seen("b", file)).isZero();
+    }
+
+    @Test
+    void testStartsEmptyWhenNobodyKnowsWhatWasFlushed()
+            throws IOException
+    {
+        fleet.start("a");
+        fleet.publish("a");
+        StoredFile file = put("unknown/file", 9);
+        fleet.scan(file);
+        awaitOnSsd("a", BLOCKS);
+        flush("a", tombstone("another/"));
+        fleet.stop("a");
+        Path book = directory.resolve("a/state/tombstones");
+        byte[] content = Files.readAllBytes(book);
+        content[20] ^= 1;
+        Files.write(book, content);
+        fleet.start("a");
+        Answer answer = fleet.read("a", file, 0);
+        while (answer.no().equals(Optional.of(NoCause.UNAVAILABLE))) {
+            answer = fleet.read("a", file, 0);
+        }
+        assertThat(answer.source()).contains(Source.REMOTE);
+        assertThat(known("a")).isEmpty();
+        // from now on it knows again
+        fleet.stop("a");
+        fleet.start("a");
+        assertThat(fleet.read("a", file, 0).source()).contains(Source.SSD);
     }
 
     @Test

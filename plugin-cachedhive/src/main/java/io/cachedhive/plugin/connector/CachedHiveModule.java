@@ -12,6 +12,8 @@ import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.plugin.ahead.FetchAhead;
 import io.cachedhive.plugin.ahead.ScanAnnouncements.Announcer;
+import io.cachedhive.plugin.contents.ContentsModule;
+import io.cachedhive.plugin.contents.PricesConfig;
 import io.cachedhive.plugin.filesystem.FileOrigins;
 import io.cachedhive.plugin.filesystem.FileSystemCacheModule;
 import io.cachedhive.plugin.filesystem.NodeCacheClient;
@@ -38,6 +40,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
+import static io.airlift.configuration.ConfigBinder.configBinder;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -71,6 +74,8 @@ final class CachedHiveModule
     protected void setup(Binder binder)
     {
         CachedHiveConfig config = buildConfigObject(CachedHiveConfig.class);
+        // of workers as well: the catalog's file is the same on all nodes
+        configBinder(binder).bindConfig(PricesConfig.class);
 
         install(new FileSystemCacheModule());
         newSetBinder(binder, SessionPropertiesProvider.class).addBinding().to(CacheSessionProperties.class).in(Scopes.SINGLETON);
@@ -82,6 +87,7 @@ final class CachedHiveModule
             install(new PreloadModule());
             newSetBinder(binder, Procedure.class).addBinding().toProvider(SetCacheModeProcedure.class).in(Scopes.SINGLETON);
             install(new FlushModule());
+            install(new ContentsModule());
             openRules(binder, config);
         }
         else {

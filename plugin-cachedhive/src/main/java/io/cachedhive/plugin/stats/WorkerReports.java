@@ -8,7 +8,9 @@ import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.membership.WorkerProblems;
 import io.cachedhive.protocol.wire.Message.Stats;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -17,7 +19,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * Asks all cache workers at once, for as long as one may stay silent.
  */
-final class WorkerReports
+public final class WorkerReports
 {
     private final ClusterMembership membership;
     private final SharedWorkerAdmin workerAdmin;
@@ -39,6 +41,21 @@ final class WorkerReports
         return reports.stream()
                 .map(CompletableFuture::join)
                 .toList();
+    }
+
+    /**
+     * Of the catalog, summed over those that answer: by {@code schema.table}, then by names of {@link io.cachedhive.protocol.wire.CounterNames}.
+     */
+    public Map<String, Map<String, Long>> countersByTable()
+    {
+        Map<String, Map<String, Long>> sums = new HashMap<>();
+        for (WorkerReport report : ask()) {
+            report.stats().ifPresent(stats -> stats.tables().forEach((table, counters) -> {
+                Map<String, Long> sum = sums.computeIfAbsent(table, _ -> new HashMap<>());
+                counters.forEach((name, count) -> sum.merge(name, count, Long::sum));
+            }));
+        }
+        return sums;
     }
 
     private WorkerReport report(Place place, Stats stats, Throwable failure)

@@ -5,6 +5,7 @@ import io.cachedhive.quickstart.sql.SqlConnection;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
+import software.amazon.awssdk.services.s3.S3Client;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -14,8 +15,11 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
@@ -32,6 +36,8 @@ public class TestFlushedTables
 {
     private static final Duration TIMEOUT = Duration.ofMinutes(2);
     private static final int MAX_SAMPLES = 4096;
+    // words of like texts are shorter
+    private static final int SAMPLE_BYTES = 64;
 
     private static final String RIGHTS =
             """
@@ -42,6 +48,10 @@ public class TestFlushedTables
                 {"schema": "flushes", "table": "kept", "privileges": ["SELECT"]},
                 {"schema": "flushes", "privileges": []},
                 {"privileges": ["SELECT"]}
+              ],
+              "procedures": [
+                {"user": "stranger", "privileges": []},
+                {"schema": "system", "privileges": ["EXECUTE"]}
               ]
             }
             """;
@@ -61,8 +71,9 @@ public class TestFlushedTables
             connection.query("CREATE SCHEMA cachedhive.flushes");
         }
         try (SqlConnection connection = testing.connect("cachedhive", "flushes")) {
+            // so many files that each host owns some
             connection.query("CREATE TABLE parts WITH (format = 'ORC', partitioned_by = ARRAY['nation']) AS "
-                    + "SELECT custkey, name, address, comment, nationkey AS nation FROM tpch.sf1.customer WHERE nationkey < 3");
+                    + "SELECT custkey, name, address, comment, nationkey AS nation FROM tpch.sf1.customer");
             connection.query("CREATE TABLE kept WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.orders");
         }
     }
@@ -87,7 +98,16 @@ public class TestFlushedTables
         return testing.cluster().s3().log().dataFileCountsSince(mark).gets();
     }
 
+    private static String call(String schema, String table, String... partition)
+    {
+        return "CALL system.flush_data_cache(schema_name => %s, table_name => %s".formatted(schema, table)
+                + (partition.length > 0 ? ", partition_columns => " + partition[0] : "")
+                + (partition.length > 1 ? ", partition_values => " + partition[1] : "")
+                + ")";
+    }
+
     private void load(SqlConnection connection, String query)
+            throws Exception
     {
         // what came while a file was too young to be kept comes again
         Await.until("all of it is cached", TIMEOUT, () -> gets(connection, query) == 0);
@@ -109,19 +129,21 @@ public class TestFlushedTables
     }
 
     /**
-     * Bytes of objects of a table, eight at a time, from places which the cache keeps at places that are divisible by eight as well.
+     * Bytes of objects of a table by their first eight, from places which the cache keeps at places that are divisible by eight as well.
      */
-    private Set<Long> samples(SqlConnection connection, String table, Random random)
+    private Map<Long, byte[]> samples(SqlConnection connection, String table, Random random)
             throws SQLException
     {
-        Set<Long> samples = new HashSet<>();
+        Map<Long, byte[]> samples = new HashMap<>();
         for (List<Object> row : connection.query("SELECT DISTINCT \"$path\" FROM " + table).rows()) {
             ByteBuffer bytes = ByteBuffer.wrap(object((String) row.getFirst())).order(ByteOrder.LITTLE_ENDIAN);
             for (int i = 0; i < MAX_SAMPLES; i++) {
-                long sample = bytes.getLong(8 * random.nextInt(bytes.limit() / 8));
-                // eight like bytes may be anybody's
-                if (sample != Long.rotateLeft(sample, 8)) {
-                    samples.add(sample);
+                int position = 8 * random.nextInt((bytes.limit() - SAMPLE_BYTES) / 8);
+                byte[] sample = new byte[SAMPLE_BYTES];
+                bytes.get(position, sample);
+                // what repeats itself may be anybody's
+                if (!Arrays.equals(sample, 0, SAMPLE_BYTES - 8, sample, 8, SAMPLE_BYTES)) {
+                    samples.put(bytes.getLong(position), sample);
                 }
             }
         }
@@ -132,17 +154,21 @@ public class TestFlushedTables
     {
         String key = path.substring("s3://".length());
         int slash = key.indexOf('/');
-        return testing.cluster().s3().client().getObjectAsBytes(request -> request.bucket(key.substring(0, slash)).key(key.substring(slash + 1))).asByteArray();
+        try (S3Client client = testing.cluster().s3().client()) {
+            return client.getObjectAsBytes(request -> request.bucket(key.substring(0, slash)).key(key.substring(slash + 1))).asByteArray();
+        }
     }
 
-    private long seen(int host, Set<Long> samples)
+    private long seen(int host, Map<Long, byte[]> samples)
             throws IOException
     {
         Set<Long> seen = new HashSet<>();
         for (Path file : files(host)) {
-            ByteBuffer content = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
-            for (int position = 0; position + 8 <= content.limit(); position += 8) {
-                if (samples.contains(content.getLong(position))) {
+            byte[] bytes = Files.readAllBytes(file);
+            ByteBuffer content = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+            for (int position = 0; position + SAMPLE_BYTES <= bytes.length; position += 8) {
+                byte[] sample = samples.get(content.getLong(position));
+                if (sample != null && Arrays.equals(sample, 0, SAMPLE_BYTES, bytes, position, position + SAMPLE_BYTES)) {
                     seen.add(content.getLong(position));
                 }
             }
@@ -164,32 +190,69 @@ public class TestFlushedTables
     }
 
     @Test
+    public void testContents()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "flushes")) {
+            load(connection, "SELECT count(*), max(custkey), max(name), max(address), max(comment) FROM parts");
+            load(connection, "SELECT count(*), max(comment) FROM kept");
+            List<List<Object>> listed = connection.query("SELECT DISTINCT \"$path\", \"$file_size\" FROM parts").rows();
+            String files = "SELECT file_path, file_size FROM %s.cache.files WHERE table_name = 'parts' AND schema_name = 'flushes'";
+            for (String catalog : List.of("cachedhive", "system")) {
+                assertThat(connection.query(files.formatted(catalog)).rows()).containsExactlyInAnyOrderElementsOf(listed);
+            }
+            assertThat(connection.query(
+                    "SELECT count(*) FROM cachedhive.cache.files "
+                    + "WHERE cached_bytes < 1 OR cached_bytes > ram_bytes + ssd_bytes OR class NOT IN ('NORMAL', 'GUEST') OR expiry < now()").onlyValue())
+                    .isEqualTo(0L);
+            assertThat(connection.query(
+                    "SELECT count(*), count(DISTINCT partition), min(partition) FROM system.cache.tables "
+                    + "WHERE catalog_name = 'cachedhive' AND table_name = 'parts'").rows())
+                    .containsExactly(List.of(26L, 25L, "nation=0"));
+            assertThat(connection.query(
+                    "SELECT (SELECT sum(cached_bytes) FROM cachedhive.cache.files WHERE table_name = 'parts') = cached_bytes, "
+                    + "hit_rate > 0, saved_requests > 0, saved_bytes > 0, saved_cost > 0 "
+                    + "FROM cachedhive.cache.tables WHERE table_name = 'parts' AND partition IS NULL").rows())
+                    .containsExactly(List.of(true, true, true, true, true));
+        }
+        try (SqlConnection guest = SqlConnection.open(testing.cluster().coordinator().httpUri(), "guest", Optional.of("cachedhive"), Optional.of("flushes"))) {
+            for (String table : List.of("cachedhive.cache.files", "cachedhive.cache.tables", "system.cache.files", "system.cache.tables")) {
+                assertThat(guest.query("SELECT DISTINCT table_name FROM " + table).rows()).as(table).containsExactly(List.of("kept"));
+            }
+        }
+    }
+
+    @Test
     public void testArguments()
             throws Exception
     {
         try (SqlConnection connection = testing.connect("cachedhive", "flushes")) {
-            assertThatThrownBy(() -> connection.query("CALL system.flush_data_cache('flushes', 'parts', ARRAY['nation'])"))
+            assertThatThrownBy(() -> connection.query(call("'flushes'", "'parts'", "ARRAY['nation']")))
                     .hasMessageContaining("partition_columns and partition_values are required both or neither");
-            assertThatThrownBy(() -> connection.query("CALL system.flush_data_cache('flushes', 'parts', ARRAY['day'], ARRAY['1'])"))
+            assertThatThrownBy(() -> connection.query(call("'flushes'", "'parts'", "ARRAY['day']", "ARRAY['1']")))
                     .hasMessageContaining("table flushes.parts has no partition column day, but [nation]");
-            assertThatThrownBy(() -> connection.query("CALL system.flush_data_cache('flushes', 'parts', ARRAY['nation'], ARRAY['77'])"))
+            assertThatThrownBy(() -> connection.query(call("'flushes'", "'parts'", "ARRAY['nation']", "ARRAY['77']")))
                     .hasMessageContaining("table flushes.parts has no partition with {nation=77}");
-            assertThatThrownBy(() -> connection.query("CALL system.flush_data_cache('flushes', 'parts', ARRAY['nation'], ARRAY['one'])"))
+            assertThatThrownBy(() -> connection.query(call("'flushes'", "'parts'", "ARRAY['nation']", "ARRAY['one']")))
                     .hasMessageContaining("value of partition column nation is not a bigint: one");
-            assertThatThrownBy(() -> connection.query("CALL system.flush_data_cache('flushes', 'kept', ARRAY['nation'], ARRAY['1'])"))
+            assertThatThrownBy(() -> connection.query(call("'flushes'", "'kept'", "ARRAY['nation']", "ARRAY['1']")))
                     .hasMessageContaining("table flushes.kept is not partitioned: leave out partition_columns and partition_values");
-            assertThatThrownBy(() -> connection.query("CALL system.flush_data_cache('flushes', 'nothing')")).hasMessageContaining("Table 'flushes.nothing' not found");
+            assertThatThrownBy(() -> connection.query(call("'flushes'", "'nothing'"))).hasMessageContaining("Table 'flushes.nothing' not found");
         }
         try (SqlConnection guest = SqlConnection.open(testing.cluster().coordinator().httpUri(), "guest", Optional.of("cachedhive"), Optional.of("flushes"))) {
-            assertThatThrownBy(() -> guest.query("CALL system.flush_data_cache('flushes', 'parts')"))
+            assertThatThrownBy(() -> guest.query(call("'flushes'", "'parts'")))
                     .hasMessageContaining("Access Denied: Cannot select from table flushes.parts");
-            // says nothing of what is there
-            assertThatThrownBy(() -> guest.query("CALL system.flush_data_cache('flushes', 'nothing')"))
+            // nor does it say what is there
+            assertThatThrownBy(() -> guest.query(call("'flushes'", "'nothing'")))
                     .hasMessageContaining("Access Denied: Cannot select from table flushes.nothing");
+        }
+        try (SqlConnection stranger = SqlConnection.open(testing.cluster().coordinator().httpUri(), "stranger", Optional.of("cachedhive"), Optional.of("flushes"))) {
+            assertThatThrownBy(() -> stranger.query(call("'flushes'", "'kept'")))
+                    .hasMessageContaining("Access Denied: Cannot execute procedure system.flush_data_cache");
         }
     }
 
-    @Test(dependsOnMethods = {"testPartitionsAreFlushedAlone", "testArguments"})
+    @Test(dependsOnMethods = {"testPartitionsAreFlushedAlone", "testContents", "testArguments"})
     public void testNoByteIsLeftAlsoOnOneThatWasDown()
             throws Exception
     {
@@ -198,16 +261,14 @@ public class TestFlushedTables
         try (SqlConnection connection = testing.connect("cachedhive", "flushes")) {
             load(connection, "SELECT count(*), max(custkey), max(name), max(address), max(comment) FROM parts");
             load(connection, "SELECT count(*), max(comment) FROM kept");
-            Set<Long> samples = samples(connection, "parts", new Random(seed));
-            Set<Long> kept = samples(connection, "kept", new Random(seed));
-            // what kept has is not a sample, nor what is all over the files
-            samples.removeAll(kept);
+            Map<Long, byte[]> samples = samples(connection, "parts", new Random(seed));
+            Map<Long, byte[]> kept = samples(connection, "kept", new Random(seed));
             Await.until("it is on SSD", TIMEOUT, () -> uncheckedSeen(samples) > samples.size() * 9L / 10);
 
             ClusterNode down = testing.cluster().cacheWorkers().get(1);
             assertThat(seen(2, samples)).as("on the one that goes").isPositive();
             down.kill();
-            connection.query("CALL system.flush_data_cache('flushes', 'parts')");
+            connection.query(call("'flushes'", "'parts'"));
             assertThat(seen(1, samples)).isZero();
             assertThat(seen(2, samples)).as("on the one that is down").isPositive();
 
@@ -221,7 +282,7 @@ public class TestFlushedTables
         }
     }
 
-    private long uncheckedSeen(Set<Long> samples)
+    private long uncheckedSeen(Map<Long, byte[]> samples)
     {
         try {
             return seen(1, samples) + seen(2, samples);
