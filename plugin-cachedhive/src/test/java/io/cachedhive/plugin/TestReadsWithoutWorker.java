@@ -154,8 +154,9 @@ class TestReadsWithoutWorker
                 .allSatisfy(sized -> assertThat(sized.getFields()).isEqualTo(Arrays.asList(null, null, 0L, 0L, 0L)));
 
         assertThat(queryRunner.execute("SELECT * FROM cachedhive.cache.preloads").getMaterializedRows()).isEmpty();
+        assertThat(queryRunner.execute("SELECT * FROM cachedhive.cache.files").getMaterializedRows()).isEmpty();
         assertThat(queryRunner.execute("SHOW TABLES FROM cachedhive.cache").getOnlyColumnAsSet())
-                .containsExactlyInAnyOrder("stats", "stats_detail", "nodes", "preloads", "rules", "sizing");
+                .containsExactlyInAnyOrder("stats", "stats_detail", "nodes", "preloads", "rules", "sizing", "files", "tables");
         assertThat(queryRunner.execute("SELECT column_name FROM cachedhive.information_schema.columns WHERE table_schema = 'cache' AND comment IS NULL").getMaterializedRows())
                 .as("columns without a comment")
                 .isEmpty();
