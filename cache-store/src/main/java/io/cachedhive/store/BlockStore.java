@@ -762,6 +762,10 @@ public final class BlockStore
             problem = problem.or(() -> Optional.of("blocks that were flushed are still being read or filled, and were not overwritten: flush again"));
             giveBack(frames);
         }
+        if (isClosed()) {
+            // its disks may be away already, and that is no reason to mistrust them
+            return new FlushResult(dropped.size(), false, Optional.of("the store was closed before all was overwritten"));
+        }
         boolean durable = ssd.makeDropsDurable() || ssd.outdate(run -> state.keepRun(workerId, run));
         if (!durable) {
             problem = Optional.of("what was flushed is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
@@ -775,6 +779,17 @@ public final class BlockStore
     public long flushes()
     {
         return flushes;
+    }
+
+    private boolean isClosed()
+    {
+        lock.lock();
+        try {
+            return closed;
+        }
+        finally {
+            lock.unlock();
+        }
     }
 
     private boolean isKnown(StoredFile file)
@@ -900,6 +915,7 @@ public final class BlockStore
             finally {
                 lock.unlock();
             }
+            Courtesy.giveWay(lock);
         }
         if (found.size() > maxCount) {
             return Optional.empty();

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -42,7 +43,7 @@ public final class FlushExchange
 {
     private static final Logger log = Logger.get(FlushExchange.class);
 
-    private static final long SILENCE_MILLIS = 500;
+    private static final long SILENCE_MILLIS = 1_000;
     private static final long START_MILLIS = 2_000;
     private static final long INTERVAL_MILLIS = 2_000;
     // a process that was stopped for so long has missed something
@@ -112,7 +113,7 @@ public final class FlushExchange
             for (Peer peer : asked) {
                 askers.execute(() -> {
                     try {
-                        exchange(peer);
+                        exchange(peer, true);
                     }
                     finally {
                         answers.countDown();
@@ -133,6 +134,7 @@ public final class FlushExchange
         }
         finally {
             flushes.setReady(true);
+            lastNanos = connections.nanoTime();
         }
     }
 
@@ -141,7 +143,6 @@ public final class FlushExchange
         try {
             long now = connections.nanoTime();
             boolean stopped = now - lastNanos > STOPPED_NANOS;
-            lastNanos = now;
             if (now - aliveNanos > FlushService.keepAliveInterval().toNanos()) {
                 aliveNanos = now;
                 flushes.keepAlive();
@@ -154,30 +155,36 @@ public final class FlushExchange
             List<Peer> peers = peers();
             if (!peers.isEmpty()) {
                 nextPeer = (nextPeer + 1) % peers.size();
-                exchange(peers.get(nextPeer));
+                exchange(peers.get(nextPeer), true);
             }
         }
         catch (RuntimeException | Error e) {
             // an exception would end the repetition
             log.error(e, "Other cache workers could not be asked what was flushed");
         }
+        finally {
+            // what took long was this, not a stop
+            lastNanos = connections.nanoTime();
+        }
     }
 
     /**
-     * Whether another worker has done all that this one has: what it has of files may be taken over. Blocks the calling thread for a moment if that is not known.
+     * Whether another worker has done all that this one has: what it has of files may be taken over. Blocks the calling thread for a moment if that is not known,
+     * but not until what the other one knows is done here.
      */
     public boolean isInStep(CacheWorkerId id, WorkerAddress address)
     {
         Digest128 own = flushes.doneXor();
-        return own.equals(ZERO) || own.equals(inStep.get(id)) || exchange(new Peer(id, address));
+        return own.equals(ZERO) || own.equals(inStep.get(id)) || exchange(new Peer(id, address), false);
     }
 
     /**
-     * Merges what the other one knows, and returns when it is done.
+     * Merges what the other one knows.
      *
+     * @param untilDone whether to return only when what it knows is done here
      * @return whether that one has done all that this one has
      */
-    private boolean exchange(Peer peer)
+    private boolean exchange(Peer peer, boolean untilDone)
     {
         try {
             WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
@@ -208,7 +215,10 @@ public final class FlushExchange
             }
             theirs.removeIf(tombstone -> ownIds.contains(tombstone.id()));
             if (!theirs.isEmpty()) {
-                flushes.merge(theirs).get();
+                CompletableFuture<Message.Flushed> merged = flushes.merge(theirs);
+                if (untilDone) {
+                    merged.get();
+                }
             }
             return all;
         }

@@ -25,6 +25,8 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import static java.util.Objects.requireNonNull;
 
@@ -45,7 +47,10 @@ public final class FlushService
     private final Executor executor;
     // guarded by this
     private final TombstoneBook book;
-    private volatile Recent recent = new Recent(List.of(), 0);
+    // known, and not done; of the book
+    private volatile List<Tombstone> undone = List.of();
+    // done lately
+    private volatile List<Recent> recent = List.of();
     private volatile boolean ready;
     private volatile boolean hiding;
     private volatile boolean resuming;
@@ -72,6 +77,7 @@ public final class FlushService
         boolean trusted;
         synchronized (this) {
             left = book.notDone();
+            undone = left;
             trusted = book.isTrusted();
         }
         if (trusted && left.isEmpty()) {
@@ -90,7 +96,7 @@ public final class FlushService
                 keepAlive();
                 resuming = false;
             }
-            catch (RuntimeException e) {
+            catch (RuntimeException | Error e) {
                 log.error(e, "What was flushed before could not be removed: this cache worker serves nothing");
             }
         });
@@ -101,6 +107,7 @@ public final class FlushService
      */
     synchronized void keepAlive()
     {
+        book.forget(nowMillis());
         save();
     }
 
@@ -118,19 +125,34 @@ public final class FlushService
     }
 
     /**
-     * Returns at once.
+     * Does what somebody calls for. Returns at once.
+     *
+     * @return ends when all of these is done, also by somebody else; fails with a sentence if it cannot be
+     */
+    public CompletableFuture<Flushed> flush(Collection<Tombstone> tombstones)
+    {
+        return execute(() -> flushNow(tombstones, true));
+    }
+
+    /**
+     * Does what another worker knows of, as far as it matters still. Returns at once.
      *
      * @return ends when all of these is done, also by somebody else; fails with a sentence if it cannot be
      */
     public CompletableFuture<Flushed> merge(Collection<Tombstone> tombstones)
     {
+        return execute(() -> flushNow(tombstones, false));
+    }
+
+    private CompletableFuture<Flushed> execute(Supplier<Flushed> flush)
+    {
         CompletableFuture<Flushed> merged = new CompletableFuture<>();
         try {
             executor.execute(() -> {
                 try {
-                    merged.complete(mergeNow(tombstones));
+                    merged.complete(flush.get());
                 }
-                catch (RuntimeException e) {
+                catch (RuntimeException | Error e) {
                     log.error(e, "Flush failed");
                     merged.completeExceptionally(e);
                 }
@@ -142,9 +164,13 @@ public final class FlushService
         return merged;
     }
 
-    private Flushed mergeNow(Collection<Tombstone> tombstones)
+    /**
+     * @param called whether somebody waits for it: then it is done, unless it was, whatever the clocks say and other flushes cover
+     */
+    private Flushed flushNow(Collection<Tombstone> tombstones, boolean called)
     {
         List<Tombstone> added;
+        List<Tombstone> wanted;
         boolean saved = true;
         synchronized (this) {
             added = book.add(tombstones, nowMillis())
@@ -153,18 +179,20 @@ public final class FlushService
             if (!added.isEmpty()) {
                 saved = save();
             }
+            Set<Digest128> done = book.doneIds();
+            wanted = called ? tombstones.stream().filter(tombstone -> !done.contains(tombstone.id())).toList() : added;
+            undone = book.notDone();
         }
-        if (added.isEmpty()) {
+        if (wanted.isEmpty()) {
             return new Flushed(0, Optional.empty());
         }
-        Flushed flushed = run(added);
+        Flushed flushed = run(wanted);
         return saved ? flushed : new Flushed(flushed.files(), flushed.problem().or(() ->
                 Optional.of("the flush cannot be written down: after a restart, this cache worker does not tell others of it that are away")));
     }
 
     private Flushed run(List<Tombstone> tombstones)
     {
-        recent = new Recent(tombstones, Long.MAX_VALUE);
         FlushResult result;
         // what is not restored yet cannot be taken from readers any sooner
         hiding = !store.awaitRestored(Duration.ZERO);
@@ -174,18 +202,26 @@ public final class FlushService
         finally {
             hiding = false;
         }
-        recent = new Recent(tombstones, timer.nanoTime() + GUESTS_REFUSED_NANOS);
+        keepRecent(tombstones);
         result.problem().ifPresent(problem -> log.warn("%s", problem));
         log.info("Flushed %s files of %s", result.files(), tombstones.stream().map(Tombstone::location).limit(10).toList());
         finish(tombstones, result);
         return new Flushed(result.files(), result.problem());
     }
 
+    private synchronized void keepRecent(List<Tombstone> tombstones)
+    {
+        long now = timer.nanoTime();
+        recent = Stream.concat(recent.stream().filter(flushed -> flushed.endNanos() - now > 0), Stream.of(new Recent(tombstones, now + GUESTS_REFUSED_NANOS))).toList();
+    }
+
     private synchronized void finish(List<Tombstone> tombstones, FlushResult result)
     {
-        if (result.durable()) {
+        // who asks again is not to hear that all is well
+        if (result.durable() && result.problem().isEmpty()) {
             book.setDone(tombstones, nowMillis());
         }
+        undone = book.notDone();
         save();
     }
 
@@ -199,12 +235,21 @@ public final class FlushService
      */
     public boolean mayBeGuest(FileVersion file)
     {
-        Recent flushed = recent;
-        if (flushed.tombstones().isEmpty()) {
-            return true;
+        List<Recent> flushed = recent;
+        if (flushed.isEmpty()) {
+            return !isBeingFlushed(file);
         }
-        boolean over = flushed.endNanos() != Long.MAX_VALUE && timer.nanoTime() - flushed.endNanos() > 0;
-        return over || !covers(flushed.tombstones()).test(file);
+        long now = timer.nanoTime();
+        return !isBeingFlushed(file) && flushed.stream().noneMatch(each -> each.endNanos() - now > 0 && covers(each.tombstones()).test(file));
+    }
+
+    /**
+     * Whether a flush of the file is known here and not done yet: what another worker has of it may be what is flushed.
+     */
+    public boolean isBeingFlushed(FileVersion file)
+    {
+        List<Tombstone> left = undone;
+        return !left.isEmpty() && covers(left).test(file);
     }
 
     public synchronized Tombstones answer(GetTombstones request)

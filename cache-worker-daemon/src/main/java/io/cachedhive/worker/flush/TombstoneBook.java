@@ -179,7 +179,10 @@ final class TombstoneBook
         forget(nowMillis);
     }
 
-    private void forget(long nowMillis)
+    /**
+     * Those that are older than any is kept.
+     */
+    void forget(long nowMillis)
     {
         tombstones.values().stream()
                 .filter(tombstone -> isForgotten(tombstone, nowMillis))

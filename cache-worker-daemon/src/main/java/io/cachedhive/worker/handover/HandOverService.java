@@ -60,7 +60,7 @@ public final class HandOverService
         this.connections = new WorkerConnections("hand-over", identity, TIMEOUTS, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
         FormerOwners owners = new FormerOwners(rings, store.workerId(), zone, timer::now);
         this.flushExchange = new FlushExchange(flushes, connections, rings, store.workerId());
-        PeerReader reader = new PeerReader(store, connections, named, peer -> flushExchange.isInStep(peer.id(), peer.address()));
+        PeerReader reader = new PeerReader(store, connections, named, peer -> flushExchange.isInStep(peer.id(), peer.address()), flushes::isBeingFlushed);
         this.formerOwners = new FormerOwnerSource(owners, reader, counters, store.blockSizeBytes());
         this.drain = new Drain(store, rings, zone, connections, chunkSizes, counters, timer::nanoTime);
         this.requests = new HandOverRequests(store, owners, reader, counters, executor, drain::isLeaving);

@@ -49,17 +49,20 @@ final class PeerReader
     private final WorkerConnections connections;
     private final List<OriginId> origins;
     private final Predicate<Peer> inStep;
+    private final Predicate<FileVersion> beingFlushed;
 
     /**
      * @param origins in the order in which the connections name them
      * @param inStep whether a worker has nothing any more that was flushed here
+     * @param beingFlushed whether a file is flushed here at the moment: that is not among what the other one is compared with yet
      */
-    PeerReader(BlockStore store, WorkerConnections connections, List<NamedOrigin> origins, Predicate<Peer> inStep)
+    PeerReader(BlockStore store, WorkerConnections connections, List<NamedOrigin> origins, Predicate<Peer> inStep, Predicate<FileVersion> beingFlushed)
     {
         this.store = requireNonNull(store, "store is null");
         this.connections = requireNonNull(connections, "connections is null");
         this.origins = origins.stream().map(NamedOrigin::id).toList();
         this.inStep = requireNonNull(inStep, "inStep is null");
+        this.beingFlushed = requireNonNull(beingFlushed, "beingFlushed is null");
     }
 
     /**
@@ -83,7 +86,7 @@ final class PeerReader
             return true;
         }
         long flushes = store.flushes();
-        if (!inStep.test(peer)) {
+        if (beingFlushed.test(version) || !inStep.test(peer)) {
             return true;
         }
         TreeSet<Integer> left = new TreeSet<>(blocks);

@@ -337,7 +337,7 @@ public final class RequestDispatcher
 
     private void flush(Connection connection, long requestId, Flush flush)
     {
-        flushes.merge(flush.tombstones()).whenComplete((flushed, failure) ->
+        flushes.flush(flush.tombstones()).whenComplete((flushed, failure) ->
                 connection.send(requestId, failure == null ? flushed : new Message.Error(requireNonNullElse(failure.getMessage(), "the worker failed"))));
     }
 

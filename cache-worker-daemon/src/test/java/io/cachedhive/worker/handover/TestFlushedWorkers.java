@@ -32,6 +32,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import static io.cachedhive.worker.testing.TestingWorker.BLOCK_SIZE;
@@ -327,11 +328,14 @@ class TestFlushedWorkers
         fleet.start("a");
         fleet.start("b");
         fleet.publish("b");
-        StoredFile file = put("taken/file", 8);
-        assertThat(fleet.scan(file)).containsOnlyKeys(Source.REMOTE);
+        // the workers' ids are random, and so is whose a file's blocks are
+        List<StoredFile> files = IntStream.range(0, 10).mapToObj(i -> put("taken/file-" + i, 8 + i)).toList();
+        for (StoredFile each : files) {
+            assertThat(fleet.scan(each)).containsOnlyKeys(Source.REMOTE);
+        }
         fleet.publish("a", "b");
+        StoredFile file = files.stream().filter(each -> fleet.ownedBy("a", each).size() > 2).findFirst().orElseThrow();
         List<Integer> moved = fleet.ownedBy("a", file);
-        assertThat(moved.size()).isGreaterThan(2);
         assertThat(fleet.read("a", file, moved.getFirst()).source()).describedAs("before").contains(Source.PEER);
 
         flush("a", tombstone("taken/"));
