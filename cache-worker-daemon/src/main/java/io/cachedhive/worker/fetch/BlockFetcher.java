@@ -262,6 +262,14 @@ public final class BlockFetcher
         }
     }
 
+    /**
+     * What other cache workers have of a file is not taken over any more: it may be what was found wrong here.
+     */
+    public void distrustPeers(FileVersionId id)
+    {
+        services.peers().versionChanged(id);
+    }
+
     private void versionChanged(FetchTarget target)
     {
         provisionals.versionChanged(target);

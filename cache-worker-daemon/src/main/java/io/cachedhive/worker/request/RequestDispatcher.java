@@ -283,6 +283,7 @@ public final class RequestDispatcher
         }
         FileVersionId file = quarantine.file().id();
         inBackground(connection, requestId, () -> {
+            fetcher.distrustPeers(file);
             // a second reader may have found the same
             if (store.dropFile(file)) {
                 readServices.inFlight().counters().addQuarantinedFile();

@@ -2,9 +2,11 @@ package io.cachedhive.plugin.connector;
 
 import com.google.inject.Inject;
 import com.google.inject.Provider;
+import io.airlift.log.Logger;
 import io.cachedhive.plugin.context.CacheMode;
 import io.trino.spi.TrinoException;
 import io.trino.spi.classloader.ThreadContextClassLoader;
+import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.procedure.Procedure;
 import io.trino.spi.procedure.Procedure.Argument;
 
@@ -28,12 +30,14 @@ import static java.util.stream.Collectors.joining;
 public final class SetCacheModeProcedure
         implements Provider<Procedure>
 {
+    private static final Logger log = Logger.get(SetCacheModeProcedure.class);
+
     private static final String DEFAULT = "DEFAULT";
     private static final MethodHandle SET_CACHE_MODE;
 
     static {
         try {
-            SET_CACHE_MODE = lookup().unreflect(SetCacheModeProcedure.class.getMethod("setCacheMode", String.class));
+            SET_CACHE_MODE = lookup().unreflect(SetCacheModeProcedure.class.getMethod("setCacheMode", ConnectorSession.class, String.class));
         }
         catch (ReflectiveOperationException e) {
             throw new AssertionError(e);
@@ -57,11 +61,13 @@ public final class SetCacheModeProcedure
     /**
      * Called by the engine.
      */
-    public void setCacheMode(String mode)
+    public void setCacheMode(ConnectorSession session, String mode)
     {
         try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
             checkProcedureArgument(mode != null, "mode cannot be null");
-            decisions.setMode(parse(mode));
+            Optional<CacheMode> called = parse(mode);
+            log.info("User %s calls set_cache_mode with %s in query %s", session.getUser(), called.map(CacheMode::name).orElse(DEFAULT), session.getQueryId());
+            decisions.setMode(called);
         }
     }
 

@@ -12,6 +12,7 @@ import io.trino.spi.classloader.ThreadContextClassLoader;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.HashMap;
@@ -71,6 +72,7 @@ final class PreloadRun
     private final Queue<PreloadFile> files;
     private final Pace pace;
     private final long maxPieceBytes;
+    private final Supplier<Optional<String>> problem;
 
     // guarded by this
     private final Map<WorkerAddress, Queue<PreloadPiece>> waiting = new HashMap<>();
@@ -82,6 +84,7 @@ final class PreloadRun
     /**
      * @param ring the newest, whenever it is asked for
      * @param readers of the wanted columns; empty for all columns
+     * @param problem why nothing may be cached at the moment, which ends the job
      */
     PreloadRun(
             WorkerAdmin workerAdmin,
@@ -90,8 +93,10 @@ final class PreloadRun
             PreloadJob job,
             Collection<PreloadFile> files,
             Optional<ColumnReaders> readers,
-            OptionalLong maxBytesPerSecond)
+            OptionalLong maxBytesPerSecond,
+            Supplier<Optional<String>> problem)
     {
+        this.problem = requireNonNull(problem, "problem is null");
         this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
         this.ring = requireNonNull(ring, "ring is null");
         this.chunkSizeBytes = chunkSizeBytes;
@@ -118,6 +123,11 @@ final class PreloadRun
         }
         Optional<Sending> next = next();
         while (next.isPresent()) {
+            Optional<String> mayNot = problem.get();
+            if (mayNot.isPresent()) {
+                job.cancel(mayNot.get(), Instant.now());
+                return;
+            }
             send(next.get());
             next = next();
         }

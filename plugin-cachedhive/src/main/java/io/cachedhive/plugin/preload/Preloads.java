@@ -101,7 +101,15 @@ public final class Preloads
             throw new TrinoException(INVALID_PROCEDURE_ARGUMENT, "preload %s has not ended yet: wait for it, cancel it, or give this one another name with job => '...'"
                     .formatted(job.id()));
         }
-        PreloadRun run = new PreloadRun(workerAdmin.get(), membership::ring, chunkSizeBytes, job, listing.files(), listing.readers(), request.maxBytesPerSecond());
+        PreloadRun run = new PreloadRun(
+                workerAdmin.get(),
+                membership::ring,
+                chunkSizeBytes,
+                job,
+                listing.files(),
+                listing.readers(),
+                request.maxBytesPerSecond(),
+                decisions::problem);
         try {
             executor.execute(() -> run(job, run));
         }

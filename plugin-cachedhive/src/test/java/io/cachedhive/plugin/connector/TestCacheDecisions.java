@@ -32,31 +32,31 @@ class TestCacheDecisions
         ruled.set(Optional.of(CacheMode.READ_ONLY));
         assertThat(decisions.mode()).isEqualTo(CacheMode.READ_ONLY);
         assertThat(decisions.problem()).hasValue("catalog lake fetches nothing into the cache, because its mode is READ_ONLY: change it in the rules file");
-        procedure.setCacheMode("off");
+        procedure.setCacheMode(SESSION, "off");
         assertThat(decisions.mode()).isEqualTo(CacheMode.OFF);
         assertThat(decisions.problem()).hasValue("catalog lake is read without the cache, because its mode is OFF: CALL system.set_cache_mode('ON') ends that");
         ruled.set(Optional.empty());
         assertThat(decisions.mode()).isEqualTo(CacheMode.OFF);
-        procedure.setCacheMode("DEFAULT");
+        procedure.setCacheMode(SESSION, "DEFAULT");
         assertThat(decisions.mode()).isEqualTo(CacheMode.ON);
-        assertThatThrownBy(() -> procedure.setCacheMode("")).hasMessage("mode is none of ON, READ_ONLY, SHADOW, OFF, DEFAULT: ");
-        assertThatThrownBy(() -> procedure.setCacheMode(null)).hasMessage("mode cannot be null");
+        assertThatThrownBy(() -> procedure.setCacheMode(SESSION, "")).hasMessage("mode is none of ON, READ_ONLY, SHADOW, OFF, DEFAULT: ");
+        assertThatThrownBy(() -> procedure.setCacheMode(SESSION, null)).hasMessage("mode cannot be null");
     }
 
     @Test
     void testDecisions()
     {
         assertThat(decisions.decide(SESSION)).hasValue(CacheDecision.CACHE);
-        procedure.setCacheMode("READ_ONLY");
+        procedure.setCacheMode(SESSION, "READ_ONLY");
         assertThat(decisions.decide(SESSION)).hasValueSatisfying(decision -> {
             assertThat(decision.bypass()).isFalse();
             assertThat(decision.fill()).isFalse();
             assertThat(decision.shadow()).isFalse();
         });
-        procedure.setCacheMode("SHADOW");
+        procedure.setCacheMode(SESSION, "SHADOW");
         assertThat(decisions.decide(SESSION)).hasValue(CacheDecision.SHADOW);
         assertThat(decisions.mayCache()).isTrue();
-        procedure.setCacheMode("OFF");
+        procedure.setCacheMode(SESSION, "OFF");
         assertThat(decisions.decide(SESSION)).isEmpty();
         assertThat(decisions.mayCache()).isFalse();
     }
