@@ -255,6 +255,8 @@ class TestHedgedReads
                 fixture.assertReads(file, position, BLOCK);
             }
         }
+        // on a busy machine that one may be late itself
+        long bypassedBefore = fixture.observer.bytes(ReadSource.BYPASS);
         Duration longest = Duration.ZERO;
         for (int i = 0; i < 5; i++) {
             Duration duration = timedRead();
@@ -265,7 +267,7 @@ class TestHedgedReads
         }
         System.out.printf("%s: the longest of 5 reads took %s ms%n", fault, longest.toMillis());
         assertThat(longest).as("a time-out, and the origin's time").isLessThan(Duration.ofMillis(HASTY.silenceMillis() + 600));
-        assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(5L * BLOCK);
+        assertThat(fixture.observer.bytes(ReadSource.BYPASS) - bypassedBefore).isEqualTo(5L * BLOCK);
         assertThat(client.counters().get(CounterNames.HEDGES)).isZero();
 
         owner.reads = TestingWorker.Exchange::answerAll;
