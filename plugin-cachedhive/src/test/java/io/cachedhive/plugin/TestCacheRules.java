@@ -138,9 +138,9 @@ class TestCacheRules
         queryRunner.execute("CREATE TABLE hive.s.%s WITH (format = '%s') AS SELECT * FROM tpch.tiny.orders".formatted(table, format));
         String query = "SELECT orderkey, comment FROM %s.s." + table + " ORDER BY orderkey";
         List<MaterializedRow> expected = queryRunner.execute(query.formatted("hive")).getMaterializedRows();
-        S3RequestCounts plain = dataFileRequests(() -> queryRunner.execute(query.formatted("hive")));
+        S3RequestCounts plain = dataFileRequests(table, () -> queryRunner.execute(query.formatted("hive")));
         for (int i = 0; i < 2; i++) {
-            S3RequestCounts counts = dataFileRequests(() -> assertThat(queryRunner.execute(query.formatted("cachedhive")).getMaterializedRows()).isEqualTo(expected));
+            S3RequestCounts counts = dataFileRequests(table, () -> assertThat(queryRunner.execute(query.formatted("cachedhive")).getMaterializedRows()).isEqualTo(expected));
             assertThat(counts.gets()).isEqualTo(plain.gets()).isPositive();
             assertThat(counts.heads()).isLessThanOrEqualTo(plain.heads());
         }
@@ -306,6 +306,16 @@ class TestCacheRules
         long mark = s3.log().mark();
         action.run();
         return S3RequestCounts.ofDataFiles(s3.log().since(mark));
+    }
+
+    /**
+     * Of one table: of others the cache worker may look at files again meanwhile.
+     */
+    private S3RequestCounts dataFileRequests(String table, Runnable action)
+    {
+        long mark = s3.log().mark();
+        action.run();
+        return S3RequestCounts.ofDataFiles(s3.log().since(mark).stream().filter(request -> request.key().filter(key -> key.contains(table)).isPresent()).toList());
     }
 
     private String explain(Session session, String query)
