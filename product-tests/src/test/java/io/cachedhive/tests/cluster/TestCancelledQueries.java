@@ -44,7 +44,7 @@ public class TestCancelledQueries
     // a thousand take five minutes
     private static final int CANCELLED = Integer.getInteger("cachedhive.test.cancels", 250);
     // a few end before their cancel comes
-    private static final int QUERIES = CANCELLED * 21 / 20;
+    private static final int QUERIES = CANCELLED * 6 / 5;
     private static final int PARALLEL = 6;
 
     private static final RowHandler IGNORE_ROWS = new RowHandler()
