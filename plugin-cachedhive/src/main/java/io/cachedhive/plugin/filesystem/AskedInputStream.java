@@ -11,14 +11,13 @@ import static java.util.Objects.requireNonNull;
  * Notes the blocks that a reader asks for.
  */
 final class AskedInputStream
-        extends TrinoInputStream
+        extends ForwardingInputStream
 {
-    private final TrinoInputStream delegate;
     private final AskedBlocks asked;
 
     AskedInputStream(TrinoInputStream delegate, AskedBlocks asked)
     {
-        this.delegate = requireNonNull(delegate, "delegate is null");
+        super(delegate);
         this.asked = requireNonNull(asked, "asked is null");
     }
 
@@ -40,53 +39,5 @@ final class AskedInputStream
         int count = delegate.read(bytes, offset, length);
         asked.add(position, count);
         return count;
-    }
-
-    @Override
-    public long skip(long n)
-            throws IOException
-    {
-        return delegate.skip(n);
-    }
-
-    @Override
-    public void skipNBytes(long n)
-            throws IOException
-    {
-        delegate.skipNBytes(n);
-    }
-
-    @Override
-    public int available()
-            throws IOException
-    {
-        return delegate.available();
-    }
-
-    @Override
-    public long getPosition()
-            throws IOException
-    {
-        return delegate.getPosition();
-    }
-
-    @Override
-    public void seek(long position)
-            throws IOException
-    {
-        delegate.seek(position);
-    }
-
-    @Override
-    public void close()
-            throws IOException
-    {
-        delegate.close();
-    }
-
-    @Override
-    public String toString()
-    {
-        return delegate.toString();
     }
 }

@@ -11,14 +11,13 @@ import static java.util.Objects.requireNonNull;
  * Counts the bytes that a reader gets, and knows nothing of where they come from.
  */
 final class CountingInputStream
-        extends TrinoInputStream
+        extends ForwardingInputStream
 {
-    private final TrinoInputStream delegate;
     private final LongConsumer counter;
 
     CountingInputStream(TrinoInputStream delegate, LongConsumer counter)
     {
-        this.delegate = requireNonNull(delegate, "delegate is null");
+        super(delegate);
         this.counter = requireNonNull(counter, "counter is null");
     }
 
@@ -69,53 +68,5 @@ final class CountingInputStream
         int count = delegate.readNBytes(bytes, offset, length);
         counter.accept(count);
         return count;
-    }
-
-    @Override
-    public long skip(long n)
-            throws IOException
-    {
-        return delegate.skip(n);
-    }
-
-    @Override
-    public void skipNBytes(long n)
-            throws IOException
-    {
-        delegate.skipNBytes(n);
-    }
-
-    @Override
-    public int available()
-            throws IOException
-    {
-        return delegate.available();
-    }
-
-    @Override
-    public long getPosition()
-            throws IOException
-    {
-        return delegate.getPosition();
-    }
-
-    @Override
-    public void seek(long position)
-            throws IOException
-    {
-        delegate.seek(position);
-    }
-
-    @Override
-    public void close()
-            throws IOException
-    {
-        delegate.close();
-    }
-
-    @Override
-    public String toString()
-    {
-        return delegate.toString();
     }
 }
