@@ -43,6 +43,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -72,6 +73,8 @@ class TestDiskTrouble
     private static final String SSD = "64MB";
     // a failed directory is tried again every 10 s
     private static final Duration MENDED_DEADLINE = Duration.ofSeconds(40);
+    // a frame of an evicted block is free after 100 ms, and a quarter of the few may wait to be written: who reads faster than that has nothing kept
+    private static final Duration PAUSE_PER_FILE = Duration.ofMillis(60);
 
     @TempDir
     private Path directory;
@@ -537,7 +540,7 @@ class TestDiskTrouble
     }
 
     /**
-     * Reads every byte of every file, as a query would: past the cache where that does not serve.
+     * Reads every byte of every file, as a query would: past the cache where that does not serve. Not faster than so little RAM can take.
      */
     private ReadObserver readAll()
     {
@@ -553,6 +556,7 @@ class TestDiskTrouble
                 throw new AssertionError("a read failed, which a query would have", e);
             }
             assertThat(bytes).isEqualTo(stored.bytes());
+            LockSupport.parkNanos(PAUSE_PER_FILE.toNanos());
         }
         return observer;
     }
