@@ -32,8 +32,8 @@ public final class TableQueues
      */
     public static final int MAX_EXCESS_AT_ONCE = 8;
 
-    // models of the window take up to 300 KiB for a table; the other tables are LRUs
-    private static final int MAX_ADAPTIVE_TABLES = 256;
+    // models of the window take up to 300 KiB for a table, in each directory and in RAM; tables beyond are LRUs
+    private static final int MAX_ADAPTIVE_TABLES = 32;
 
     private final EntryLinks links = new EntryLinks();
     private final PolicyEntries entries;
