@@ -1,21 +1,15 @@
 package io.cachedhive.benchmark;
 
 import io.cachedhive.benchmark.figure.Figure;
-import io.cachedhive.benchmark.figure.FigureFile;
-import io.cachedhive.benchmark.figure.Machine;
 import io.cachedhive.benchmark.files.FilesBenchmark;
 import io.cachedhive.benchmark.files.FilesBenchmark.Scale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 import java.io.PrintStream;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
-
-import static java.util.Objects.requireNonNull;
+import java.util.function.Consumer;
 
 /**
  * What many small files cost.
@@ -25,11 +19,8 @@ import static java.util.Objects.requireNonNull;
         sortOptions = false,
         description = "Measures reads of many files of 50 KiB: cached ones against the same bytes in large files, and filling the cache with them against plain Hive.")
 final class FilesCommand
-        implements Callable<Integer>
+        extends MeasuringCommand
 {
-    @Option(names = "--out", paramLabel = "FILE.json", description = "also write the figures there")
-    private Path file;
-
     @Option(names = "--files", paramLabel = "COUNT", defaultValue = "10000", description = "small files, a multiple of 500 (default: ${DEFAULT-VALUE})")
     private int files;
 
@@ -63,34 +54,16 @@ final class FilesCommand
     @Option(names = "--unannounced", description = "fill as without a coordinator that announces files to the cache worker (cachedhive.fetch-ahead=false)")
     private boolean unannounced;
 
-    @Option(names = {"-h", "--help"}, usageHelp = true, description = "show this help")
-    private boolean help;
-
-    private final PrintStream out;
-    private final PrintStream error;
-    private final String commandLine;
-
     FilesCommand(PrintStream out, PrintStream error, String commandLine)
     {
-        this.out = requireNonNull(out, "out is null");
-        this.error = requireNonNull(error, "error is null");
-        this.commandLine = requireNonNull(commandLine, "commandLine is null");
+        super(out, error, commandLine);
     }
 
     @Override
-    public Integer call()
+    protected void measure(Consumer<Figure> figures)
             throws Exception
     {
-        double loadBefore = Machine.loadAverage();
         Scale scale = new Scale(files, runs, readers, fillers, latencyMillis.stream().map(Duration::ofMillis).toList(), !onlyFill, !unannounced);
-        List<Figure> figures = new ArrayList<>();
-        new FilesBenchmark(scale, error::println, figure -> {
-            MicroCommand.print(out, figure);
-            figures.add(figure);
-        }).measure();
-        if (file != null) {
-            new FigureFile(figures, Machine.describe(loadBefore), commandLine).write(file);
-        }
-        return BenchmarkMain.OK;
+        new FilesBenchmark(scale, error::println, figures).measure();
     }
 }

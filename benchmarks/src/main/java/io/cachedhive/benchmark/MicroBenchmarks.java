@@ -14,7 +14,6 @@ import io.cachedhive.benchmark.wire.WireCodecBenchmark;
 import io.cachedhive.benchmark.worker.WorkerReadBenchmark;
 import org.openjdk.jmh.runner.RunnerException;
 
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,24 +38,18 @@ final class MicroBenchmarks
     }
 
     /// @param done is told each figure as soon as there is one
-    List<Figure> measure(Consumer<Figure> done)
+    void measure(Consumer<Figure> done)
             throws RunnerException
     {
-        List<Figure> figures = new ArrayList<>();
-        Consumer<Figure> collect = figure -> {
-            figures.add(figure);
-            done.accept(figure);
-        };
-        measureRamHits(collect);
-        measureThreads(collect);
-        measureAgainstAlluxio(collect);
-        measureEviction(collect);
-        measureNonLocal(collect);
-        measureSsd(collect);
-        measureOwners(collect);
-        measureCodec(collect);
-        measureSizing(collect);
-        return figures;
+        measureRamHits(done);
+        measureThreads(done);
+        measureAgainstAlluxio(done);
+        measureEviction(done);
+        measureNonLocal(done);
+        measureSsd(done);
+        measureOwners(done);
+        measureCodec(done);
+        measureSizing(done);
     }
 
     private void measureRamHits(Consumer<Figure> done)

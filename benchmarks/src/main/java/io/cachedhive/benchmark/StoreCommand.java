@@ -1,8 +1,6 @@
 package io.cachedhive.benchmark;
 
 import io.cachedhive.benchmark.figure.Figure;
-import io.cachedhive.benchmark.figure.FigureFile;
-import io.cachedhive.benchmark.figure.Machine;
 import io.cachedhive.benchmark.store.StoreBenchmark;
 import io.cachedhive.benchmark.store.StoreBenchmark.Phase;
 import io.cachedhive.benchmark.store.StoreBenchmark.Scale;
@@ -14,11 +12,8 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Callable;
-
-import static java.util.Objects.requireNonNull;
+import java.util.function.Consumer;
 
 /**
  * What a large store takes and how it restarts.
@@ -30,11 +25,8 @@ import static java.util.Objects.requireNonNull;
                 "Measures a store of many blocks: bytes of metadata, memory of the process, and restarts after a clean stop and after kill -9. ",
                 "Only what lies in slabs is synthetic; the rest takes about 1.2 KB of disk per block, 12 GB for ten million."})
 final class StoreCommand
-        implements Callable<Integer>
+        extends MeasuringCommand
 {
-    @Option(names = "--out", paramLabel = "FILE.json", description = "also write the figures there")
-    private Path file;
-
     @Option(names = "--blocks", paramLabel = "COUNT", defaultValue = "10000000", description = "blocks in the store (default: ${DEFAULT-VALUE})")
     private long blocks;
 
@@ -75,34 +67,23 @@ final class StoreCommand
             description = "fill for at most so long; with --store the next command goes on (default: ${DEFAULT-VALUE})")
     private long fillSeconds;
 
-    @Option(names = {"-h", "--help"}, usageHelp = true, description = "show this help")
-    private boolean help;
-
-    private final PrintStream out;
-    private final PrintStream error;
-    private final String commandLine;
-
     StoreCommand(PrintStream out, PrintStream error, String commandLine)
     {
-        this.out = requireNonNull(out, "out is null");
-        this.error = requireNonNull(error, "error is null");
-        this.commandLine = requireNonNull(commandLine, "commandLine is null");
+        super(out, error, commandLine);
     }
 
     @Override
-    public Integer call()
+    protected void measure(Consumer<Figure> figures)
             throws IOException, InterruptedException
     {
-        double loadBefore = Machine.loadAverage();
         Scale scale = new Scale(blocks, blocksPerFile, heap, runs, fillSeconds);
         Path directory = kept == null ? Files.createTempDirectory(parent, "cachedhive-benchmark") : Files.createDirectories(kept).toRealPath();
         Path memory = Files.createTempDirectory(StoreConfig.DEFAULT_RAM_DIRECTORY, "cachedhive-benchmark");
-        List<Figure> figures;
         try {
             Path link = directory.resolve(StoreBenchmark.RAM_DIRECTORY);
             Files.deleteIfExists(link);
             Files.createSymbolicLink(link, memory);
-            figures = new StoreBenchmark(directory, scale, error::println).measure(phases);
+            new StoreBenchmark(directory, scale, error::println).measure(phases).forEach(figures);
         }
         finally {
             if (kept == null) {
@@ -110,10 +91,5 @@ final class StoreCommand
             }
             StoreBenchmark.delete(memory);
         }
-        figures.forEach(figure -> MicroCommand.print(out, figure));
-        if (file != null) {
-            new FigureFile(figures, Machine.describe(loadBefore), commandLine).write(file);
-        }
-        return BenchmarkMain.OK;
     }
 }
