@@ -18,6 +18,7 @@ final class PreloadJob
     private final SchemaTableName table;
     private final Optional<String> partition;
     private final Optional<List<String>> columns;
+    private final int files;
     private final Instant called;
     private final CompletableFuture<Void> cancellation = new CompletableFuture<>();
     private final CompletableFuture<Void> end = new CompletableFuture<>();
@@ -30,18 +31,21 @@ final class PreloadJob
     private long fetchedBytes;
     private Optional<String> problem = Optional.empty();
     private Optional<Instant> ended = Optional.empty();
+    private boolean cancelled;
 
     /**
      * @param partition as in {@code ds=2024-01-01/region=eu}; empty for all of a table
      * @param columns empty for all of them
+     * @param files that it may have to load
      * @param leftBytes of all that it could have to load
      */
-    PreloadJob(String id, SchemaTableName table, Optional<String> partition, Optional<List<String>> columns, long leftBytes, Instant called)
+    PreloadJob(String id, SchemaTableName table, Optional<String> partition, Optional<List<String>> columns, int files, long leftBytes, Instant called)
     {
         this.id = requireNonNull(id, "id is null");
         this.table = requireNonNull(table, "table is null");
         this.partition = requireNonNull(partition, "partition is null");
         this.columns = columns.map(List::copyOf);
+        this.files = files;
         this.leftBytes = leftBytes;
         this.called = requireNonNull(called, "called is null");
     }
@@ -54,6 +58,11 @@ final class PreloadJob
     SchemaTableName table()
     {
         return table;
+    }
+
+    int files()
+    {
+        return files;
     }
 
     synchronized PreloadState state()
@@ -127,20 +136,26 @@ final class PreloadJob
 
     /**
      * @param reason shown as the job's problem
-     * @return whether it had not ended
+     * @return whether it had not ended: then it ends as cancelled, at once or soon
      */
     boolean cancel(String reason, Instant now)
     {
+        boolean ends;
         synchronized (this) {
             if (state.isEnd()) {
                 return false;
             }
+            cancelled = true;
             addProblem(reason);
+            // one that has not begun has nobody else who would end it
+            ends = state == PreloadState.QUEUED;
+            if (ends) {
+                setEnd(now);
+            }
         }
         cancellation.complete(null);
-        if (state() == PreloadState.QUEUED) {
-            // nobody else will end it; if it begins just now, whoever begins it looks again
-            end(PreloadState.CANCELED, now);
+        if (ends) {
+            end.complete(null);
         }
         return true;
     }
@@ -150,11 +165,19 @@ final class PreloadJob
      */
     void end(Instant now)
     {
-        PreloadState end;
         synchronized (this) {
-            end = isCancelled() ? PreloadState.CANCELED : failedBytes > 0 || problem.isPresent() ? PreloadState.FAILED : PreloadState.FINISHED;
+            if (state.isEnd()) {
+                return;
+            }
+            setEnd(now);
         }
-        end(end, now);
+        end.complete(null);
+    }
+
+    private void setEnd(Instant now)
+    {
+        state = cancelled ? PreloadState.CANCELED : failedBytes > 0 || problem.isPresent() ? PreloadState.FAILED : PreloadState.FINISHED;
+        ended = Optional.of(now);
     }
 
     /**
@@ -166,18 +189,6 @@ final class PreloadJob
             addProblem(problem);
         }
         end(now);
-    }
-
-    private void end(PreloadState end, Instant now)
-    {
-        synchronized (this) {
-            if (state.isEnd()) {
-                return;
-            }
-            state = end;
-            ended = Optional.of(now);
-        }
-        this.end.complete(null);
     }
 
     /**

@@ -253,6 +253,11 @@ final class PreloadPlan
                 for (ConnectorSplit split : source.getNextBatch(BATCH_SIZE, DynamicFilterSnapshot.EMPTY).get()) {
                     add(files, (HiveSplit) split);
                 }
+                if (files.size() > PreloadJobs.MAX_UNFINISHED_FILES) {
+                    throw new TrinoException(NOT_SUPPORTED, "%s has more than %s files to preload: preload fewer partitions at once".formatted(
+                            ((HiveTableHandle) handle).getSchemaTableName(),
+                            PreloadJobs.MAX_UNFINISHED_FILES));
+                }
             }
         }
         catch (InterruptedException e) {

@@ -1,7 +1,9 @@
 package io.cachedhive.plugin.preload;
 
-import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.connection.CachedBlock;
+import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.plugin.preload.PieceQueue.Patience;
+import io.cachedhive.plugin.preload.PieceQueue.Sending;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.protocol.ring.PublishedRing;
@@ -13,12 +15,10 @@ import io.trino.spi.classloader.ThreadContextClassLoader;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.time.Instant;
-import java.util.ArrayDeque;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Queue;
@@ -35,7 +35,7 @@ import static java.util.Objects.requireNonNull;
 
 /**
  * Loads the files of one job: some threads find out which ranges of each file are wanted, and the thread of the job sends these ranges, in pieces, to their
- * owners, a few at a time to each, no faster than the job may.
+ * owners, a few at a time to each, no faster than the job may. Owners that are away are waited for, see {@link PieceQueue}.
  *
  * <p>What an owner has already it does not fetch again: so a job that is called again loads the rest.
  */
@@ -43,19 +43,14 @@ final class PreloadRun
         implements OwnedBytes.Source
 {
     /**
-     * Enough to keep a cache worker's requests to its origin going.
-     */
-    private static final int PIECES_PER_WORKER = 4;
-
-    /**
-     * For one piece: a hundred kilobytes a second, at the least.
-     */
-    private static final long PIECE_TIMEOUT_MILLIS = 60_000;
-
-    /**
      * Threads that read footers: they wait for cache workers most of the time.
      */
     private static final int PLANNERS = 8;
+
+    /**
+     * That wait to be sent: with so many, nothing more is planned until some were sent.
+     */
+    static final int MAX_WAITING_PIECES = 10_000;
 
     /**
      * Small enough to show progress and to be cancelled, and divisors of nearly every chunk size. The smaller one keeps a slow job from coming in bursts.
@@ -63,20 +58,19 @@ final class PreloadRun
     private static final long MAX_PIECE_BYTES = 8 << 20;
     private static final long MIN_PIECE_BYTES = 1 << 20;
 
-    private final WorkerAdmin workerAdmin;
+    private final Owners owners;
     private final Supplier<Optional<PublishedRing>> ring;
     private final long chunkSizeBytes;
     private final PreloadJob job;
-    private final String table;
     private final Optional<ColumnReaders> readers;
     private final Queue<PreloadFile> files;
     private final Pace pace;
     private final long maxPieceBytes;
     private final Supplier<Optional<String>> problem;
+    private final Patience patience;
 
     // guarded by this
-    private final Map<WorkerAddress, Queue<PreloadPiece>> waiting = new HashMap<>();
-    private final Map<WorkerAddress, Integer> sent = new HashMap<>();
+    private final PieceQueue waiting;
     private final Set<CompletableFuture<?>> answers = new HashSet<>();
     private int planners;
     private boolean cancelled;
@@ -87,25 +81,27 @@ final class PreloadRun
      * @param problem why nothing may be cached at the moment, which ends the job
      */
     PreloadRun(
-            WorkerAdmin workerAdmin,
+            Owners owners,
             Supplier<Optional<PublishedRing>> ring,
             long chunkSizeBytes,
             PreloadJob job,
             Collection<PreloadFile> files,
             Optional<ColumnReaders> readers,
             OptionalLong maxBytesPerSecond,
-            Supplier<Optional<String>> problem)
+            Supplier<Optional<String>> problem,
+            Patience patience)
     {
         this.problem = requireNonNull(problem, "problem is null");
-        this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
+        this.owners = requireNonNull(owners, "owners is null");
         this.ring = requireNonNull(ring, "ring is null");
         this.chunkSizeBytes = chunkSizeBytes;
         this.job = requireNonNull(job, "job is null");
-        this.table = job.table().toString();
         this.readers = requireNonNull(readers, "readers is null");
         this.files = new ConcurrentLinkedQueue<>(files);
         this.pace = new Pace(maxBytesPerSecond, System::nanoTime);
         this.maxPieceBytes = maxBytesPerSecond.isPresent() && maxBytesPerSecond.getAsLong() < MAX_PIECE_BYTES ? MIN_PIECE_BYTES : MAX_PIECE_BYTES;
+        this.patience = requireNonNull(patience, "patience is null");
+        this.waiting = new PieceQueue(patience);
     }
 
     /**
@@ -121,15 +117,21 @@ final class PreloadRun
         for (int i = 0; i < PLANNERS; i++) {
             Thread.ofVirtual().name("cachedhive-preload-plan-" + i).start(this::planFiles);
         }
-        Optional<Sending> next = next();
-        while (next.isPresent()) {
-            Optional<String> mayNot = problem.get();
-            if (mayNot.isPresent()) {
-                job.cancel(mayNot.get(), Instant.now());
-                return;
+        try {
+            Optional<Sending> next = next();
+            while (next.isPresent()) {
+                Optional<String> mayNot = problem.get();
+                if (mayNot.isPresent()) {
+                    job.cancel(mayNot.get(), Instant.now());
+                    return;
+                }
+                send(next.get());
+                next = next();
             }
-            send(next.get());
-            next = next();
+        }
+        finally {
+            // whoever still plans, after a failure, would wait for ever for somebody to send
+            cancel();
         }
     }
 
@@ -148,7 +150,7 @@ final class PreloadRun
     {
         try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
             PreloadFile file = files.poll();
-            while (file != null && !job.isCancelled()) {
+            while (file != null && !isCancelled()) {
                 plan(file);
                 file = files.poll();
             }
@@ -178,42 +180,66 @@ final class PreloadRun
         catch (CancellationException _) {
             return;
         }
-        catch (IOException | RuntimeException e) {
+        catch (IOException e) {
             job.addFailed(file.splitBytes(), "could not find the columns in %s: %s".formatted(file.version().location(), e.getMessage()));
+            return;
+        }
+        catch (Throwable e) {
+            // also an error, such as of a class that is missing: a job that is said to be finished has loaded everything
+            job.addFailed(file.splitBytes(), "could not find the columns in %s: %s".formatted(file.version().location(), e));
             return;
         }
         job.removeLeft(file.splitBytes() - ranges.stream().mapToLong(ByteRange::length).sum());
         add(PreloadPiece.cut(file.origin(), file.version(), ranges, chunkSizeBytes, maxPieceBytes));
     }
 
-    private void add(List<PreloadPiece> pieces)
+    /**
+     * Those that were planned and not yet sent.
+     */
+    synchronized int waitingPieces()
     {
-        for (PreloadPiece piece : pieces) {
-            Optional<WorkerAddress> owner;
-            try {
-                owner = Optional.of(owner(piece.chunk()));
-            }
-            catch (IOException e) {
-                job.addFailed(piece.length(), e.getMessage());
-                continue;
-            }
+        return waiting.size();
+    }
+
+    private synchronized boolean isCancelled()
+    {
+        return cancelled;
+    }
+
+    private void add(Iterator<PreloadPiece> pieces)
+    {
+        while (pieces.hasNext()) {
+            PreloadPiece piece = pieces.next();
             synchronized (this) {
+                try {
+                    while (!cancelled && waiting.size() >= MAX_WAITING_PIECES) {
+                        wait();
+                    }
+                }
+                catch (InterruptedException e) {
+                    throw new IllegalStateException("nobody interrupts this thread", e);
+                }
                 if (cancelled) {
                     return;
                 }
-                waiting.computeIfAbsent(owner.get(), _ -> new ArrayDeque<>()).add(piece);
+                waiting.add(piece);
                 notifyAll();
             }
         }
     }
 
     private WorkerAddress owner(ChunkKey chunk)
-            throws IOException
+            throws WorkerException
     {
-        PublishedRing ring = this.ring.get().orElseThrow(() -> new IOException("no cache worker answers any more: the table cache.stats tells why"));
-        CacheWorkerId owner = ring.ring().owner(chunk).orElseThrow(() -> new IOException("no cache worker answers any more: the table cache.stats tells why"));
+        PublishedRing ring = this.ring.get().orElseThrow(() -> away("no cache worker answers any more: the table cache.stats tells why"));
+        CacheWorkerId owner = ring.ring().owner(chunk).orElseThrow(() -> away("no cache worker answers any more: the table cache.stats tells why"));
         return ring.address(owner)
-                .orElseThrow(() -> new IOException("no cache worker answers for the chunks of %s: the table cache.nodes tells which are missing".formatted(owner)));
+                .orElseThrow(() -> away("no cache worker answers for the chunks of %s: the table cache.nodes tells which are missing".formatted(owner)));
+    }
+
+    private static WorkerException away(String message)
+    {
+        return new WorkerException(WorkerException.Reason.UNREACHABLE, message);
     }
 
     /**
@@ -223,16 +249,44 @@ final class PreloadRun
     public CachedBlock read(PreloadFile file, long position)
             throws IOException
     {
+        long begin = System.nanoTime();
+        for (int failures = 1; ; failures++) {
+            try {
+                return readOnce(file, position);
+            }
+            catch (WorkerException e) {
+                if (!mayComeBack(e) || System.nanoTime() - begin >= patience.giveUpAfter().toNanos()) {
+                    throw e;
+                }
+                pause(patience.pauseNanos(failures));
+            }
+        }
+    }
+
+    private CachedBlock readOnce(PreloadFile file, long position)
+            throws IOException
+    {
+        awaitPace();
         long locationHash = ChunkKey.locationHash(file.origin().id(), file.version().location());
         WorkerAddress owner = owner(ChunkKey.at(locationHash, position, chunkSizeBytes));
-        awaitPace();
-        Preloaded preloaded = answer(() -> workerAdmin.preload(owner, file.origin().index(), file.version(), position, 1, epoch(), table, PIECE_TIMEOUT_MILLIS));
+        Preloaded preloaded = answer(() -> owners.preload(owner, file.origin(), file.version(), position, 1, epoch()));
         job.addFetched(preloaded.fetchedBytes());
         pace.take(preloaded.fetchedBytes());
         if (preloaded.failedBytes() > 0) {
             throw new IOException("the cache worker on %s could not load it: %s".formatted(owner, preloaded.problem().orElse("it did not say why")));
         }
-        return answer(() -> workerAdmin.readBlock(owner, file.origin().index(), file.version(), position, epoch(), table, PIECE_TIMEOUT_MILLIS));
+        return answer(() -> owners.readBlock(owner, file.origin(), file.version(), position, epoch()));
+    }
+
+    /**
+     * Whether the same question may be answered later.
+     */
+    private static boolean mayComeBack(WorkerException failure)
+    {
+        return switch (failure.reason()) {
+            case UNREACHABLE, SILENT, BREAKER_OPEN, OVERLOADED -> true;
+            case REFUSED, PROTOCOL, CLOSED -> false;
+        };
     }
 
     private RingEpoch epoch()
@@ -241,22 +295,31 @@ final class PreloadRun
     }
 
     private void awaitPace()
-            throws IOException
+            throws InterruptedIOException
     {
+        pause(0);
+        for (long nanos = pace.waitNanos(); nanos > 0; nanos = pace.waitNanos()) {
+            pause(nanos);
+        }
+    }
+
+    /**
+     * @throws CancellationException if the job is cancelled, or was before
+     */
+    private synchronized void pause(long nanos)
+            throws InterruptedIOException
+    {
+        long deadline = System.nanoTime() + nanos;
         try {
-            for (long nanos = pace.waitNanos(); nanos > 0 && !job.isCancelled(); nanos = pace.waitNanos()) {
-                synchronized (this) {
-                    if (!cancelled) {
-                        TimeUnit.NANOSECONDS.timedWait(this, nanos);
-                    }
-                }
+            for (long left = nanos; left > 0 && !cancelled; left = deadline - System.nanoTime()) {
+                TimeUnit.NANOSECONDS.timedWait(this, left);
             }
         }
         catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("interrupted");
         }
-        if (job.isCancelled()) {
+        if (cancelled) {
             throw new CancellationException();
         }
     }
@@ -273,6 +336,9 @@ final class PreloadRun
             throw new InterruptedIOException("interrupted");
         }
         catch (ExecutionException e) {
+            if (e.getCause() instanceof WorkerException failure) {
+                throw failure;
+            }
             throw new IOException(e.getCause().getMessage(), e.getCause());
         }
         finally {
@@ -300,8 +366,6 @@ final class PreloadRun
 
     // ---- sending
 
-    private record Sending(WorkerAddress owner, PreloadPiece piece) {}
-
     /**
      * Waits until a piece may be sent.
      *
@@ -311,23 +375,24 @@ final class PreloadRun
             throws InterruptedException
     {
         while (!cancelled) {
-            boolean idle = planners == 0 && sent.isEmpty();
+            waiting.update(ring.get());
             long paceNanos = pace.waitNanos();
-            for (Map.Entry<WorkerAddress, Queue<PreloadPiece>> entry : waiting.entrySet()) {
-                if (entry.getValue().isEmpty()) {
-                    continue;
-                }
-                idle = false;
-                if (paceNanos == 0 && sent.getOrDefault(entry.getKey(), 0) < PIECES_PER_WORKER) {
-                    sent.merge(entry.getKey(), 1, Integer::sum);
-                    return Optional.of(new Sending(entry.getKey(), entry.getValue().poll()));
-                }
+            Optional<Sending> next = paceNanos == 0 ? waiting.poll(System.nanoTime()) : Optional.empty();
+            waiting.takeGivenUp().forEach(givenUp -> job.addFailed(givenUp.piece().length(), givenUp.problem()));
+            if (next.isPresent()) {
+                notifyAll();
+                return next;
             }
-            if (idle) {
+            if (planners == 0 && waiting.isIdle()) {
                 return Optional.empty();
             }
+            OptionalLong again = waiting.nextNanos();
             if (paceNanos > 0) {
                 TimeUnit.NANOSECONDS.timedWait(this, paceNanos);
+            }
+            else if (again.isPresent()) {
+                // no shorter than what a wait can be
+                TimeUnit.NANOSECONDS.timedWait(this, Math.max(1_000_000, again.getAsLong() - System.nanoTime()));
             }
             else {
                 wait();
@@ -342,15 +407,7 @@ final class PreloadRun
         pace.take(piece.length());
         CompletableFuture<Preloaded> answer;
         try {
-            answer = ask(() -> workerAdmin.preload(
-                    sending.owner(),
-                    piece.origin().index(),
-                    piece.file(),
-                    piece.position(),
-                    piece.length(),
-                    epoch(),
-                    table,
-                    PIECE_TIMEOUT_MILLIS));
+            answer = ask(() -> owners.preload(sending.address(), piece.origin(), piece.file(), piece.position(), piece.length(), epoch()));
         }
         catch (CancellationException _) {
             return;
@@ -361,12 +418,13 @@ final class PreloadRun
     private void finish(Sending sending, CompletableFuture<Preloaded> answer, Preloaded preloaded, Throwable failure)
     {
         PreloadPiece piece = sending.piece();
+        Optional<String> away = Optional.empty();
         if (preloaded != null) {
             // the worker counts whole blocks; what it fetched beyond the piece is not the job's
             long failedBytes = Math.min(preloaded.failedBytes(), piece.length());
             if (failedBytes > 0) {
                 job.addFailed(failedBytes, "the cache worker on %s could not load %s: %s"
-                        .formatted(sending.owner(), piece.file().location(), preloaded.problem().orElse("it did not say why")));
+                        .formatted(sending.address(), piece.file().location(), preloaded.problem().orElse("it did not say why")));
             }
             job.addDone(piece.length() - failedBytes);
             job.addFetched(preloaded.fetchedBytes());
@@ -374,11 +432,24 @@ final class PreloadRun
         }
         else if (!job.isCancelled()) {
             Throwable cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-            job.addFailed(piece.length(), "the cache worker on %s did not load %s: %s".formatted(sending.owner(), piece.file().location(), cause.getMessage()));
+            String problem = "the cache worker on %s did not load %s: %s".formatted(sending.address(), piece.file().location(), cause.getMessage());
+            if (cause instanceof WorkerException workerFailure && mayComeBack(workerFailure)) {
+                away = Optional.of(problem);
+                // it is taken again when it is sent again
+                pace.take(-piece.length());
+            }
+            else {
+                job.addFailed(piece.length(), problem);
+            }
         }
         synchronized (this) {
             answers.remove(answer);
-            sent.computeIfPresent(sending.owner(), (_, count) -> count == 1 ? null : count - 1);
+            if (away.isPresent() && !cancelled) {
+                waiting.failed(sending, System.nanoTime(), away.get());
+            }
+            else {
+                waiting.answered(sending);
+            }
             notifyAll();
         }
     }

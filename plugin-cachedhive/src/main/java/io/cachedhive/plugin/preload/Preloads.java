@@ -6,6 +6,7 @@ import io.cachedhive.plugin.connector.CacheDecisions;
 import io.cachedhive.plugin.connector.CachedHiveConfig;
 import io.cachedhive.plugin.membership.ClusterMembership;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.preload.PieceQueue.Patience;
 import io.cachedhive.plugin.preload.PreloadPlan.Listing;
 import io.trino.spi.TrinoException;
 import io.trino.spi.catalog.CatalogName;
@@ -80,7 +81,7 @@ public final class Preloads
     /**
      * Lists the files, begins the job, and waits for its end if that is wanted.
      *
-     * @throws TrinoException if the request makes no sense or is not allowed, or if the job that was waited for did not load everything
+     * @throws TrinoException if the request makes no sense or is not allowed, if too much waits already, or if the job that was waited for did not load everything
      */
     void preload(ConnectorSession session, ConnectorAccessControl accessControl, PreloadRequest request)
     {
@@ -95,21 +96,22 @@ public final class Preloads
                 request.table(),
                 request.partitionName(),
                 request.columns(),
+                listing.files().size(),
                 listing.bytes(),
                 called);
-        if (!jobs.add(job)) {
-            throw new TrinoException(INVALID_PROCEDURE_ARGUMENT, "preload %s has not ended yet: wait for it, cancel it, or give this one another name with job => '...'"
-                    .formatted(job.id()));
-        }
+        jobs.add(job).ifPresent(problem -> {
+            throw new TrinoException(INVALID_PROCEDURE_ARGUMENT, problem);
+        });
         PreloadRun run = new PreloadRun(
-                workerAdmin.get(),
+                Owners.of(workerAdmin.get(), request.table().toString()),
                 membership::ring,
                 chunkSizeBytes,
                 job,
                 listing.files(),
                 listing.readers(),
                 request.maxBytesPerSecond(),
-                decisions::problem);
+                decisions::problem,
+                Patience.DEFAULT);
         try {
             executor.execute(() -> run(job, run));
         }
@@ -128,7 +130,7 @@ public final class Preloads
         });
     }
 
-    private static void run(PreloadJob job, PreloadRun run)
+    static void run(PreloadJob job, PreloadRun run)
     {
         if (!job.begin()) {
             return;
@@ -142,7 +144,8 @@ public final class Preloads
             job.cancel("the catalog is shut down", Instant.now());
             job.end(Instant.now());
         }
-        catch (RuntimeException e) {
+        catch (Throwable e) {
+            // also an error: whoever waits for the job would wait for ever
             log.error(e, "Preload %s failed", job.id());
             job.fail("it failed: " + e, Instant.now());
         }
@@ -194,7 +197,8 @@ public final class Preloads
     @PreDestroy
     public void close()
     {
-        jobs.list().forEach(job -> job.cancel("the catalog is shut down", Instant.now()));
+        // from here on none is taken; those that wait are dropped, so that only cancelling ends them
         executor.shutdownNow();
+        jobs.list().forEach(job -> job.cancel("the catalog is shut down", Instant.now()));
     }
 }

@@ -1,5 +1,6 @@
 package io.cachedhive.plugin.preload;
 
+import com.google.common.collect.ImmutableList;
 import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
@@ -33,7 +34,7 @@ class TestPreloadPiece
     @Test
     void testSmallChunks()
     {
-        assertThat(PreloadPiece.cut(new FileOrigin(0, ORIGIN), FILE, List.of(new ByteRange(10, 70)), 30, 40)).containsExactly(
+        assertThat(ImmutableList.copyOf(PreloadPiece.cut(new FileOrigin(0, ORIGIN), FILE, List.of(new ByteRange(10, 70)), 30, 40))).containsExactly(
                 piece(0, 10, 20),
                 piece(1, 30, 10),
                 piece(1, 40, 20),
@@ -59,7 +60,7 @@ class TestPreloadPiece
 
     private static List<PreloadPiece> cut(ByteRange... ranges)
     {
-        return PreloadPiece.cut(new FileOrigin(0, ORIGIN), FILE, List.of(ranges), 80, 40);
+        return ImmutableList.copyOf(PreloadPiece.cut(new FileOrigin(0, ORIGIN), FILE, List.of(ranges), 80, 40));
     }
 
     private static PreloadPiece piece(long chunk, long position, long length)
