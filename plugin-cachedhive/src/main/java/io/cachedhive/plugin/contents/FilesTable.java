@@ -3,27 +3,13 @@ package io.cachedhive.plugin.contents;
 import com.google.inject.Inject;
 import io.cachedhive.plugin.stats.CacheTable.Column;
 import io.cachedhive.protocol.wire.Message.ListedFile;
-import io.trino.spi.connector.ConnectorAccessControl;
-import io.trino.spi.connector.ConnectorSession;
-import io.trino.spi.connector.ConnectorSplit;
-import io.trino.spi.connector.ConnectorTableMetadata;
-import io.trino.spi.connector.ConnectorTransactionHandle;
-import io.trino.spi.connector.InMemoryRecordSet;
-import io.trino.spi.connector.RecordCursor;
 import io.trino.spi.connector.SchemaTableName;
-import io.trino.spi.connector.SystemTable;
-import io.trino.spi.predicate.TupleDomain;
-import io.trino.spi.type.Type;
 
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.Optional;
-import java.util.Set;
 
-import static io.trino.spi.connector.SystemTable.Distribution.SINGLE_COORDINATOR;
+import static com.google.common.collect.Iterators.filter;
 import static io.trino.spi.type.BigintType.BIGINT;
 import static io.trino.spi.type.DateTimeEncoding.packDateTimeWithZone;
 import static io.trino.spi.type.TimeZoneKey.UTC_KEY;
@@ -36,7 +22,7 @@ import static java.util.Objects.requireNonNull;
  * no more memory than a slice of it.
  */
 final class FilesTable
-        implements SystemTable
+        extends ContentsTable<ListedFile>
 {
     private static final List<String> CLASSES = List.of("GUEST", "NORMAL", "HIGH", "PINNED");
     private static final long NEVER = 0xFFFF_FFFFL;
@@ -55,16 +41,12 @@ final class FilesTable
             Column.of("class", VARCHAR, "The highest class of its blocks: GUEST, NORMAL, HIGH or PINNED", file -> blockClass(file.blockClass())),
             Column.ofOptional("expiry", TIMESTAMP_TZ_MILLIS, "When the first of its blocks expires; NULL if none does", FilesTable::expiry));
 
-    private final ConnectorTableMetadata metadata = new ConnectorTableMetadata(
-            new SchemaTableName("cache", "files"),
-            COLUMNS.stream().map(Column::metadata).toList(),
-            Map.of(),
-            Optional.of("File versions with cached blocks, of the tables that you may read"));
     private final CachedFiles files;
 
     @Inject
     FilesTable(CachedFiles files)
     {
+        super("files", "File versions with cached blocks, of the tables that you may read", COLUMNS);
         this.files = requireNonNull(files, "files is null");
     }
 
@@ -84,59 +66,8 @@ final class FilesTable
     }
 
     @Override
-    public Distribution getDistribution()
+    Iterator<ListedFile> rows(ReadableTables readable)
     {
-        return SINGLE_COORDINATOR;
-    }
-
-    @Override
-    public ConnectorTableMetadata getTableMetadata()
-    {
-        return metadata;
-    }
-
-    @Override
-    public RecordCursor cursor(
-            ConnectorTransactionHandle transaction,
-            ConnectorSession session,
-            TupleDomain<Integer> constraint,
-            Set<Integer> requiredColumns,
-            ConnectorSplit split,
-            ConnectorAccessControl accessControl)
-    {
-        List<Type> types = COLUMNS.stream().map(column -> column.metadata().getType()).toList();
-        ReadableTables readable = new ReadableTables(accessControl);
-        Iterator<ListedFile> listed = files.list();
-        Iterable<List<Object>> rows = () -> new Iterator<>()
-        {
-            private ListedFile next;
-
-            @Override
-            public boolean hasNext()
-            {
-                while (next == null && listed.hasNext()) {
-                    ListedFile candidate = listed.next();
-                    if (readable.mayRead(candidate.table())) {
-                        next = candidate;
-                    }
-                }
-                return next != null;
-            }
-
-            @Override
-            public List<Object> next()
-            {
-                if (!hasNext()) {
-                    throw new NoSuchElementException();
-                }
-                List<Object> row = new ArrayList<>(COLUMNS.size());
-                for (Column<ListedFile> column : COLUMNS) {
-                    row.add(column.value().apply(next));
-                }
-                next = null;
-                return row;
-            }
-        };
-        return new InMemoryRecordSet(types, rows).cursor();
+        return filter(files.list(), file -> readable.mayRead(file.table()));
     }
 }

@@ -7,16 +7,7 @@ import io.cachedhive.plugin.stats.HitRate;
 import io.cachedhive.plugin.stats.WorkerReports;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.Message.ListedFile;
-import io.trino.spi.connector.ConnectorAccessControl;
-import io.trino.spi.connector.ConnectorSession;
-import io.trino.spi.connector.ConnectorSplit;
-import io.trino.spi.connector.ConnectorTableMetadata;
-import io.trino.spi.connector.ConnectorTransactionHandle;
-import io.trino.spi.connector.InMemoryRecordSet;
-import io.trino.spi.connector.RecordCursor;
 import io.trino.spi.connector.SchemaTableName;
-import io.trino.spi.connector.SystemTable;
-import io.trino.spi.predicate.TupleDomain;
 
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -24,10 +15,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.Set;
 import java.util.TreeMap;
 
-import static io.trino.spi.connector.SystemTable.Distribution.SINGLE_COORDINATOR;
 import static io.trino.spi.type.BigintType.BIGINT;
 import static io.trino.spi.type.DoubleType.DOUBLE;
 import static io.trino.spi.type.VarcharType.VARCHAR;
@@ -37,26 +26,22 @@ import static java.util.Objects.requireNonNull;
  * {@code cache.tables}: a row for each table that has cached blocks or was read, and one for each of its partitions with cached blocks, of the tables that the user may read.
  */
 final class TablesTable
-        implements SystemTable
+        extends ContentsTable<TableContents>
 {
     private static final int MAX_PARTITIONS = 100_000;
 
-    private final ConnectorTableMetadata metadata;
-    private final List<Column<TableContents>> columns;
     private final CachedFiles files;
     private final WorkerReports reports;
 
     @Inject
     TablesTable(CachedFiles files, WorkerReports reports, PricesConfig prices)
     {
+        super(
+                "tables",
+                "Tables with cached blocks, or with reads, and their partitions, as far as you may read them; no more than 100000 partitions",
+                columns(prices));
         this.files = requireNonNull(files, "files is null");
         this.reports = requireNonNull(reports, "reports is null");
-        this.columns = columns(prices);
-        this.metadata = new ConnectorTableMetadata(
-                new SchemaTableName("cache", "tables"),
-                columns.stream().map(Column::metadata).toList(),
-                Map.of(),
-                Optional.of("Tables with cached blocks, or with reads, and their partitions, as far as you may read them; no more than 100000 partitions"));
     }
 
     private static List<Column<TableContents>> columns(PricesConfig prices)
@@ -96,35 +81,9 @@ final class TablesTable
     }
 
     @Override
-    public Distribution getDistribution()
+    Iterator<TableContents> rows(ReadableTables readable)
     {
-        return SINGLE_COORDINATOR;
-    }
-
-    @Override
-    public ConnectorTableMetadata getTableMetadata()
-    {
-        return metadata;
-    }
-
-    @Override
-    public RecordCursor cursor(
-            ConnectorTransactionHandle transaction,
-            ConnectorSession session,
-            TupleDomain<Integer> constraint,
-            Set<Integer> requiredColumns,
-            ConnectorSplit split,
-            ConnectorAccessControl accessControl)
-    {
-        List<List<Object>> rows = new ArrayList<>();
-        for (TableContents contents : contents(new ReadableTables(accessControl))) {
-            List<Object> row = new ArrayList<>(columns.size());
-            for (Column<TableContents> column : columns) {
-                row.add(column.value().apply(contents));
-            }
-            rows.add(row);
-        }
-        return new InMemoryRecordSet(columns.stream().map(column -> column.metadata().getType()).toList(), rows).cursor();
+        return contents(readable).iterator();
     }
 
     private static final class Sum
