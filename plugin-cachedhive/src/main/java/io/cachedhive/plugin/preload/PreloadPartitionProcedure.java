@@ -1,24 +1,15 @@
 package io.cachedhive.plugin.preload;
 
 import com.google.inject.Inject;
-import com.google.inject.Provider;
-import io.trino.spi.classloader.ThreadContextClassLoader;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
-import io.trino.spi.connector.SchemaTableName;
 import io.trino.spi.procedure.Procedure;
 import io.trino.spi.procedure.Procedure.Argument;
 import io.trino.spi.type.ArrayType;
 
-import java.lang.invoke.MethodHandle;
 import java.util.List;
 
-import static io.trino.plugin.base.util.Procedures.checkProcedureArgument;
-import static io.trino.spi.type.BigintType.BIGINT;
-import static io.trino.spi.type.BooleanType.BOOLEAN;
 import static io.trino.spi.type.VarcharType.VARCHAR;
-import static java.lang.invoke.MethodHandles.lookup;
-import static java.util.Objects.requireNonNull;
 
 /**
  * {@code CALL system.preload_partition(schema_name, table_name, partition_columns, partition_values, columns, job, max_bytes_per_second, wait)}: loads a
@@ -26,54 +17,22 @@ import static java.util.Objects.requireNonNull;
  * what readers touch for those; with {@code wait => false} it ends when the job has begun.
  */
 public final class PreloadPartitionProcedure
-        implements Provider<Procedure>
+        extends PreloadProcedure
 {
-    private static final MethodHandle PRELOAD_PARTITION;
-
-    static {
-        try {
-            PRELOAD_PARTITION = lookup().unreflect(PreloadPartitionProcedure.class.getMethod(
-                    "preloadPartition",
-                    ConnectorSession.class,
-                    ConnectorAccessControl.class,
-                    String.class,
-                    String.class,
-                    List.class,
-                    List.class,
-                    List.class,
-                    String.class,
-                    Long.class,
-                    boolean.class));
-        }
-        catch (ReflectiveOperationException e) {
-            throw new AssertionError(e);
-        }
-    }
-
-    private final Preloads preloads;
+    private static final List<Argument> PARTITION_ARGUMENTS = List.of(
+            new Argument("PARTITION_COLUMNS", new ArrayType(VARCHAR), false, null),
+            new Argument("PARTITION_VALUES", new ArrayType(VARCHAR), false, null));
 
     @Inject
     PreloadPartitionProcedure(Preloads preloads)
     {
-        this.preloads = requireNonNull(preloads, "preloads is null");
+        super(preloads);
     }
 
     @Override
     public Procedure get()
     {
-        return new Procedure(
-                "system",
-                "preload_partition",
-                List.of(
-                        new Argument("SCHEMA_NAME", VARCHAR),
-                        new Argument("TABLE_NAME", VARCHAR),
-                        new Argument("PARTITION_COLUMNS", new ArrayType(VARCHAR), false, null),
-                        new Argument("PARTITION_VALUES", new ArrayType(VARCHAR), false, null),
-                        new Argument("COLUMNS", new ArrayType(VARCHAR), false, null),
-                        new Argument("JOB", VARCHAR, false, null),
-                        new Argument("MAX_BYTES_PER_SECOND", BIGINT, false, null),
-                        new Argument("WAIT", BOOLEAN, false, true)),
-                PRELOAD_PARTITION.bindTo(this));
+        return procedure("preload_partition", PARTITION_ARGUMENTS, "preloadPartition");
     }
 
     /**
@@ -91,17 +50,6 @@ public final class PreloadPartitionProcedure
             Long maxBytesPerSecond,
             boolean wait)
     {
-        try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
-            checkProcedureArgument(schemaName != null, "schema_name cannot be null");
-            checkProcedureArgument(tableName != null, "table_name cannot be null");
-            preloads.preload(session, accessControl, new PreloadRequest(
-                    new SchemaTableName(schemaName, tableName),
-                    PreloadArguments.partition(partitionColumns, partitionValues),
-                    false,
-                    PreloadArguments.columns(columns),
-                    PreloadArguments.job(job),
-                    PreloadArguments.maxBytesPerSecond(maxBytesPerSecond),
-                    wait));
-        }
+        preload(session, accessControl, schemaName, tableName, PreloadArguments.partition(partitionColumns, partitionValues), false, columns, job, maxBytesPerSecond, wait);
     }
 }
