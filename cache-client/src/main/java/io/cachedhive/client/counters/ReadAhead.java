@@ -8,7 +8,8 @@ import static java.util.Objects.requireNonNull;
  * A finished read of a stream, which reads further than it was asked for yet: its bytes are counted when they are used, and those that never are
  * were no bytes of a query. For one thread at a time.
  *
- * <p>A read of several sources counts its bytes in the order of the sources, not of their positions: the sums are right when all of it was used.
+ * <p>A read of several sources counts its bytes in the order of the sources, not of their positions: the sums are right when all of it was used. Bytes that are used
+ * more than once, by a reader that went back, count each time: beyond the length of the read they are of the source that was counted last.
  */
 public final class ReadAhead
 {
@@ -20,8 +21,12 @@ public final class ReadAhead
     private final long[] unusedBySource;
     private final long[] unusedByCause;
     private final boolean[] sourceCounted = new boolean[SOURCES.length];
+    private final long readBytes;
     private final long waitNanos;
     private boolean requestCounted;
+    // of the bytes counted last
+    private ReadSource lastSource = ReadSource.BYPASS;
+    private BypassCause lastCause = CAUSES[0];
 
     /**
      * @param bytesBySource by the source's ordinal
@@ -34,6 +39,7 @@ public final class ReadAhead
         this.unusedBySource = bytesBySource.clone();
         this.unusedByCause = bypassByCause.clone();
         this.waitNanos = waitNanos;
+        this.readBytes = unusedBytes();
     }
 
     /**
@@ -70,11 +76,13 @@ public final class ReadAhead
 
     /**
      * Counts bytes as requested by a query.
+     *
+     * @param count no more than were read; over several calls they may be more
      */
     public void use(long count)
     {
-        if (count < 0 || count > unusedBytes()) {
-            throw new IllegalArgumentException("cannot use %s of %s bytes".formatted(count, unusedBytes()));
+        if (count < 0 || count > readBytes) {
+            throw new IllegalArgumentException("cannot use %s of %s bytes".formatted(count, readBytes));
         }
         if (count == 0) {
             return;
@@ -92,12 +100,24 @@ public final class ReadAhead
             }
             unusedBySource[ordinal] -= used;
             left -= used;
-            table.addBytes(observer, source, used, !sourceCounted[ordinal]);
-            sourceCounted[ordinal] = true;
+            addBytes(source, used);
             if (source == ReadSource.BYPASS) {
                 useBypass(used);
             }
         }
+        if (left > 0) {
+            addBytes(lastSource, left);
+            if (lastSource == ReadSource.BYPASS) {
+                table.addBypassBytes(observer, lastCause, left);
+            }
+        }
+    }
+
+    private void addBytes(ReadSource source, long count)
+    {
+        table.addBytes(observer, source, count, !sourceCounted[source.ordinal()]);
+        sourceCounted[source.ordinal()] = true;
+        lastSource = source;
     }
 
     private void useBypass(long count)
@@ -109,6 +129,7 @@ public final class ReadAhead
                 unusedByCause[cause.ordinal()] -= used;
                 left -= used;
                 table.addBypassBytes(observer, cause, used);
+                lastCause = cause;
             }
         }
     }

@@ -58,6 +58,37 @@ class TestReadAhead
         assertThat(observer.bypassBytes()).isEqualTo(Map.of(BypassCause.TIMEOUT, 7L, BypassCause.CORRUPT, 3L));
     }
 
+    /**
+     * A reader that goes back in its stream asks for the same bytes once more.
+     */
+    @Test
+    void testCountsWhatIsUsedAgain()
+    {
+        long[] bytesBySource = new long[ReadSource.values().length];
+        bytesBySource[ReadSource.SSD_HIT.ordinal()] = 60;
+        bytesBySource[ReadSource.BYPASS.ordinal()] = 40;
+        long[] bypassByCause = new long[BypassCause.values().length];
+        bypassByCause[BypassCause.TIMEOUT.ordinal()] = 40;
+        ReadAhead mixed = new ReadAhead(counters.table("s.t"), observer, bytesBySource, bypassByCause, 5);
+        mixed.use(50);
+        mixed.use(50);
+        mixed.use(100);
+        mixed.use(1);
+        assertThat(mixed.unusedBytes()).isZero();
+        assertThat(observer.bytes(ReadSource.SSD_HIT)).isEqualTo(60);
+        assertThat(observer.bytes(ReadSource.BYPASS)).isEqualTo(141);
+        assertThat(observer.bypassBytes()).isEqualTo(Map.of(BypassCause.TIMEOUT, 141L));
+        assertThat(observer.totalBytes()).isEqualTo(201);
+        assertThat(observer.requests()).isEqualTo(1);
+
+        bytesBySource[ReadSource.BYPASS.ordinal()] = 0;
+        ReadAhead hit = new ReadAhead(counters.table("s.t"), observer, bytesBySource, new long[BypassCause.values().length], 5);
+        hit.use(60);
+        hit.use(10);
+        assertThat(observer.bytes(ReadSource.SSD_HIT)).isEqualTo(130);
+        assertThat(observer.totalBytes()).isEqualTo(271);
+    }
+
     @Test
     void testCannotUseMoreThanWasRead()
     {

@@ -292,6 +292,22 @@ class TestCachedInputContract
                 assertThat(stream.getPosition()).isEqualTo(position);
                 assertThat(stream.readNBytes(100)).isEqualTo(range(position, 100));
             }
+            // as Avro's reader does, which reads a file's header twice
+            for (int i = 0; i < 3; i++) {
+                stream.seek(0);
+                assertThat(stream.readNBytes(10_000)).isEqualTo(range(0, 10_000));
+            }
+            assertThat(stream.readNBytes(2 << 20)).isEqualTo(range(10_000, 2 << 20));
+            byte[] buffer = new byte[4096];
+            for (int position = 0; position < 3 << 20; ) {
+                stream.seek(position);
+                assertThat(stream.read()).isEqualTo(content[position] & 0xFF);
+                stream.seek(position);
+                int count = stream.read(buffer);
+                assertThat(Arrays.copyOf(buffer, count)).isEqualTo(range(position, count));
+                position += count;
+            }
+
             stream.seek(FILE_BYTES);
             assertThat(stream.getPosition()).isEqualTo(FILE_BYTES);
             assertThat(stream.available()).isZero();
@@ -364,8 +380,13 @@ class TestCachedInputContract
             stream.read();
             stream.seek(3 << 20);
             stream.readNBytes(2 << 20);
+            // what is asked for again counts again
+            stream.seek(0);
+            stream.readNBytes(1 << 19);
+            stream.seek(0);
+            stream.readNBytes(3 << 19);
         }
-        long expected = 1001 + (2 << 20);
+        long expected = 1001 + (4 << 20);
         assertThat(context.requestedBytes()).isEqualTo(expected);
         assertThat(context.observer().totalBytes()).isEqualTo(expected);
         assertThat(client.totals().get(CounterNames.REQUESTED_BYTES) - requestedBefore).isEqualTo(expected);
