@@ -12,7 +12,8 @@ import javax.management.ObjectName;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Exports the JMX bean for as long as the catalog is loaded. Hive's own beans stay behind when a catalog is dropped; this one would hold the whole cache client.
+ * Exports the JMX bean for as long as the catalog is loaded, and sees to it that none is left of the catalog: Trino's own beans of a Hive catalog stay behind when it
+ * is dropped, and each holds all that it can reach.
  */
 final class CacheStatsExporter
 {
@@ -42,6 +43,7 @@ final class CacheStatsExporter
     @PreDestroy
     public void unexport()
     {
-        exporter.unexport(name);
+        // those of Hive and of its file systems are exported through the same one, which is the catalog's; that some are gone already is no harm
+        exporter.unexportAllAndReportMissing();
     }
 }

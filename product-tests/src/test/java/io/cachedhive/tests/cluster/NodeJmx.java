@@ -85,6 +85,35 @@ final class NodeJmx
     }
 
     /**
+     * Names of all beans.
+     */
+    List<String> beanNames()
+            throws IOException
+    {
+        return beans.queryNames(null, null).stream().map(ObjectName::getCanonicalName).toList();
+    }
+
+    /**
+     * Objects of a class that are reachable.
+     */
+    long instances(String className)
+            throws JMException, IOException
+    {
+        // collects garbage first
+        String histogram = (String) beans.invoke(
+                new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                "gcClassHistogram",
+                new Object[] {new String[] {}},
+                new String[] {String[].class.getName()});
+        // number, instances, bytes, class
+        return histogram.lines()
+                .map(line -> line.strip().split("\\s+"))
+                .filter(fields -> fields.length >= 4 && fields[3].equals(className))
+                .mapToLong(fields -> Long.parseLong(fields[1]))
+                .sum();
+    }
+
+    /**
      * Threads that run code of the package, or called it and wait for it.
      */
     long threadsWithin(String packageName)
