@@ -122,7 +122,7 @@ public class TestPreload
         try (SqlConnection connection = testing.connect("cachedhive", "preload")) {
             lengths = lengths(connection, "resumed", "%");
             mark = mark();
-            beginSlowly(connection, "cancelled");
+            beginSlowly(connection, "resumed", "cancelled");
             assertThatThrownBy(() -> connection.query("CALL system.preload_table(schema_name => 'preload', table_name => 'resumed', job => 'cancelled')"))
                     .hasMessageContaining("preload cancelled has not ended yet");
             Instant called = Instant.now();
@@ -138,7 +138,7 @@ public class TestPreload
                     .noneMatch(request -> request.time().isAfter(end));
             assertThatThrownBy(() -> connection.query("CALL system.cancel_preload('cancelled')")).hasMessageContaining("has ended already: CANCELED");
 
-            beginSlowly(connection, "killed");
+            beginSlowly(connection, "resumed", "killed");
         }
         ClusterNode coordinator = testing.cluster().coordinator();
         coordinator.kill();
@@ -162,6 +162,52 @@ public class TestPreload
             connection.query("SELECT count(*), to_hex(checksum(comment)), max(shipinstruct) FROM resumed");
             assertThat(FetchedBlocks.since(testing.cluster().s3(), third, lengths).times()).isEmpty();
         }
+    }
+
+    /**
+     * A cache worker that is killed and started again meanwhile: what it owns waits for it.
+     */
+    @Test
+    public void testOwnerIsAway()
+            throws Exception
+    {
+        create("waiting", "ORC");
+        try (SqlConnection connection = testing.connect("cachedhive", "preload")) {
+            long fileBytes = lengths(connection, "waiting", "%").values().stream().mapToLong(Long::longValue).sum();
+            beginSlowly(connection, "waiting", "waiting");
+            for (ClusterNode worker : testing.cluster().cacheWorkers()) {
+                worker.kill();
+            }
+            // nobody is left to load anything: the job knows by now
+            long loaded = fetchedAtRest(connection, "waiting");
+            assertThat(state(connection, "waiting")).isEqualTo("RUNNING");
+            for (ClusterNode worker : testing.cluster().cacheWorkers()) {
+                worker.start();
+            }
+            Await.until("the job has ended", TIMEOUT, () -> !state(connection, "waiting").equals("RUNNING"));
+            assertThat(connection.query("SELECT state, done_bytes, left_bytes, failed_bytes, fetched_bytes > %s, problem IS NULL FROM cache.preloads WHERE job = 'waiting'"
+                    .formatted(loaded)).rows()).containsExactly(List.of("FINISHED", fileBytes, 0L, 0L, true, true));
+        }
+    }
+
+    /**
+     * Fetched bytes of a job once they have not grown for two seconds.
+     */
+    private static long fetchedAtRest(SqlConnection connection, String job)
+            throws Exception
+    {
+        String query = "SELECT fetched_bytes FROM cache.preloads WHERE job = '%s'".formatted(job);
+        long[] last = {(long) connection.query(query).onlyValue()};
+        long[] since = {System.nanoTime()};
+        Await.until("nothing is fetched any more", TIMEOUT, () -> {
+            long now = (long) connection.query(query).onlyValue();
+            if (now != last[0]) {
+                last[0] = now;
+                since[0] = System.nanoTime();
+            }
+            return System.nanoTime() - since[0] > Duration.ofSeconds(2).toNanos();
+        });
+        return last[0];
     }
 
     private void create(String table, String format)
@@ -192,13 +238,13 @@ public class TestPreload
     /**
      * Begins a preload that lasts long, and returns when some of its bytes are there.
      */
-    private static void beginSlowly(SqlConnection connection, String job)
+    private static void beginSlowly(SqlConnection connection, String table, String job)
             throws Exception
     {
         connection.query(
                 """
-                CALL system.preload_table(schema_name => 'preload', table_name => 'resumed', job => '%s', max_bytes_per_second => 4000000, wait => false)
-                """.formatted(job));
+                CALL system.preload_table(schema_name => 'preload', table_name => '%s', job => '%s', max_bytes_per_second => 4000000, wait => false)
+                """.formatted(table, job));
         Await.until("some is fetched", TIMEOUT, () -> (boolean) connection.query("SELECT fetched_bytes > 5000000 FROM cache.preloads WHERE job = '%s'".formatted(job)).onlyValue());
         assertThat(state(connection, job)).isEqualTo("RUNNING");
     }
