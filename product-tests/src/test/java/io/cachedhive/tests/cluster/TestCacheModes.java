@@ -9,6 +9,7 @@ import org.testng.annotations.Test;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -133,30 +134,41 @@ public class TestCacheModes
     }
 
     /**
-     * The same queries in turn. How much they differ is printed and not judged: it takes more of them, on a quiet machine.
+     * The same queries in turn, each over both catalogs, the one that was second before the first now. How much they differ is printed and not judged: it takes
+     * more of them, on a quiet machine, which {@code -Dcachedhive.test.pairs=31} is for.
      */
     private void compareWithHive(QueryLoop loop)
             throws Exception
     {
         beside(loop, () -> {
+            int pairs = Integer.getInteger("cachedhive.test.pairs", QUERIES);
+            double[] ratios = new double[pairs];
             long[] cpuMillis = new long[2];
             long[] wallMillis = new long[2];
-            for (int i = 0; i < QUERIES; i++) {
-                for (int catalog = 0; catalog < 2; catalog++) {
+            for (int pair = 0; pair < pairs; pair++) {
+                long[] cpuOfPair = new long[2];
+                for (int turn = 0; turn < 2; turn++) {
+                    int catalog = (pair + turn) % 2;
                     QueryResult result = connection.query(QUERY.formatted(catalog == 0 ? "hive" : "cachedhive", "first"));
                     assertThat(result.rows()).isEqualTo(expected);
                     wallMillis[catalog] += result.elapsedMillis();
-                    cpuMillis[catalog] += ((Number) connection.query("SELECT sum(split_cpu_time_ms) FROM system.runtime.tasks WHERE query_id = '%s'"
+                    cpuOfPair[catalog] = ((Number) connection.query("SELECT sum(split_cpu_time_ms) FROM system.runtime.tasks WHERE query_id = '%s'"
                             .formatted(result.queryId().orElseThrow())).onlyValue()).longValue();
+                    cpuMillis[catalog] += cpuOfPair[catalog];
                 }
+                ratios[pair] = (double) cpuOfPair[1] / cpuOfPair[0];
             }
+            Arrays.sort(ratios);
             System.out.printf(
                     Locale.ROOT,
-                    "OFF beside stopped cache workers, %s queries each: CPU %s ms, of plain Hive %s ms (ratio %.3f); wall %s ms, of plain Hive %s ms%n",
-                    QUERIES,
+                    "OFF beside stopped cache workers, %s pairs: CPU %s ms, of plain Hive %s ms; ratio %.3f, of pairs %.3f (quartiles %.3f to %.3f); wall %s ms and %s ms%n",
+                    pairs,
                     cpuMillis[1],
                     cpuMillis[0],
                     (double) cpuMillis[1] / cpuMillis[0],
+                    ratios[pairs / 2],
+                    ratios[pairs / 4],
+                    ratios[3 * pairs / 4],
                     wallMillis[1],
                     wallMillis[0]);
             return null;
