@@ -13,6 +13,7 @@ import io.cachedhive.quickstart.check.WorkloadRunner;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterException;
 import io.cachedhive.quickstart.home.Distribution;
+import io.cachedhive.quickstart.page.SqlPage;
 import io.cachedhive.quickstart.s3.S3Faults;
 import io.cachedhive.quickstart.sql.OutputFormat;
 import io.cachedhive.quickstart.sql.QueryResult;
@@ -41,6 +42,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
+import static com.google.common.io.MoreFiles.deleteRecursively;
+import static com.google.common.io.RecursiveDeleteOption.ALLOW_INSECURE;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.joining;
 
@@ -62,6 +65,7 @@ public final class Quickstart
     private static final Duration START_TIMEOUT = Duration.ofMinutes(10);
     private static final Duration LOAD_TIMEOUT = Duration.ofMinutes(30);
     private static final Duration CACHE_WORKERS_TIMEOUT = Duration.ofMinutes(2);
+    private static final Duration SQL_PAGE_TIMEOUT = Duration.ofMinutes(10);
     private static final long MIB = 1L << 20;
     private static final long GIB = 1L << 30;
     private static final long RAM_TIER_BYTES = 256 * MIB;
@@ -71,6 +75,9 @@ public final class Quickstart
 
     @Option(names = "--keep")
     private boolean keep;
+
+    @Option(names = "--sql-page")
+    private boolean sqlPage;
 
     @Option(names = "--scale", paramLabel = "FACTOR")
     private double scale = 0.1;
@@ -151,6 +158,9 @@ public final class Quickstart
             throws Exception
     {
         Distribution distribution = Distribution.find();
+        if (sqlPage) {
+            return writeSqlPage(distribution);
+        }
         directory = (directory == null ? distribution.root().resolve(".quickstart") : directory).toAbsolutePath().normalize();
         Optional<RunningQuickstart> running = RunningQuickstart.find(directory);
         if (running.isPresent()) {
@@ -165,18 +175,14 @@ public final class Quickstart
             return fail(CANNOT_RUN, "%s holds tables of scale %s, not %s: choose another --directory, or delete that one".formatted(directory, memory.scale().get(), scaleText));
         }
 
-        List<String> problems = preflight().problems(Machine.inspect(directory, hostAddresses()));
+        List<String> problems = problems(directory, distribution);
         if (!problems.isEmpty()) {
             problems.forEach(problem -> fail(CANNOT_RUN, problem));
             return CANNOT_RUN;
         }
-        if (!distribution.missing().isEmpty()) {
-            return fail(CANNOT_RUN, "not built: %s; bin/quickstart builds what is missing".formatted(
-                    distribution.missing().stream().map(path -> distribution.root().relativize(path).toString()).collect(joining(", "))));
-        }
         Files.createDirectories(directory);
         progress("everything is kept in " + directory);
-        try (Cluster cluster = startCluster(distribution)) {
+        try (Cluster cluster = clusterBuilder(distribution, directory).start()) {
             // the lock on the directory is the cluster's: from here on this is the only quickstart here
             RunningQuickstart note = new RunningQuickstart(cluster.coordinator().httpUri(), CACHED, Schema.ORC.schemaName(), ProcessHandle.current().pid());
             note.write(directory);
@@ -199,6 +205,33 @@ public final class Quickstart
         }
     }
 
+    private int writeSqlPage(Distribution distribution)
+            throws Exception
+    {
+        workers = SqlPage.WORKERS;
+        // of its own: the page tells what a session on a new cluster sees
+        Path temporary = Files.createTempDirectory("cachedhive-sql-page");
+        List<String> problems;
+        try {
+            problems = problems(temporary, distribution);
+            if (!problems.isEmpty()) {
+                problems.forEach(problem -> fail(CANNOT_RUN, problem));
+                return CANNOT_RUN;
+            }
+            Path rules = temporary.resolve("rules.json");
+            Files.writeString(rules, Resources.toString(Resources.getResource("sql-page-rules.json"), UTF_8));
+            try (Cluster cluster = clusterBuilder(distribution, temporary).cachedHiveProperty("cachedhive.rules-file", rules.toString()).start()) {
+                awaitHealthy(cluster);
+                problems = new SqlPage(cluster.coordinator().httpUri(), this::progress).write(distribution.root());
+            }
+        }
+        finally {
+            deleteRecursively(temporary, ALLOW_INSECURE);
+        }
+        problems.forEach(problem -> fail(CHECK_FAILED, problem));
+        return problems.isEmpty() ? OK : CHECK_FAILED;
+    }
+
     private int use(Cluster cluster, QuickstartDirectory memory, String scaleText)
             throws Exception
     {
@@ -208,14 +241,10 @@ public final class Quickstart
         memory.setS3Endpoint(endpoint);
         memory.save();
 
+        awaitHealthy(cluster);
         long cachedBytes;
         try (SqlConnection connection = connect(cluster)) {
-            CacheStatistics statistics = new CacheStatistics(connection, CACHED);
-            cluster.watching(CACHE_WORKERS_TIMEOUT, () -> {
-                statistics.awaitHealthy(cluster.cacheWorkers().size(), CACHE_WORKERS_TIMEOUT);
-                return true;
-            });
-            cachedBytes = statistics.cachedBytes();
+            cachedBytes = new CacheStatistics(connection, CACHED).cachedBytes();
         }
         try (SqlConnection connection = connect(cluster)) {
             load(cluster, connection);
@@ -249,6 +278,17 @@ public final class Quickstart
         return ok ? OK : CHECK_FAILED;
     }
 
+    private List<String> problems(Path directory, Distribution distribution)
+            throws IOException
+    {
+        List<String> problems = preflight().problems(Machine.inspect(directory, hostAddresses()));
+        if (problems.isEmpty() && !distribution.missing().isEmpty()) {
+            return List.of("not built: %s; bin/quickstart builds what is missing".formatted(
+                    distribution.missing().stream().map(path -> distribution.root().relativize(path).toString()).collect(joining(", "))));
+        }
+        return problems;
+    }
+
     private Preflight preflight()
     {
         // measured: 0.7 to 0.9 GB for each Trino server and half of that for each cache worker; the S3 server and this process besides
@@ -269,7 +309,7 @@ public final class Quickstart
         return IntStream.rangeClosed(1, workers + 1).mapToObj(number -> "127.0.0." + number).toList();
     }
 
-    private Cluster startCluster(Distribution distribution)
+    private Cluster.Builder clusterBuilder(Distribution distribution, Path directory)
     {
         return Cluster.builder(directory)
                 .distribution(distribution)
@@ -278,8 +318,19 @@ public final class Quickstart
                 .ssdMaxSize(ssdBytes() / GIB + "GB")
                 .s3Faults(S3Faults.NONE.withLatency(Duration.ofMillis(latencyMillis)))
                 .startTimeout(START_TIMEOUT)
-                .progress(this::progress)
-                .start();
+                .progress(this::progress);
+    }
+
+    private static void awaitHealthy(Cluster cluster)
+            throws Exception
+    {
+        try (SqlConnection connection = connect(cluster)) {
+            CacheStatistics statistics = new CacheStatistics(connection, CACHED);
+            cluster.watching(CACHE_WORKERS_TIMEOUT, () -> {
+                statistics.awaitHealthy(cluster.cacheWorkers().size(), CACHE_WORKERS_TIMEOUT);
+                return true;
+            });
+        }
     }
 
     private void load(Cluster cluster, SqlConnection connection)
@@ -311,6 +362,8 @@ public final class Quickstart
     {
         Expectations expectations = new Expectations(out::println);
         List<WorkloadRun> runs = new QuickstartCheck(cluster, this::progress, expectations).run(cold);
+        expectations.noProblems("docs/sql.md: what it says is so", cluster.watching(SQL_PAGE_TIMEOUT, () ->
+                new SqlPage(cluster.coordinator().httpUri(), this::progress).check(Distribution.find().root())));
         printReport(runs);
         printStatistics(cluster);
         if (!expectations.failures().isEmpty()) {

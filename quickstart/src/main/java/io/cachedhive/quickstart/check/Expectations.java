@@ -158,6 +158,14 @@ public final class Expectations
                 "%s bytes read to fill and %s beside the cache: %s".formatted(bytes.remoteRead(), bytes.bypass(), bytes));
     }
 
+    /// There is nothing wrong with something.
+    ///
+    /// @param problems a sentence each
+    public void noProblems(String what, List<String> problems)
+    {
+        holds(problems.isEmpty(), what, "no problem", "%s problems: %s".formatted(problems.size(), String.join("; ", problems)));
+    }
+
     private void holds(boolean condition, String what, String seen, String seenInstead)
     {
         count++;

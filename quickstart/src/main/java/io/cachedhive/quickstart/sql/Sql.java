@@ -86,7 +86,8 @@ public final class Sql
     private final Map<String, String> environment;
     private volatile boolean interrupted;
 
-    Sql(InputStream in, Writer out, PrintStream error, Terminal terminal, Map<String, String> environment, Optional<Path> defaultDirectory)
+    /// @param defaultDirectory of the quickstart that is asked if no server is named
+    public Sql(InputStream in, Writer out, PrintStream error, Terminal terminal, Map<String, String> environment, Optional<Path> defaultDirectory)
     {
         this.in = requireNonNull(in, "in is null");
         this.out = requireNonNull(out, "out is null");
@@ -105,7 +106,7 @@ public final class Sql
     }
 
     /// Runs the program; returns its exit code.
-    int run(String... args)
+    public int run(String... args)
     {
         CommandLine command = new CommandLine(this)
                 .setCaseInsensitiveEnumValuesAllowed(true)
