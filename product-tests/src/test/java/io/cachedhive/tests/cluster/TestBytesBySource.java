@@ -34,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 public class TestBytesBySource
 {
     private static final String SEED = "cachedhive.test.seed";
+    private static final String SECONDS = "cachedhive.test.mixed-run-seconds";
     private static final Duration TIMEOUT = Duration.ofMinutes(5);
     private static final int CLIENTS = 3;
     private static final int KILLS_PER_TRINO_WORKER = 8;
@@ -91,14 +92,14 @@ public class TestBytesBySource
     public void testShortRun()
             throws Exception
     {
-        run(Duration.ofSeconds(45));
+        run(Duration.ofSeconds(Integer.getInteger(SECONDS, 45)));
     }
 
     @Test(groups = "counts_long")
     public void testTwentyMinutes()
             throws Exception
     {
-        run(Duration.ofMinutes(20));
+        run(Duration.ofSeconds(Integer.getInteger(SECONDS, 1200)));
     }
 
     private void run(Duration duration)
