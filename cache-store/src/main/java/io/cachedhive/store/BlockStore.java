@@ -489,9 +489,16 @@ public final class BlockStore
      */
     public boolean setPins(Predicate<FileVersion> pinned, Predicate<FileVersion> changed)
     {
-        // for who looks at it without the lock, before blocks are looked at
-        pins = Optional.of(pinned);
+        setPins(pinned);
         return applyPins(changed);
+    }
+
+    /**
+     * Likewise, for blocks that are filled from now on.
+     */
+    public void setPins(Predicate<FileVersion> pinned)
+    {
+        pins = Optional.of(pinned);
     }
 
     private boolean applyPins(Predicate<FileVersion> changed)

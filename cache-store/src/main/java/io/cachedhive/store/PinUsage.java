@@ -8,7 +8,7 @@ package io.cachedhive.store;
  */
 public record PinUsage(long cachedBytes, long pinnedBytes)
 {
-    PinUsage add(PinUsage other)
+    public PinUsage add(PinUsage other)
     {
         return new PinUsage(cachedBytes + other.cachedBytes, pinnedBytes + other.pinnedBytes);
     }

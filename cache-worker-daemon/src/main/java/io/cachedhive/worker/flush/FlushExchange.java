@@ -11,8 +11,12 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.GetPins;
 import io.cachedhive.protocol.wire.Message.GetTombstones;
+import io.cachedhive.protocol.wire.Message.PinState;
+import io.cachedhive.protocol.wire.Message.Pins;
 import io.cachedhive.protocol.wire.Message.Tombstones;
+import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingBook;
 
 import java.util.ArrayList;
@@ -35,7 +39,7 @@ import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Learns from other cache workers what was flushed while this one was away: some of the ring's members are asked before anything is served, and after that one after the
+ * Learns from other cache workers what was flushed and pinned while this one was away: some of the ring's members are asked before anything is served, and after that one after the
  * other, for what neither heard of. Who knows what is said by a digest of it, so that mostly nothing else is said.
  */
 public final class FlushExchange
@@ -52,6 +56,7 @@ public final class FlushExchange
     private static final Digest128 ZERO = new Digest128(0, 0);
 
     private final FlushService flushes;
+    private final PinService pins;
     private final WorkerConnections connections;
     private final RingBook rings;
     private final CacheWorkerId self;
@@ -66,9 +71,10 @@ public final class FlushExchange
 
     private record Peer(CacheWorkerId id, WorkerAddress address) {}
 
-    public FlushExchange(FlushService flushes, WorkerConnections connections, RingBook rings, CacheWorkerId self)
+    public FlushExchange(FlushService flushes, PinService pins, WorkerConnections connections, RingBook rings, CacheWorkerId self)
     {
         this.flushes = requireNonNull(flushes, "flushes is null");
+        this.pins = requireNonNull(pins, "pins is null");
         this.connections = requireNonNull(connections, "connections is null");
         this.rings = requireNonNull(rings, "rings is null");
         this.self = requireNonNull(self, "self is null");
@@ -118,6 +124,8 @@ public final class FlushExchange
                     finally {
                         answers.countDown();
                     }
+                    // which nobody waits for
+                    learnPins(peer);
                 });
             }
             if (!answers.await(START_MILLIS, TimeUnit.MILLISECONDS)) {
@@ -146,6 +154,7 @@ public final class FlushExchange
             if (now - aliveNanos > FlushService.keepAliveInterval().toNanos()) {
                 aliveNanos = now;
                 flushes.keepAlive();
+                pins.keepAlive();
             }
             if (stopped) {
                 log.info("This process was stopped for a while: other cache workers are asked what was flushed meanwhile");
@@ -156,6 +165,7 @@ public final class FlushExchange
             if (!peers.isEmpty()) {
                 nextPeer = (nextPeer + 1) % peers.size();
                 exchange(peers.get(nextPeer), true);
+                learnPins(peers.get(nextPeer));
             }
         }
         catch (RuntimeException | Error e) {
@@ -232,6 +242,41 @@ public final class FlushExchange
             log.debug("Cache worker %s does not say what was flushed: %s", peer, e.getMessage());
         }
         return false;
+    }
+
+    /**
+     * Learns what the other one knows to be pinned.
+     */
+    private void learnPins(Peer peer)
+    {
+        try {
+            WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
+            if (link.acquire().version() < GetPins.SINCE_VERSION) {
+                return;
+            }
+            Digest128 own = pins.xor();
+            Digest128 after = ZERO;
+            while (true) {
+                Pins page = connections.ask(link, new GetPins(own, after, false), Pins.class, SILENCE_MILLIS).get();
+                if (!page.pins().isEmpty()) {
+                    pins.set(page.pins().stream().map(PinState::pin).toList())
+                            .exceptionally(failure -> {
+                                log.warn("What cache worker %s says is pinned is not, here: %s", peer, failure.getMessage());
+                                return null;
+                            });
+                }
+                if (page.pins().size() < Message.SetPins.MAX_PINS) {
+                    return;
+                }
+                after = page.pins().getLast().pin().id();
+            }
+        }
+        catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+        }
+        catch (WorkerException | ExecutionException e) {
+            log.debug("Cache worker %s does not say what is pinned: %s", peer, e.getMessage());
+        }
     }
 
     @Override
