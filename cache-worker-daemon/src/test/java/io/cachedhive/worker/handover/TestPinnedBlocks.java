@@ -100,7 +100,7 @@ class TestPinnedBlocks
             // what was there and what comes
             awaitPinned(fleet, pinned.bytes().length);
             List<StoredFile> scanned = new ArrayList<>();
-            for (long bytes = 0; bytes < 5 * (RAM_BYTES + SSD_BYTES); bytes += scanned.getLast().bytes().length) {
+            for (long bytes = 0; bytes < 2 * (RAM_BYTES + SSD_BYTES); bytes += scanned.getLast().bytes().length) {
                 scanned.add(lake.putSettled("scanned-" + scanned.size(), SCANNED_BLOCKS * BLOCK_SIZE, 2 + scanned.size()));
                 fleet.scan(scanned.getLast());
             }
@@ -112,7 +112,7 @@ class TestPinnedBlocks
             fleet.start("b");
             assertThat(pins(fleet, "b", false)).isEqualTo(pins(fleet, "a", false));
             awaitServing(fleet, "b", pinned);
-            scanned.subList(0, 8).forEach(fleet::scan);
+            scanned.subList(0, 4).forEach(fleet::scan);
             assertHit(fleet.scan(pinned));
             awaitPinned(fleet, pinned.bytes().length);
 

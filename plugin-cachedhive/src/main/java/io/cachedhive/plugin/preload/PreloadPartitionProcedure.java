@@ -21,9 +21,9 @@ import static java.lang.invoke.MethodHandles.lookup;
 import static java.util.Objects.requireNonNull;
 
 /**
- * {@code CALL system.preload_partition(schema_name, table_name, partition_columns, partition_values, columns, job, max_bytes_per_second, wait)}: loads a
- * partition into the cache, each chunk into its owner. Some of the partition columns name all partitions with those values. With {@code columns} it loads
- * what readers touch for those; with {@code wait => false} it ends when the job has begun.
+ * {@code CALL system.preload_partition(schema_name, table_name, partition_columns, partition_values, columns, pin, job, max_bytes_per_second, wait)}: loads
+ * a partition into the cache, each chunk into its owner. Some of the partition columns name all partitions with those values. With {@code columns} it loads
+ * what readers touch for those; with {@code pin => true} the partition is pinned before; with {@code wait => false} it ends when the job has begun.
  */
 public final class PreloadPartitionProcedure
         implements Provider<Procedure>
@@ -41,6 +41,8 @@ public final class PreloadPartitionProcedure
                     List.class,
                     List.class,
                     List.class,
+                    // the engine looks for a primitive type at the place of another argument, and would refuse that one's null
+                    Boolean.class,
                     String.class,
                     Long.class,
                     boolean.class));
@@ -70,6 +72,7 @@ public final class PreloadPartitionProcedure
                         new Argument("PARTITION_COLUMNS", new ArrayType(VARCHAR), false, null),
                         new Argument("PARTITION_VALUES", new ArrayType(VARCHAR), false, null),
                         new Argument("COLUMNS", new ArrayType(VARCHAR), false, null),
+                        new Argument("PIN", BOOLEAN, false, false),
                         new Argument("JOB", VARCHAR, false, null),
                         new Argument("MAX_BYTES_PER_SECOND", BIGINT, false, null),
                         new Argument("WAIT", BOOLEAN, false, true)),
@@ -87,6 +90,7 @@ public final class PreloadPartitionProcedure
             List<String> partitionColumns,
             List<String> partitionValues,
             List<String> columns,
+            Boolean pin,
             String job,
             Long maxBytesPerSecond,
             boolean wait)
@@ -94,11 +98,13 @@ public final class PreloadPartitionProcedure
         try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
             checkProcedureArgument(schemaName != null, "schema_name cannot be null");
             checkProcedureArgument(tableName != null, "table_name cannot be null");
+            checkProcedureArgument(pin != null, "pin cannot be null");
             preloads.preload(session, accessControl, new PreloadRequest(
                     new SchemaTableName(schemaName, tableName),
                     PreloadArguments.partition(partitionColumns, partitionValues),
                     false,
                     PreloadArguments.columns(columns),
+                    pin,
                     PreloadArguments.job(job),
                     PreloadArguments.maxBytesPerSecond(maxBytesPerSecond),
                     wait));

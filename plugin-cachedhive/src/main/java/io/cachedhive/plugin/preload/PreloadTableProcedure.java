@@ -22,7 +22,7 @@ import static java.lang.invoke.MethodHandles.lookup;
 import static java.util.Objects.requireNonNull;
 
 /**
- * {@code CALL system.preload_table(schema_name, table_name, columns, job, max_bytes_per_second, wait)}: the same as {@link PreloadPartitionProcedure} for
+ * {@code CALL system.preload_table(schema_name, table_name, columns, pin, job, max_bytes_per_second, wait)}: the same as {@link PreloadPartitionProcedure} for
  * a whole table, with all its partitions if it has any.
  */
 public final class PreloadTableProcedure
@@ -39,6 +39,8 @@ public final class PreloadTableProcedure
                     String.class,
                     String.class,
                     List.class,
+                    // the engine looks for a primitive type at the place of another argument, and would refuse that one's null
+                    Boolean.class,
                     String.class,
                     Long.class,
                     boolean.class));
@@ -66,6 +68,7 @@ public final class PreloadTableProcedure
                         new Argument("SCHEMA_NAME", VARCHAR),
                         new Argument("TABLE_NAME", VARCHAR),
                         new Argument("COLUMNS", new ArrayType(VARCHAR), false, null),
+                        new Argument("PIN", BOOLEAN, false, false),
                         new Argument("JOB", VARCHAR, false, null),
                         new Argument("MAX_BYTES_PER_SECOND", BIGINT, false, null),
                         new Argument("WAIT", BOOLEAN, false, true)),
@@ -81,6 +84,7 @@ public final class PreloadTableProcedure
             String schemaName,
             String tableName,
             List<String> columns,
+            Boolean pin,
             String job,
             Long maxBytesPerSecond,
             boolean wait)
@@ -88,11 +92,13 @@ public final class PreloadTableProcedure
         try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
             checkProcedureArgument(schemaName != null, "schema_name cannot be null");
             checkProcedureArgument(tableName != null, "table_name cannot be null");
+            checkProcedureArgument(pin != null, "pin cannot be null");
             preloads.preload(session, accessControl, new PreloadRequest(
                     new SchemaTableName(schemaName, tableName),
                     Map.of(),
                     true,
                     PreloadArguments.columns(columns),
+                    pin,
                     PreloadArguments.job(job),
                     PreloadArguments.maxBytesPerSecond(maxBytesPerSecond),
                     wait));
