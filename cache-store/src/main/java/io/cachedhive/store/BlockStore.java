@@ -70,6 +70,7 @@ public final class BlockStore
     private static final int ORDINALS_AT_ONCE = 4096;
     private static final long CAPACITY_MILLIS = 5_000;
     private static final long PINS_MILLIS = 1_000;
+    private static final long FILE_ORDER_NANOS = 60_000_000_000L;
     private static final long QUOTA_INTERVAL_MILLIS = 200;
     private static final long QUOTA_END_MILLIS = 5_000;
     private static final long QUOTA_RETRY_NANOS = 10_000_000_000L;
@@ -116,6 +117,8 @@ public final class BlockStore
     private boolean pinsWait;
     // which files are pinned by name; nobody's, if empty
     private volatile Optional<Predicate<FileVersion>> pins = Optional.empty();
+    // of a listing that is under way; null without
+    private volatile FileOrder fileOrder;
     private volatile long flushes;
     private boolean closed;
 
@@ -324,6 +327,7 @@ public final class BlockStore
         memoryFile.useHugePages(environment.threads());
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
+        heartbeat.scheduleWithFixedDelay(this::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::tellCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         quotaKeeper.scheduleWithFixedDelay(this::keepQuotas, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
         quotaKeeper.scheduleWithFixedDelay(this::keepPins, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
@@ -1105,18 +1109,50 @@ public final class BlockStore
 
     /**
      * The file versions with blocks whose ids begin with these bits, in no order; those that come or go meanwhile may be in it or not. Takes the lock for some of them at a time.
+     * Who lists all files asks for 0 bits first, and then for as many as it takes: all files are looked through once, and their order is kept for a minute.
      *
      * @param bits how many of the prefix count, 0 for all files
      * @return empty if there are more than so many
      */
     public Optional<List<CachedFile>> cachedFiles(int bits, long prefix, int maxCount)
     {
-        List<StoredFile> found = new ArrayList<>();
-        boolean more = true;
-        for (int first = 0; more && found.size() <= maxCount; first += ORDINALS_AT_ONCE) {
+        FileOrder order = fileOrder;
+        if (bits == 0 || order == null || clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
+            // a listing begins, or goes on after a pause
+            order = orderFiles();
+            fileOrder = order;
+        }
+        int from = order.first(bits, prefix);
+        int end = order.end(bits, prefix);
+        if (end - from > maxCount) {
+            return Optional.empty();
+        }
+        List<CachedFile> cached = new ArrayList<>();
+        for (int i = from; i < end; i++) {
+            Optional<StoredFile> file;
             lock.lock();
             try {
-                files.collect(first, first + ORDINALS_AT_ONCE, bits, prefix, found);
+                // the ordinal may be another file's by now
+                long high = order.digestHigh(i);
+                file = closed ? Optional.empty() : files.find(order.ordinal(i)).filter(found -> found.id().digest().high() == high);
+            }
+            finally {
+                lock.unlock();
+            }
+            file.flatMap(this::cachedFile).ifPresent(cached::add);
+            Courtesy.giveWay(lock);
+        }
+        return Optional.of(cached);
+    }
+
+    private FileOrder orderFiles()
+    {
+        FileOrder.Builder order = new FileOrder.Builder();
+        boolean more = true;
+        for (int first = 0; more; first += ORDINALS_AT_ONCE) {
+            lock.lock();
+            try {
+                files.collect(first, first + ORDINALS_AT_ONCE, order::add);
                 more = !closed && first + ORDINALS_AT_ONCE < files.ordinalLimit();
             }
             finally {
@@ -1124,15 +1160,18 @@ public final class BlockStore
             }
             Courtesy.giveWay(lock);
         }
-        if (found.size() > maxCount) {
-            return Optional.empty();
+        return order.build(clock.nanoTime());
+    }
+
+    /**
+     * Nobody has gone on with a listing for long.
+     */
+    private void forgetFileOrder()
+    {
+        FileOrder order = fileOrder;
+        if (order != null && clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
+            fileOrder = null;
         }
-        List<CachedFile> cached = new ArrayList<>();
-        for (StoredFile file : found) {
-            cachedFile(file).ifPresent(cached::add);
-            Courtesy.giveWay(lock);
-        }
-        return Optional.of(cached);
     }
 
     private Optional<CachedFile> cachedFile(StoredFile file)

@@ -199,6 +199,13 @@ class TestFlushedWorkers
         }
         assertThat(listed.stream().map(Message.ListedFile::file)).containsExactlyInAnyOrderElementsOf(files.stream().map(StoredFile::file).toList());
         assertThat(listed).allMatch(file -> file.cachedBytes() == 2 * BLOCK_SIZE - 9 && file.ramBytes() == file.cachedBytes() && file.table().equals("schema.table"));
+        // files are looked through at the beginning of a listing, and not for each slice
+        StoredFile late = lake.putSettled("listed/late", BLOCK_SIZE, 99);
+        fleet.scan(late);
+        long prefix = late.file().id().digest().high();
+        assertThat(worker.service().store().cachedFiles(3, prefix, 100).orElseThrow()).noneMatch(file -> file.metadata().version().equals(late.file()));
+        assertThat(worker.service().store().cachedFiles(0, 0, 100).orElseThrow()).anyMatch(file -> file.metadata().version().equals(late.file()));
+        assertThat(worker.service().store().cachedFiles(3, prefix, 100).orElseThrow()).anyMatch(file -> file.metadata().version().equals(late.file()));
         // of another store than the connection's there is nothing to be said
         try (WireClient stranger = worker.connect("lake", List.of(WireClient.origin("other", new OriginId(new Digest128(7, 7)))))) {
             assertThat(((Message.Files) stranger.ask(new Message.GetFiles(0, 0))).files()).isEmpty();
