@@ -1492,6 +1492,7 @@ public final class BlockStore
         }
         OptionalInt checksum = OptionalInt.empty();
         try {
+            ram.wipeBehind(frame, block.length());
             checksum = ssd.read(block, ram.payload(frame, block.length()), SCRATCH.get());
         }
         finally {
@@ -1966,6 +1967,7 @@ public final class BlockStore
             finally {
                 lock.unlock();
             }
+            ram.wipeBehind(frame, length);
             int checksum = ram.checksum(frame, length, SCRATCH.get());
             lock.lock();
             try {
@@ -1982,6 +1984,7 @@ public final class BlockStore
          */
         boolean commitGuest(int expectedChecksum)
         {
+            ram.wipeBehind(frame, length);
             if (ram.checksum(frame, length, SCRATCH.get()) != expectedChecksum) {
                 return false;
             }

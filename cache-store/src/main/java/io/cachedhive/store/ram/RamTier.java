@@ -931,6 +931,18 @@ public final class RamTier
     }
 
     /**
+     * Overwrites what an earlier block may have left in a frame that the caller fills, behind the bytes of the new one: what is flushed is looked for in free frames only. Without
+     * the lock.
+     */
+    public void wipeBehind(Frame frame, int length)
+    {
+        long bytes = frameBytes(frame);
+        if (length < bytes) {
+            writer.payload(frame.number(), (int) bytes).asSlice(length).fill((byte) 0);
+        }
+    }
+
+    /**
      * Removes a block at once: no reader accepts it from now on.
      */
     public void drop(Frame frame)
