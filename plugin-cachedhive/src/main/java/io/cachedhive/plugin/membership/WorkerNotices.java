@@ -12,13 +12,17 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
+import static java.util.stream.Collectors.toSet;
 
 /**
  * Tells every cache worker something, those that answer while the caller waits, and the others when they are back: each until it has done it, or has no place any more.
@@ -32,17 +36,25 @@ public final class WorkerNotices
     // of one that does not answer pings
     private static final long AWAY_MILLIS = 2_000;
     // each holds what it says
-    private static final int MAX_WAITING = 1_000;
+    private static final int MAX_WAITING = 100;
 
-    private final ClusterMembership membership;
-    private final SharedWorkerAdmin workerAdmin;
+    private final Supplier<List<Place>> places;
+    private final Supplier<WorkerAdmin> workerAdmin;
+    private final long retryMillis;
     private final ScheduledThreadPoolExecutor executor;
+    private final AtomicInteger waiting = new AtomicInteger();
 
     @Inject
     WorkerNotices(CatalogName catalog, ClusterMembership membership, SharedWorkerAdmin workerAdmin)
     {
-        this.membership = requireNonNull(membership, "membership is null");
+        this(catalog.toString(), membership::places, workerAdmin::get, RETRY_MILLIS);
+    }
+
+    WorkerNotices(String catalog, Supplier<List<Place>> places, Supplier<WorkerAdmin> workerAdmin, long retryMillis)
+    {
+        this.places = requireNonNull(places, "places is null");
         this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
+        this.retryMillis = retryMillis;
         this.executor = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("cachedhive-%s-notices".formatted(catalog)).factory());
         executor.setKeepAliveTime(10, TimeUnit.SECONDS);
         executor.allowCoreThreadTimeOut(true);
@@ -76,7 +88,7 @@ public final class WorkerNotices
      */
     public boolean isAnyAnswering()
     {
-        return membership.places().stream().anyMatch(place -> place.state() == PlaceState.ANSWERING);
+        return places.get().stream().anyMatch(place -> place.state() == PlaceState.ANSWERING);
     }
 
     /**
@@ -90,14 +102,14 @@ public final class WorkerNotices
             throws InterruptedException
     {
         Map<WorkerAddress, Answer<T>> answers = new LinkedHashMap<>();
-        List<Place> left = membership.places();
+        List<Place> left = places.get();
         for (int attempt = 0; attempt < ATTEMPTS && !left.isEmpty(); attempt++) {
             if (attempt > 0) {
                 // by then it is known whether one that was lost a moment ago is away
-                Thread.sleep(RETRY_MILLIS);
+                Thread.sleep(retryMillis);
             }
             ask(left, timeoutMillis, question).forEach(answer -> answers.put(answer.address(), answer));
-            left = membership.places().stream()
+            left = places.get().stream()
                     .filter(place -> place.state() == PlaceState.ANSWERING && answers.containsKey(place.address()) && answers.get(place.address()).failure().isPresent())
                     .toList();
         }
@@ -107,14 +119,18 @@ public final class WorkerNotices
                 .toList();
         // nobody else can tell it to them if nobody knows it
         if (last.stream().anyMatch(answer -> answer.failure().isEmpty())) {
-            last.stream().filter(answer -> answer.failure().isPresent()).forEach(answer -> goOn(what, answer.address(), timeoutMillis, question));
+            // where no cache worker was ever seen there may be none
+            Set<WorkerAddress> seen = places.get().stream().filter(place -> place.state() != PlaceState.UNSEEN).map(Place::address).collect(toSet());
+            last.stream()
+                    .filter(answer -> answer.failure().isPresent() && seen.contains(answer.address()))
+                    .forEach(answer -> goOn(what, answer.address(), timeoutMillis, question));
         }
         return last;
     }
 
     private List<WorkerAddress> answering()
     {
-        return membership.places().stream().filter(place -> place.state() == PlaceState.ANSWERING).map(Place::address).toList();
+        return places.get().stream().filter(place -> place.state() == PlaceState.ANSWERING).map(Place::address).toList();
     }
 
     private <T> List<Answer<T>> ask(List<Place> places, long timeoutMillis, Question<T> question)
@@ -139,43 +155,64 @@ public final class WorkerNotices
 
     private <T> void goOn(String what, WorkerAddress address, long timeoutMillis, Question<T> question)
     {
-        if (executor.getQueue().size() >= MAX_WAITING) {
+        if (waiting.incrementAndGet() > MAX_WAITING) {
+            waiting.decrementAndGet();
             log.warn("Cache worker %s is not told of %s by this coordinator any more, but by other cache workers: too much waits to be told", address, what);
             return;
         }
+        later(what, address, timeoutMillis, question);
+    }
+
+    private <T> void later(String what, WorkerAddress address, long timeoutMillis, Question<T> question)
+    {
         try {
-            executor.schedule(() -> askAgain(what, address, timeoutMillis, question), RETRY_MILLIS, TimeUnit.MILLISECONDS);
+            executor.schedule(() -> askAgain(what, address, timeoutMillis, question), retryMillis, TimeUnit.MILLISECONDS);
         }
         catch (RejectedExecutionException _) {
             // the catalog is shut down; the other cache workers know it
+            waiting.decrementAndGet();
         }
     }
 
     private <T> void askAgain(String what, WorkerAddress address, long timeoutMillis, Question<T> question)
     {
-        Optional<Place> place = membership.places().stream().filter(candidate -> candidate.address().equals(address)).findFirst();
+        Optional<Place> place = places.get().stream().filter(candidate -> candidate.address().equals(address)).findFirst();
         if (place.isEmpty()) {
             // if its worker comes back at another address, the others tell it
+            waiting.decrementAndGet();
             return;
         }
         if (place.get().state() != PlaceState.ANSWERING) {
-            goOn(what, address, timeoutMillis, question);
+            later(what, address, timeoutMillis, question);
             return;
         }
+        CompletableFuture<T> asked;
         try {
-            question.ask(workerAdmin.get(), address, timeoutMillis).whenComplete((_, failure) -> {
-                if (failure != null) {
-                    log.debug("Cache worker %s was not told of %s: %s", address, what, failure.getMessage());
-                    goOn(what, address, timeoutMillis, question);
-                }
-                else {
-                    log.info("Cache worker %s, which was away, was told of %s", address, what);
-                }
-            });
+            asked = question.ask(workerAdmin.get(), address, timeoutMillis);
         }
         catch (IllegalStateException _) {
             // the catalog is shut down
+            waiting.decrementAndGet();
+            return;
         }
+        asked.whenComplete((_, failure) -> {
+            if (failure != null) {
+                log.debug("Cache worker %s was not told of %s: %s", address, what, failure.getMessage());
+                later(what, address, timeoutMillis, question);
+            }
+            else {
+                log.info("Cache worker %s, which was away, was told of %s", address, what);
+                waiting.decrementAndGet();
+            }
+        });
+    }
+
+    /**
+     * For tests: how many are still to be told something.
+     */
+    int waiting()
+    {
+        return waiting.get();
     }
 
     private static String sentence(Throwable failure)
