@@ -47,6 +47,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.function.Predicate;
 
 import static java.util.Objects.requireNonNull;
@@ -68,6 +69,8 @@ public final class BlockStore
     // only a few columns of each are looked at
     private static final int ORDINALS_AT_ONCE = 4096;
     private static final long CAPACITY_MILLIS = 5_000;
+    private static final long PINS_MILLIS = 1_000;
+    private static final long FILE_ORDER_NANOS = 60_000_000_000L;
     private static final long QUOTA_INTERVAL_MILLIS = 200;
     private static final long QUOTA_END_MILLIS = 5_000;
     private static final long QUOTA_RETRY_NANOS = 10_000_000_000L;
@@ -93,6 +96,8 @@ public final class BlockStore
     private final List<RecoveryOutcome> recovery;
     private final StoreClock clock;
     private final CacheSizer sizer;
+    private final boolean aboveSsd;
+    private final double pinnedMaxShare;
     private final ScheduledExecutorService heartbeat;
     // writes to the state directory, which may take long
     private final ScheduledExecutorService quotaKeeper;
@@ -107,6 +112,13 @@ public final class BlockStore
     private volatile long nextQuotaWriteNanos;
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
+    private long refusedPins;
+    // whether there are blocks of files that are pinned by name which found no room among the pinned ones
+    private boolean pinsWait;
+    // which files are pinned by name; nobody's, if empty
+    private volatile Optional<Predicate<FileVersion>> pins = Optional.empty();
+    // of a listing that is under way; null without
+    private volatile FileOrder fileOrder;
     private volatile long flushes;
     private boolean closed;
 
@@ -122,6 +134,7 @@ public final class BlockStore
             TableQuotas quotas,
             MemoryFile memoryFile,
             double guestMaxShare,
+            double pinnedMaxShare,
             boolean aboveSsd,
             List<RecoveryOutcome> recovery,
             StoreEnvironment environment,
@@ -140,6 +153,8 @@ public final class BlockStore
         this.recovery = List.copyOf(recovery);
         this.clock = environment.clock();
         this.resources = requireNonNull(resources, "resources is null");
+        this.aboveSsd = aboveSsd;
+        this.pinnedMaxShare = pinnedMaxShare;
         this.ram = new RamTier(memoryFile, files, clock, guestMaxShare, aboveSsd);
         // clients compare generations of one file only; that they differ between files too costs nothing
         ram.setFirstGeneration(Math.max(0, clock.currentTimeMillis()) << 20);
@@ -236,6 +251,7 @@ public final class BlockStore
                     quotas,
                     memoryFile,
                     config.guestMaxShare(),
+                    config.pinnedMaxShare(),
                     !config.ssdDirectories().isEmpty(),
                     recovery,
                     environment,
@@ -311,8 +327,10 @@ public final class BlockStore
         memoryFile.useHugePages(environment.threads());
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
+        heartbeat.scheduleWithFixedDelay(this::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::tellCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         quotaKeeper.scheduleWithFixedDelay(this::keepQuotas, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
+        quotaKeeper.scheduleWithFixedDelay(this::keepPins, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
     }
 
     private void beat()
@@ -463,6 +481,199 @@ public final class BlockStore
                 lock.unlock();
             }
         }
+    }
+
+    /**
+     * Says which files are pinned by name: their blocks are of class pinned, those that are there as those that are filled from now on, whatever reads say, as far as there is
+     * room for pinned blocks. Guests stay guests, and expiries stay. Blocks the calling thread for as long as it takes to look at all files.
+     *
+     * @param pinned called under the lock
+     * @param changed files for which the answer may be another one than before: of those that are not pinned any more, pinned blocks are normal again; called under the lock
+     * @return false if some blocks stay as they were, since the journal of an SSD directory is full: call it again
+     */
+    public boolean setPins(Predicate<FileVersion> pinned, Predicate<FileVersion> changed)
+    {
+        setPins(pinned);
+        return applyPins(changed);
+    }
+
+    /**
+     * Likewise, for blocks that are filled from now on.
+     */
+    public void setPins(Predicate<FileVersion> pinned)
+    {
+        pins = Optional.of(pinned);
+    }
+
+    private boolean applyPins(Predicate<FileVersion> changed)
+    {
+        boolean complete = true;
+        for (StoredFile file : filesWith(changed)) {
+            complete &= applyPins(file);
+            Courtesy.giveWay(lock);
+        }
+        return complete;
+    }
+
+    private List<StoredFile> filesWith(Predicate<FileVersion> wanted)
+    {
+        List<StoredFile> found = new ArrayList<>();
+        collect((first, end) -> {
+            int limit = files.ordinalLimit();
+            for (int ordinal = first; ordinal < Math.min(end, limit); ordinal++) {
+                files.find(ordinal).filter(file -> !files.isForGuests(file) && wanted.test(file.version())).ifPresent(found::add);
+            }
+            return end < limit;
+        });
+        return found;
+    }
+
+    private boolean applyPins(StoredFile file)
+    {
+        boolean complete = true;
+        int end = 1;
+        for (int first = 0; first < end; first += ENTRIES_AT_ONCE) {
+            lock.lock();
+            try {
+                if (closed || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
+                    return true;
+                }
+                end = file.version().blockCount(blockSizeBytes);
+                boolean pinned = isPinnedByName(file);
+                for (int block = first; block < Math.min(end, first + ENTRIES_AT_ONCE); block++) {
+                    Digest128 digest = file.id().block(block).digest();
+                    Optional<Frame> frame = ram.find(digest).filter(found -> !isGuest(found));
+                    Optional<SsdBlock> onSsd = ssd.find(digest);
+                    boolean wasPinned = frame.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent() ||
+                            onSsd.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent();
+                    if (pinned || wasPinned) {
+                        complete &= setClassLocked(digest, pinned ? BlockClass.PINNED : BlockClass.NORMAL);
+                    }
+                    if (pinned && onSsd.isEmpty()) {
+                        // what nobody thought worth being written before is to stay now
+                        frame.ifPresent(found -> requestFromSsd(found, true));
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+            Courtesy.giveWay(lock);
+        }
+        return complete;
+    }
+
+    private boolean isPinnedByName(StoredFile file)
+    {
+        return pins.filter(pinned -> pinned.test(file.version())).isPresent();
+    }
+
+    private long pinnedBytesLocked()
+    {
+        return aboveSsd ? ssd.pinnedBytes() : ram.pinnedBytes();
+    }
+
+    private long maxPinnedBytesLocked()
+    {
+        return (long) (pinnedMaxShare * (aboveSsd ? ssd.capacityBytes() : ram.frameBytes()));
+    }
+
+    private void refusePin(StoredFile file)
+    {
+        refusedPins++;
+        pinsWait |= isPinnedByName(file);
+    }
+
+    /**
+     * Gives pinned blocks up where there is room for fewer than there are, and pins some of those that waited where there is room for more.
+     */
+    void keepPins()
+    {
+        try {
+            if (!ssd.awaitRestored(Duration.ZERO)) {
+                return;
+            }
+            boolean tooMany;
+            boolean again;
+            lock.lock();
+            try {
+                tooMany = !closed && pinnedBytesLocked() > maxPinnedBytesLocked();
+                again = !closed && pinsWait && pinnedBytesLocked() + blockSizeBytes <= maxPinnedBytesLocked();
+                if (again) {
+                    pinsWait = false;
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+            if (tooMany) {
+                unpinExcess();
+            }
+            else if (again) {
+                pins.ifPresent(this::applyPins);
+            }
+        }
+        catch (RuntimeException | Error e) {
+            // an exception would end the repetition
+            log.error(e, "Pinned blocks could not be kept within their share");
+        }
+    }
+
+    private void unpinExcess()
+    {
+        for (StoredFile file : filesWith(_ -> true)) {
+            int end = 1;
+            for (int first = 0; first < end; first += ENTRIES_AT_ONCE) {
+                lock.lock();
+                try {
+                    if (closed || pinnedBytesLocked() <= maxPinnedBytesLocked()) {
+                        return;
+                    }
+                    if (file.isDropped()) {
+                        break;
+                    }
+                    end = file.version().blockCount(blockSizeBytes);
+                    for (int block = first; block < Math.min(end, first + ENTRIES_AT_ONCE) && pinnedBytesLocked() > maxPinnedBytesLocked(); block++) {
+                        Digest128 digest = file.id().block(block).digest();
+                        if (keptClass(digest).filter(BlockClass.PINNED::equals).isPresent()) {
+                            refusePin(file);
+                            setClassLocked(digest, BlockClass.HIGH);
+                        }
+                    }
+                }
+                finally {
+                    lock.unlock();
+                }
+                Courtesy.giveWay(lock);
+            }
+        }
+    }
+
+    /**
+     * Of a block in the tier in which pinned blocks are kept.
+     */
+    private Optional<BlockClass> keptClass(Digest128 digest)
+    {
+        return aboveSsd ?
+                ssd.find(digest).map(block -> block.terms().blockClass()) :
+                ram.find(digest).map(frame -> frame.terms().blockClass());
+    }
+
+    /**
+     * What there is of files, by what a function makes of them. Takes the lock for some of them at a time.
+     *
+     * @param keyOf empty for files that do not matter; called under the lock
+     * @return without keys of which there is nothing
+     */
+    public <K> Map<K, PinUsage> pinUsage(Function<FileVersion, Optional<K>> keyOf)
+    {
+        Map<K, PinUsage> usage = new HashMap<>();
+        for (StoredFile file : filesWith(version -> keyOf.apply(version).isPresent())) {
+            cachedFile(file).ifPresent(cached -> keyOf.apply(cached.metadata().version())
+                    .ifPresent(key -> usage.merge(key, new PinUsage(cached.cachedBytes(), cached.pinnedBytes()), PinUsage::add)));
+            Courtesy.giveWay(lock);
+        }
+        return usage;
     }
 
     /**
@@ -898,18 +1109,50 @@ public final class BlockStore
 
     /**
      * The file versions with blocks whose ids begin with these bits, in no order; those that come or go meanwhile may be in it or not. Takes the lock for some of them at a time.
+     * Who lists all files asks for 0 bits first, and then for as many as it takes: all files are looked through once, and their order is kept for a minute.
      *
      * @param bits how many of the prefix count, 0 for all files
      * @return empty if there are more than so many
      */
     public Optional<List<CachedFile>> cachedFiles(int bits, long prefix, int maxCount)
     {
-        List<StoredFile> found = new ArrayList<>();
-        boolean more = true;
-        for (int first = 0; more && found.size() <= maxCount; first += ORDINALS_AT_ONCE) {
+        FileOrder order = fileOrder;
+        if (bits == 0 || order == null || clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
+            // a listing begins, or goes on after a pause
+            order = orderFiles();
+            fileOrder = order;
+        }
+        int from = order.first(bits, prefix);
+        int end = order.end(bits, prefix);
+        if (end - from > maxCount) {
+            return Optional.empty();
+        }
+        List<CachedFile> cached = new ArrayList<>();
+        for (int i = from; i < end; i++) {
+            Optional<StoredFile> file;
             lock.lock();
             try {
-                files.collect(first, first + ORDINALS_AT_ONCE, bits, prefix, found);
+                // the ordinal may be another file's by now
+                long high = order.digestHigh(i);
+                file = closed ? Optional.empty() : files.find(order.ordinal(i)).filter(found -> found.id().digest().high() == high);
+            }
+            finally {
+                lock.unlock();
+            }
+            file.flatMap(this::cachedFile).ifPresent(cached::add);
+            Courtesy.giveWay(lock);
+        }
+        return Optional.of(cached);
+    }
+
+    private FileOrder orderFiles()
+    {
+        FileOrder.Builder order = new FileOrder.Builder();
+        boolean more = true;
+        for (int first = 0; more; first += ORDINALS_AT_ONCE) {
+            lock.lock();
+            try {
+                files.collect(first, first + ORDINALS_AT_ONCE, order::add);
                 more = !closed && first + ORDINALS_AT_ONCE < files.ordinalLimit();
             }
             finally {
@@ -917,15 +1160,18 @@ public final class BlockStore
             }
             Courtesy.giveWay(lock);
         }
-        if (found.size() > maxCount) {
-            return Optional.empty();
+        return order.build(clock.nanoTime());
+    }
+
+    /**
+     * Nobody has gone on with a listing for long.
+     */
+    private void forgetFileOrder()
+    {
+        FileOrder order = fileOrder;
+        if (order != null && clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
+            fileOrder = null;
         }
-        List<CachedFile> cached = new ArrayList<>();
-        for (StoredFile file : found) {
-            cachedFile(file).ifPresent(cached::add);
-            Courtesy.giveWay(lock);
-        }
-        return Optional.of(cached);
     }
 
     private Optional<CachedFile> cachedFile(StoredFile file)
@@ -934,6 +1180,7 @@ public final class BlockStore
         long ramBytes = 0;
         long ssdBytes = 0;
         long cachedBytes = 0;
+        long pinnedBytes = 0;
         BlockClass bestClass = BlockClass.GUEST;
         long nextExpiry = BlockTerms.NEVER;
         int end = 1;
@@ -957,6 +1204,7 @@ public final class BlockStore
                         ramBytes += inRam.isPresent() ? length : 0;
                         ssdBytes += onSsd.isPresent() ? length : 0;
                         cachedBytes += length;
+                        pinnedBytes += terms.blockClass() == BlockClass.PINNED ? length : 0;
                         bestClass = terms.blockClass().compareTo(bestClass) > 0 ? terms.blockClass() : bestClass;
                         nextExpiry = Math.min(nextExpiry, terms.expirySeconds());
                     }
@@ -966,7 +1214,7 @@ public final class BlockStore
                 lock.unlock();
             }
         }
-        return CachedFile.of(metadata, ramBytes, ssdBytes, cachedBytes, bestClass, nextExpiry);
+        return CachedFile.of(metadata, ramBytes, ssdBytes, cachedBytes, pinnedBytes, bestClass, nextExpiry);
     }
 
     /**
@@ -1076,9 +1324,26 @@ public final class BlockStore
                 frame.file(),
                 frame.length(),
                 frame.checksum(),
-                frame::terms,
+                () -> termsOnSsd(frame),
                 ram.payload(frame, frame.length()),
                 () -> ram.unpin(frame)));
+    }
+
+    /**
+     * Of a block that is about to be written: by now there may be no more room for pinned ones.
+     */
+    private BlockTerms termsOnSsd(Frame frame)
+    {
+        BlockTerms terms = frame.terms();
+        if (terms.blockClass() != BlockClass.PINNED || ssd.pinnedBytes() + frame.length() <= maxPinnedBytesLocked()) {
+            return terms;
+        }
+        if (!frame.holdsBlock()) {
+            return new BlockTerms(BlockClass.HIGH, terms.expirySeconds());
+        }
+        refusePin(frame.file());
+        ram.setClass(frame, BlockClass.HIGH);
+        return frame.terms();
     }
 
     /**
@@ -1227,6 +1492,7 @@ public final class BlockStore
         }
         OptionalInt checksum = OptionalInt.empty();
         try {
+            ram.wipeBehind(frame, block.length());
             checksum = ssd.read(block, ram.payload(frame, block.length()), SCRATCH.get());
         }
         finally {
@@ -1245,6 +1511,11 @@ public final class BlockStore
                 return closed ? Optional.empty() : pinLocked(block.digest(), BlockOrigin.SSD);
             }
             ram.publish(frame, block.file(), block.digest(), block.length(), checksum.getAsInt());
+            // it may be of another class since the reading began
+            Optional<BlockClass> kept = ssd.find(block.digest()).map(found -> found.terms().blockClass());
+            if (frame.holdsBlock() && kept.isPresent() && kept.get() != frame.terms().blockClass()) {
+                ram.setClass(frame, kept.get());
+            }
             return Optional.of(new Pin(frame, block.file().etagDigest(), BlockOrigin.SSD));
         }
         finally {
@@ -1306,7 +1577,8 @@ public final class BlockStore
             if (length != expected) {
                 throw new IllegalArgumentException("block %s of file %s has %s bytes, not %s".formatted(key.index(), key.file(), expected, length));
             }
-            Optional<Frame> frame = ram.allocate(length, terms, file.get());
+            boolean pinned = terms.blockClass() != BlockClass.GUEST && isPinnedByName(file.get());
+            Optional<Frame> frame = ram.allocate(length, pinned ? terms.withClass(BlockClass.PINNED) : terms, file.get());
             if (frame.isEmpty()) {
                 refusedFills++;
                 return Optional.empty();
@@ -1333,7 +1605,8 @@ public final class BlockStore
     }
 
     /**
-     * Changes the class of a block in both tiers, durably as far as it is on SSD; its expiry stays. Nothing happens to guests, or if there is no such block.
+     * Changes the class of a block in both tiers, durably as far as it is on SSD; its expiry stays. Nothing happens to guests, or if there is no such block. A block of a file
+     * that is pinned by name stays pinned, and one that finds no room among the pinned ones is of class high.
      *
      * @throws IllegalArgumentException if the class is that of guests
      */
@@ -1345,15 +1618,43 @@ public final class BlockStore
         lock.lock();
         try {
             if (!closed) {
-                ram.find(digest)
-                        .filter(frame -> frame.terms().blockClass() != BlockClass.GUEST && frame.terms().blockClass() != blockClass)
-                        .ifPresent(frame -> ram.setClass(frame, blockClass));
-                ssd.setClass(digest, blockClass);
+                boolean pinned = blockClass != BlockClass.PINNED && pins.isPresent() && fileOf(digest).filter(this::isPinnedByName).isPresent();
+                setClassLocked(digest, pinned ? BlockClass.PINNED : blockClass);
             }
         }
         finally {
             lock.unlock();
         }
+    }
+
+    private Optional<StoredFile> fileOf(Digest128 digest)
+    {
+        return ram.find(digest).map(Frame::file).or(() -> ssd.find(digest).map(SsdBlock::file));
+    }
+
+    /**
+     * @return false if the block stays as it was on SSD, since the journal is full
+     */
+    private boolean setClassLocked(Digest128 digest, BlockClass blockClass)
+    {
+        Optional<Frame> frame = ram.find(digest).filter(found -> !isGuest(found));
+        Optional<SsdBlock> onSsd = ssd.find(digest);
+        Optional<BlockClass> kept = aboveSsd ? onSsd.map(block -> block.terms().blockClass()) : frame.map(found -> found.terms().blockClass());
+        int length = onSsd.map(SsdBlock::length).or(() -> frame.map(Frame::length)).orElse(0);
+        BlockClass granted = blockClass;
+        if (blockClass == BlockClass.PINNED && kept.filter(before -> before != BlockClass.PINNED).isPresent() && pinnedBytesLocked() + length > maxPinnedBytesLocked()) {
+            granted = BlockClass.HIGH;
+            if (kept.get() != BlockClass.HIGH) {
+                refusedPins++;
+            }
+            pinsWait |= onSsd.map(SsdBlock::file).or(() -> frame.map(Frame::file)).filter(this::isPinnedByName).isPresent();
+        }
+        if (frame.isPresent() && frame.get().terms().blockClass() != granted) {
+            ram.setClass(frame.get(), granted);
+        }
+        ssd.setClass(digest, granted);
+        BlockClass wanted = granted;
+        return ssd.find(digest).filter(block -> block.terms().blockClass() != wanted).isEmpty();
     }
 
     /**
@@ -1474,6 +1775,9 @@ public final class BlockStore
                     ram.usedBytes(),
                     ram.blocks(),
                     ram.guestBytes(),
+                    pinnedBytesLocked(),
+                    maxPinnedBytesLocked(),
+                    refusedPins,
                     ssd.capacityBytes(),
                     ssd.usedBytes(),
                     ssd.blocks(),
@@ -1663,6 +1967,7 @@ public final class BlockStore
             finally {
                 lock.unlock();
             }
+            ram.wipeBehind(frame, length);
             int checksum = ram.checksum(frame, length, SCRATCH.get());
             lock.lock();
             try {
@@ -1679,6 +1984,7 @@ public final class BlockStore
          */
         boolean commitGuest(int expectedChecksum)
         {
+            ram.wipeBehind(frame, length);
             if (ram.checksum(frame, length, SCRATCH.get()) != expectedChecksum) {
                 return false;
             }
@@ -1693,6 +1999,24 @@ public final class BlockStore
             }
             committed.ifPresent(PinnedBlock::close);
             return committed.isPresent();
+        }
+
+        /**
+         * The file may have been pinned since the fill began, or pinned blocks have taken all the room that is theirs.
+         */
+        private void settleClass(Frame frame)
+        {
+            BlockClass blockClass = frame.terms().blockClass();
+            if (!frame.holdsBlock() || blockClass == BlockClass.GUEST) {
+                return;
+            }
+            if (blockClass != BlockClass.PINNED && isPinnedByName(frame.file())) {
+                ram.setClass(frame, BlockClass.PINNED);
+            }
+            if (!aboveSsd && frame.terms().blockClass() == BlockClass.PINNED && ram.pinnedBytes() > maxPinnedBytesLocked()) {
+                refusePin(frame.file());
+                ram.setClass(frame, BlockClass.HIGH);
+            }
         }
 
         private Optional<PinnedBlock> commitLocked(int checksum, boolean ahead)
@@ -1715,6 +2039,7 @@ public final class BlockStore
                     ram.setFetchedAhead(frame, true);
                 }
                 ram.publish(frame, file, digest, length, checksum);
+                settleClass(frame);
                 requestFromSsd(frame, true);
                 return Optional.of(new Pin(frame, file.etagDigest(), BlockOrigin.RAM));
             }

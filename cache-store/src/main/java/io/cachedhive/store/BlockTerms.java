@@ -33,6 +33,14 @@ public record BlockTerms(BlockClass blockClass, long expirySeconds)
     }
 
     /**
+     * With the same expiry.
+     */
+    public BlockTerms withClass(BlockClass other)
+    {
+        return new BlockTerms(other, expirySeconds);
+    }
+
+    /**
      * @param nowMillis since the epoch
      */
     public boolean isExpired(long nowMillis)

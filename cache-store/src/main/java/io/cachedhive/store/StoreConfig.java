@@ -13,6 +13,7 @@ import static java.util.Objects.requireNonNull;
  * @param ramDirectory {@code cache.ram.directory}: a directory on tmpfs
  * @param ramMaxSizeBytes {@code cache.ram.max-size}: the size of the shared-memory file, everything in it counted
  * @param guestMaxShare {@code cache.guest-max-share}: of the RAM tier, what blocks of other workers may take, from 0 to 1
+ * @param pinnedMaxShare {@code cache.pinned-max-share}: of the SSD tier, without one of the RAM tier, what blocks of class pinned may take, from 0 to 1
  * @param sharedGroup {@code cache.worker.socket-group}: the group that may read the shared-memory file; without one only the owner may
  * @param blockSizeBytes {@code cache.block-size}: a power of two from 64 KiB to 8 MiB
  * @param ssdDirectories {@code cache.ssd.directories} and their sizes; may be empty
@@ -24,6 +25,7 @@ public record StoreConfig(
         Path ramDirectory,
         long ramMaxSizeBytes,
         double guestMaxShare,
+        double pinnedMaxShare,
         Optional<String> sharedGroup,
         int blockSizeBytes,
         List<SsdDirectoryConfig> ssdDirectories,
@@ -34,6 +36,7 @@ public record StoreConfig(
     public static final Path DEFAULT_RAM_DIRECTORY = Path.of("/dev/shm");
     public static final long DEFAULT_RAM_MAX_SIZE_BYTES = 1L << 30;
     public static final double DEFAULT_GUEST_MAX_SHARE = 0.1;
+    public static final double DEFAULT_PINNED_MAX_SHARE = 0.8;
     public static final int DEFAULT_BLOCK_SIZE_BYTES = 1 << 20;
     public static final Duration DEFAULT_TTL = Duration.ofDays(7);
     public static final Duration DEFAULT_CHECKPOINT_INTERVAL = Duration.ofMinutes(1);
@@ -43,6 +46,9 @@ public record StoreConfig(
         requireNonNull(ramDirectory, "ramDirectory is null");
         if (!(guestMaxShare >= 0 && guestMaxShare <= 1)) {
             throw new IllegalArgumentException("share of guests is not between 0 and 1: " + guestMaxShare);
+        }
+        if (!(pinnedMaxShare >= 0 && pinnedMaxShare <= 1)) {
+            throw new IllegalArgumentException("share of pinned blocks is not between 0 and 1: " + pinnedMaxShare);
         }
         requireNonNull(sharedGroup, "sharedGroup is null");
         ssdDirectories = List.copyOf(ssdDirectories);
@@ -60,6 +66,7 @@ public record StoreConfig(
                 DEFAULT_RAM_DIRECTORY,
                 DEFAULT_RAM_MAX_SIZE_BYTES,
                 DEFAULT_GUEST_MAX_SHARE,
+                DEFAULT_PINNED_MAX_SHARE,
                 Optional.empty(),
                 DEFAULT_BLOCK_SIZE_BYTES,
                 List.of(),
@@ -70,36 +77,51 @@ public record StoreConfig(
 
     public StoreConfig withRam(Path directory, long maxSizeBytes)
     {
-        return new StoreConfig(directory, maxSizeBytes, guestMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(directory, maxSizeBytes, guestMaxShare, pinnedMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withGuestMaxShare(double share)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, share, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, share, pinnedMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+    }
+
+    public StoreConfig withPinnedMaxShare(double share)
+    {
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, share, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withSharedGroup(Optional<String> group)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, group, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, pinnedMaxShare, group, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withBlockSize(int bytes)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, sharedGroup, bytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, pinnedMaxShare, sharedGroup, bytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withSsdDirectories(List<SsdDirectoryConfig> directories)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, sharedGroup, blockSizeBytes, directories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, pinnedMaxShare, sharedGroup, blockSizeBytes, directories, stateDirectory, ttl, checkpointInterval);
     }
 
     public StoreConfig withTtl(Duration value)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, value, checkpointInterval);
+        return new StoreConfig(
+                ramDirectory,
+                ramMaxSizeBytes,
+                guestMaxShare,
+                pinnedMaxShare,
+                sharedGroup,
+                blockSizeBytes,
+                ssdDirectories,
+                stateDirectory,
+                value,
+                checkpointInterval);
     }
 
     public StoreConfig withCheckpointInterval(Duration interval)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, interval);
+        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, pinnedMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, interval);
     }
 }

@@ -8,6 +8,9 @@ import java.util.Map;
  * @param ramCapacityBytes size of the shared-memory file
  * @param ramUsedBytes bytes of the blocks in RAM
  * @param guestBytes of RAM that blocks of other workers take
+ * @param pinnedBytes bytes of the blocks of class pinned, on SSD, without an SSD tier in RAM
+ * @param pinnedMaxBytes how many there may be
+ * @param refusedPins blocks that were to be pinned, and are of class high for want of room among the pinned ones
  * @param ssdCapacityBytes what the SSD directories may hold; the weight of the worker, or the RAM's if it is 0
  * @param ssdUsedBytes bytes of the blocks on SSD
  * @param files file versions with metadata
@@ -26,6 +29,9 @@ public record StoreGauges(
         long ramUsedBytes,
         long ramBlocks,
         long guestBytes,
+        long pinnedBytes,
+        long pinnedMaxBytes,
+        long refusedPins,
         long ssdCapacityBytes,
         long ssdUsedBytes,
         long ssdBlocks,

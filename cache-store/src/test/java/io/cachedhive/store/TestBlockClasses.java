@@ -230,7 +230,7 @@ class TestBlockClasses
     void whatIsNoLongerPinnedLeaves()
             throws Exception
     {
-        try (BlockStore store = open(ramOnly)) {
+        try (BlockStore store = open(ramOnly.withPinnedMaxShare(1))) {
             int pinned = 0;
             while (fill(store, pinned, PINNED)) {
                 pinned++;

@@ -155,6 +155,31 @@ class TestFlush
         }
     }
 
+    /**
+     * What left before for want of space, and lies behind the bytes of shorter blocks that took the frames.
+     */
+    @Test
+    void leavesNoByteBehindShorterBlocks()
+            throws Exception
+    {
+        try (BlockStore store = open(ramOnly)) {
+            FileVersion flushed = FLUSHED.getLast();
+            fill(store, flushed);
+            int number = 100;
+            // not by a use of it, which would keep it
+            while (store.describe(flushed.id(), 0, flushed.blockCount(BLOCK)).filter(description -> !description.blocks().isEmpty()).isPresent()) {
+                // all but half a kilobyte of a block, in frames of the same size
+                FileVersion shorter = TestingBlocks.file(number++, BLOCK - 512);
+                fill(store, shorter);
+                assertThat(blocksFound(store, shorter)).isEqualTo(1);
+                assertThat(number).isLessThan(3_000);
+            }
+            store.flush(TestFlush::isFlushed);
+            assertThat(blocksSeen(flushed)).isZero();
+            store.checkInvariants();
+        }
+    }
+
     private void leavesNoByte(StoreConfig config)
             throws Exception
     {

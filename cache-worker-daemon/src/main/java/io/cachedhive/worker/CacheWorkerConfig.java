@@ -8,7 +8,10 @@ import io.airlift.units.Duration;
 import io.airlift.units.MaxDataSize;
 import io.airlift.units.MinDataSize;
 import io.airlift.units.MinDuration;
+import io.cachedhive.store.StoreConfig;
 import jakarta.validation.constraints.AssertTrue;
+import jakarta.validation.constraints.DecimalMax;
+import jakarta.validation.constraints.DecimalMin;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotNull;
@@ -29,6 +32,7 @@ public class CacheWorkerConfig
     private Optional<String> socketGroup = Optional.empty();
     private DataSize blockSize = DataSize.of(1, MEGABYTE);
     private Duration ttl = new Duration(7, DAYS);
+    private double pinnedMaxShare = StoreConfig.DEFAULT_PINNED_MAX_SHARE;
     private Path stateDirectory = Path.of("state");
     private Optional<String> zone = Optional.empty();
     private Optional<String> sharedSecret = Optional.empty();
@@ -110,6 +114,21 @@ public class CacheWorkerConfig
     public CacheWorkerConfig setTtl(Duration ttl)
     {
         this.ttl = ttl;
+        return this;
+    }
+
+    @DecimalMin("0")
+    @DecimalMax("1")
+    public double getPinnedMaxShare()
+    {
+        return pinnedMaxShare;
+    }
+
+    @Config("cache.pinned-max-share")
+    @ConfigDescription("Share of the SSD tier, without one of the RAM tier, that pinned blocks may take")
+    public CacheWorkerConfig setPinnedMaxShare(double pinnedMaxShare)
+    {
+        this.pinnedMaxShare = pinnedMaxShare;
         return this;
     }
 

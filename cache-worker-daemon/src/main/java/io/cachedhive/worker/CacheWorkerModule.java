@@ -97,6 +97,7 @@ public class CacheWorkerModule
         StoreConfig store = StoreConfig.ramOnly(config.getStateDirectory().toAbsolutePath().normalize())
                 .withRam(ram.getDirectory().toAbsolutePath().normalize(), ram.getMaxSize().toBytes())
                 .withGuestMaxShare(ram.getGuestMaxShare())
+                .withPinnedMaxShare(config.getPinnedMaxShare())
                 .withSharedGroup(config.getSocketGroup())
                 .withBlockSize(toIntExact(config.getBlockSize().toBytes()))
                 .withTtl(config.getTtl().toJavaTime())

@@ -21,6 +21,7 @@ import io.cachedhive.worker.handover.HandOverService;
 import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.origin.Origin;
 import io.cachedhive.worker.origin.Origins;
+import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.request.InFlight;
 import io.cachedhive.worker.request.RequestDispatcher;
 import io.cachedhive.worker.ring.RingBook;
@@ -88,6 +89,7 @@ public final class CacheWorkerService
     private final UsageCounters usage;
     private final RingBook rings;
     private final FlushService flushes;
+    private final PinService pins;
     private final HandOverService handOver;
     private final WorkerStatus status;
     private final RequestDispatcher dispatcher;
@@ -126,7 +128,8 @@ public final class CacheWorkerService
             resources.push(origins);
 
             flushes = new FlushService(store, state, timer, pool("flush-%s", 1, QUEUED_TASKS));
-            handOver = register(new HandOverService(store, rings, origins, settings.zone(), settings.sharedSecret(), timer, flushes, handOvers));
+            pins = new PinService(store, state, timer, pool("pins-%s", 1, QUEUED_TASKS));
+            handOver = register(new HandOverService(store, rings, origins, settings.zone(), settings.sharedSecret(), timer, flushes, pins, handOvers));
             ByteBudget heap = new ByteBudget(HEAP_BYTES);
             BlockFetcher fetcher = new BlockFetcher(
                     store,
@@ -155,7 +158,7 @@ public final class CacheWorkerService
             PeerRefusals refusals = new PeerRefusals();
             status = new WorkerStatus(store, origins, rings, usage, counters, handOver, refusals, settings.zone(), settings.version());
             InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES), counters);
-            dispatcher = new RequestDispatcher(inFlight, fetcher, fetchAhead, leases, usage, rings, handOver, flushes, status, loads, background);
+            dispatcher = new RequestDispatcher(inFlight, fetcher, fetchAhead, leases, usage, rings, handOver, flushes, pins, status, loads, background);
             handOver.drain().setReads(dispatcher::readsBegun, dispatcher::activeRequests);
             server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));
             status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::pinnedBlocks, fetcher::buckets));
@@ -197,6 +200,7 @@ public final class CacheWorkerService
     public void start()
     {
         flushes.resume();
+        pins.resume();
         StoreGauges found = store.gauges();
         handOver.flushExchange().start(found.ssdBlocks() + found.files() == 0);
         server.start();

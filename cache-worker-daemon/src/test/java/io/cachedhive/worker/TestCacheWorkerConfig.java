@@ -27,6 +27,7 @@ class TestCacheWorkerConfig
                 .setSocketGroup(null)
                 .setBlockSize(DataSize.of(1, MEGABYTE))
                 .setTtl(new Duration(7, DAYS))
+                .setPinnedMaxShare(0.8)
                 .setStateDirectory(Path.of("state"))
                 .setZone(null)
                 .setSharedSecret(null));
@@ -41,6 +42,7 @@ class TestCacheWorkerConfig
                 .put("cache.worker.socket-group", "trino")
                 .put("cache.block-size", "256kB")
                 .put("cache.ttl", "1d")
+                .put("cache.pinned-max-share", "0.5")
                 .put("cache.state-directory", "/var/lib/cachedhive")
                 .put("cache.worker.zone", "a")
                 .put("internal-communication.shared-secret", "secret")
@@ -52,6 +54,7 @@ class TestCacheWorkerConfig
                 .setSocketGroup("trino")
                 .setBlockSize(DataSize.of(256, KILOBYTE))
                 .setTtl(new Duration(1, DAYS))
+                .setPinnedMaxShare(0.5)
                 .setStateDirectory(Path.of("/var/lib/cachedhive"))
                 .setZone("a")
                 .setSharedSecret("secret"));

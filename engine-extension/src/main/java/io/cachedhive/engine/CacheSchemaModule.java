@@ -126,6 +126,19 @@ public final class CacheSchemaModule
                     .add(new ColumnMetadata("expiry", TIMESTAMP_TZ_MILLIS))
                     .build());
 
+    static final ConnectorTableMetadata PINS = new ConnectorTableMetadata(
+            new SchemaTableName("cache", "pins"),
+            ImmutableList.<ColumnMetadata>builder()
+                    .add(new ColumnMetadata("catalog_name", VARCHAR))
+                    .add(new ColumnMetadata("schema_name", VARCHAR))
+                    .add(new ColumnMetadata("table_name", VARCHAR))
+                    .add(new ColumnMetadata("partition", VARCHAR))
+                    .add(new ColumnMetadata("location", VARCHAR))
+                    .add(new ColumnMetadata("since", TIMESTAMP_TZ_MILLIS))
+                    .add(new ColumnMetadata("cached_bytes", BIGINT))
+                    .add(new ColumnMetadata("pinned_bytes", BIGINT))
+                    .build());
+
     static final ConnectorTableMetadata TABLES = new ConnectorTableMetadata(
             new SchemaTableName("cache", "tables"),
             ImmutableList.<ColumnMetadata>builder()
@@ -158,6 +171,13 @@ public final class CacheSchemaModule
     public static SystemTable createStats(CachedHiveCatalogs catalogs)
     {
         return new CatalogUnionTable(STATS, catalogs);
+    }
+
+    @ProvidesIntoSet
+    @Singleton
+    public static SystemTable createPins(CachedHiveCatalogs catalogs)
+    {
+        return new CatalogUnionTable(PINS, catalogs);
     }
 
     @ProvidesIntoSet

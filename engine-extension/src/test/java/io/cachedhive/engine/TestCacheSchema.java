@@ -89,7 +89,7 @@ class TestCacheSchema
     @Test
     void testColumns()
     {
-        assertThat(query("SHOW TABLES FROM system.cache")).skippingTypesCheck().matches("VALUES 'files', 'nodes', 'preloads', 'rules', 'sizing', 'stats', 'tables'");
+        assertThat(query("SHOW TABLES FROM system.cache")).skippingTypesCheck().matches("VALUES 'files', 'nodes', 'pins', 'preloads', 'rules', 'sizing', 'stats', 'tables'");
         assertQuery(
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'stats'",
                 """

@@ -8,6 +8,7 @@ import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
@@ -23,6 +24,7 @@ import io.cachedhive.protocol.wire.Message.Stats;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -138,6 +140,40 @@ public final class WorkerAdmin
                     "cache worker at %s is of an older release, which cannot flush: stop it, remove what it cached, and start this release".formatted(address)));
         }
         return ask(address, new Message.Flush(tombstones), Message.Flushed.class, timeoutMillis);
+    }
+
+    /**
+     * Says which places are pinned by name, or not any more.
+     *
+     * @param pins at most {@link Message.SetPins#MAX_PINS}
+     * @return ends when blocks that are there are so; fails at once if the worker is of a release that cannot do it
+     */
+    public CompletableFuture<Message.Ack> setPins(WorkerAddress address, List<Pin> pins, long timeoutMillis)
+    {
+        return sinceVersion(address, Message.SetPins.SINCE_VERSION, "which pins nothing by name", () -> ask(address, new Message.SetPins(pins), Message.Ack.class, timeoutMillis));
+    }
+
+    /**
+     * What a worker knows to be pinned by name, or not to be any more.
+     *
+     * @param after only ids beyond this one
+     * @param usage whether to say what there is of each
+     */
+    public CompletableFuture<Message.Pins> pins(WorkerAddress address, Digest128 after, boolean usage, long timeoutMillis)
+    {
+        return sinceVersion(address, Message.GetPins.SINCE_VERSION, "which pins nothing by name", () ->
+                ask(address, new Message.GetPins(new Digest128(0, 0), after, usage), Message.Pins.class, timeoutMillis));
+    }
+
+    private <T> CompletableFuture<T> sinceVersion(WorkerAddress address, int version, String lacking, Supplier<CompletableFuture<T>> request)
+    {
+        Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
+        if (session.filter(known -> known.version() < version).isPresent()) {
+            return CompletableFuture.failedFuture(new WorkerException(
+                    WorkerException.Reason.PROTOCOL,
+                    "cache worker at %s is of an older release, %s".formatted(address, lacking)));
+        }
+        return request.get();
     }
 
     /**

@@ -126,6 +126,12 @@ public final class CounterNames
      * RAM that guests take.
      */
     public static final String GUEST_BYTES = "guest_bytes";
+    /**
+     * Bytes of the blocks of class pinned, how many there may be, and blocks for which there was no room among them.
+     */
+    public static final String PINNED_BYTES = "pinned_bytes";
+    public static final String PINNED_MAX_BYTES = "pinned_max_bytes";
+    public static final String REFUSED_PINS = "refused_pins";
     public static final String VERSION_CHANGES = "version_changes";
     // blocks that came from workers that owned them before, on a miss or since one of them was drained
     public static final String TAKEN_OVER_BLOCKS = "taken_over_blocks";

@@ -4,6 +4,7 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
@@ -101,6 +102,9 @@ public sealed interface Message
                 case TOMBSTONES -> Tombstones.read(reader);
                 case GET_FILES -> GetFiles.read(reader);
                 case FILES -> Files.read(reader);
+                case SET_PINS -> SetPins.read(reader);
+                case GET_PINS -> GetPins.read(reader);
+                case PINS -> Pins.read(reader);
                 case ACK -> Ack.read(reader);
                 case ERROR -> Error.read(reader);
             };
@@ -1413,6 +1417,130 @@ public sealed interface Message
     }
 
     /**
+     * From now on, files of these places are pinned, or not any more. Answered by {@link Ack} when blocks that are there are so; from the moment on when the worker has read it,
+     * it tells others, also if the answer is lost.
+     */
+    record SetPins(List<Pin> pins)
+            implements Message
+    {
+        public static final int SINCE_VERSION = 2;
+        public static final int MAX_PINS = 1024;
+
+        public SetPins
+        {
+            pins = List.copyOf(pins);
+            if (pins.size() > MAX_PINS) {
+                throw new IllegalArgumentException("more than %s pins at once: %s".formatted(MAX_PINS, pins.size()));
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.SET_PINS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putList(pins, Message::writePin);
+        }
+
+        static SetPins read(WireReader reader)
+                throws WireException
+        {
+            return new SetPins(reader.getList(Message::readPin));
+        }
+    }
+
+    /**
+     * Asks what is pinned by name, or was lately. Answered by {@link Pins}.
+     *
+     * @param known exclusive or of the ids of those that the asker has: a worker that has the same answers with none
+     * @param after only ids beyond this one, as unsigned numbers; zero for the first
+     * @param usage whether to say what there is of each, for which the worker looks through all its files
+     */
+    record GetPins(Digest128 known, Digest128 after, boolean usage)
+            implements Message
+    {
+        public static final int SINCE_VERSION = 2;
+
+        public GetPins
+        {
+            requireNonNull(known, "known is null");
+            requireNonNull(after, "after is null");
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.GET_PINS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writeDigest(writer, known);
+            writeDigest(writer, after);
+            writer.putBoolean(usage);
+        }
+
+        static GetPins read(WireReader reader)
+                throws WireException
+        {
+            return new GetPins(readDigest(reader), readDigest(reader), reader.getBoolean());
+        }
+    }
+
+    /**
+     * @param all exclusive or of the ids of all that the worker has
+     * @param pins in the order of their ids, at most {@link SetPins#MAX_PINS}; fewer if there are no more
+     */
+    record Pins(Digest128 all, List<PinState> pins)
+            implements Message
+    {
+        public Pins
+        {
+            requireNonNull(all, "all is null");
+            pins = List.copyOf(pins);
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.PINS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writeDigest(writer, all);
+            writer.putList(pins, (out, state) -> {
+                writePin(out, state.pin());
+                out.putLong(state.cachedBytes()).putLong(state.pinnedBytes());
+            });
+        }
+
+        static Pins read(WireReader reader)
+                throws WireException
+        {
+            return new Pins(readDigest(reader), reader.getList(in -> new PinState(readPin(in), in.getLong(), in.getLong())));
+        }
+    }
+
+    /**
+     * @param cachedBytes bytes of blocks of its files that the worker has; 0 if that was not asked
+     * @param pinnedBytes bytes of those that are of class pinned
+     */
+    record PinState(Pin pin, long cachedBytes, long pinnedBytes)
+    {
+        public PinState
+        {
+            requireNonNull(pin, "pin is null");
+        }
+    }
+
+    /**
      * Asks which files of the connection's origins the worker has something of: those whose ids begin with these bits. So an answer can be made as small as it should be, and the
      * answers of several workers are of the same files. Answered by {@link Files}.
      *
@@ -1579,6 +1707,30 @@ public sealed interface Message
             throws WireException
     {
         return new Tombstone(readDigest(reader), new OriginId(readDigest(reader)), reader.getString(), reader.getLong());
+    }
+
+    static void writePin(WireWriter writer, Pin pin)
+    {
+        writeDigest(writer, pin.id());
+        writeDigest(writer, pin.origin().digest());
+        writer.putString(pin.location())
+                .putString(pin.table())
+                .putOptionalString(pin.partition())
+                .putBoolean(pin.pinned())
+                .putLong(pin.createdMillis());
+    }
+
+    static Pin readPin(WireReader reader)
+            throws WireException
+    {
+        return new Pin(
+                readDigest(reader),
+                new OriginId(readDigest(reader)),
+                reader.getString(),
+                reader.getString(),
+                reader.getOptionalString(),
+                reader.getBoolean(),
+                reader.getLong());
     }
 
     private static void writeFile(WireWriter writer, FileVersion file)

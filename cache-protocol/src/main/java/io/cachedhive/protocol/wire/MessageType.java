@@ -47,7 +47,10 @@ public enum MessageType
     ERROR(51),
     TOMBSTONES(52),
     GET_FILES(53),
-    FILES(54);
+    FILES(54),
+    SET_PINS(55),
+    GET_PINS(56),
+    PINS(57);
 
     private static final MessageType[] BY_CODE = new MessageType[128];
 

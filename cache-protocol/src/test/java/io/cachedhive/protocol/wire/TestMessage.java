@@ -4,6 +4,7 @@ import io.cachedhive.protocol.GoldenValues;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
@@ -45,6 +46,8 @@ class TestMessage
     private static final Message.Pong PONG = new Message.Pong(WORKER, new Digest128(1, 2), "1", "RUNNING", 1L << 40, Optional.of("zone"), 5, 6, new RingEpoch(-7), 8);
 
     private static final Tombstone TOMBSTONE = new Tombstone(new Digest128(7, 8), ORIGIN, "s3://bucket/table/", 1_700_000_000_000L);
+
+    private static final Pin PIN = new Pin(new Digest128(9, 8), ORIGIN, "s3://bucket/table/day=1/", "schema.table", Optional.of("day=1"), true, 1_700_000_000_000L);
 
     /**
      * At least one of each type.
@@ -98,7 +101,10 @@ class TestMessage
             new Message.GetTombstones(new Digest128(1, 2), new Digest128(3, 4)),
             new Message.Tombstones(new Digest128(1, 2), List.of(TOMBSTONE)),
             new Message.GetFiles(3, 5L << 60),
-            new Message.Files(true, List.of(new Message.ListedFile(FILE, "schema.table", 1, 2, 3, 2, 0xFFFF_FFFFL))));
+            new Message.Files(true, List.of(new Message.ListedFile(FILE, "schema.table", 1, 2, 3, 2, 0xFFFF_FFFFL))),
+            new Message.SetPins(List.of(PIN, PIN)),
+            new Message.GetPins(new Digest128(1, 2), new Digest128(3, 4), true),
+            new Message.Pins(new Digest128(1, 2), List.of(new Message.PinState(PIN, 1L << 40, 5))));
 
     @Test
     void testEveryTypeIsHere()

@@ -546,18 +546,20 @@ public final class FileTable
     }
 
     /**
-     * Adds those of the files with such ordinals that are not dropped, and whose ids begin with these bits.
-     *
-     * @param prefix whose first bits count
+     * Shows those of the files with such ordinals that are not dropped.
      */
-    public void collect(int firstOrdinal, int endOrdinal, int bits, long prefix, List<StoredFile> found)
+    public void collect(int firstOrdinal, int endOrdinal, FileVisitor visitor)
     {
         for (int ordinal = firstOrdinal; ordinal < Math.min(endOrdinal, limit); ordinal++) {
-            boolean begins = bits == 0 || ((digestHighs.get(ordinal) ^ prefix) >>> (64 - bits)) == 0;
-            if (begins && isUsed(ordinal) && !isDropped(ordinal)) {
-                found.add(file(ordinal));
+            if (isUsed(ordinal) && !isDropped(ordinal)) {
+                visitor.visit(digestHighs.get(ordinal), ordinal);
             }
         }
+    }
+
+    public interface FileVisitor
+    {
+        void visit(long digestHigh, int ordinal);
     }
 
     /**

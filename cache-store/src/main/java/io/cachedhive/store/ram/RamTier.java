@@ -101,6 +101,7 @@ public final class RamTier
 
     private long lastGeneration;
     private long usedBytes;
+    private long pinnedBytes;
     // of frames of guests that live or are being filled, whole
     private long guestBytes;
     private long blocks;
@@ -427,6 +428,7 @@ public final class RamTier
         files.addRamBlocks(frame.file, -1);
         usedBytes -= frame.length;
         blocks--;
+        countPinned(frame, -1);
         frame.file = null;
         frame.table = null;
     }
@@ -643,6 +645,7 @@ public final class RamTier
         files.addRamBlocks(storedFile, 1);
         usedBytes += length;
         blocks++;
+        countPinned(frame, 1);
         writer.publishFrame(frame.number(), frame.generation, digest.high(), digest.low(), storedFile.etagDigest(), length, checksum);
         if (frame.slab().draining) {
             addGuestBytes(frame, -1);
@@ -788,10 +791,19 @@ public final class RamTier
     {
         verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
         verify(frame.terms.blockClass() != BlockClass.GUEST && blockClass != BlockClass.GUEST, "a guest has no other class, and nothing else becomes one");
+        countPinned(frame, -1);
         frame.terms = new BlockTerms(blockClass, frame.terms.expirySeconds());
+        countPinned(frame, 1);
         if (frame.state == State.LIVE) {
             classOf(frame).policy.setClass(frame.entry, policyClass(frame.terms));
             tableQueues.setClass(frame.table, frame.entry, policyClass(frame.terms));
+        }
+    }
+
+    private void countPinned(Frame frame, int change)
+    {
+        if (frame.terms.blockClass() == BlockClass.PINNED) {
+            pinnedBytes += (long) change * frame.length;
         }
     }
 
@@ -919,6 +931,18 @@ public final class RamTier
     }
 
     /**
+     * Overwrites what an earlier block may have left in a frame that the caller fills, behind the bytes of the new one: what is flushed is looked for in free frames only. Without
+     * the lock.
+     */
+    public void wipeBehind(Frame frame, int length)
+    {
+        long bytes = frameBytes(frame);
+        if (length < bytes) {
+            writer.payload(frame.number(), (int) bytes).asSlice(length).fill((byte) 0);
+        }
+    }
+
+    /**
      * Removes a block at once: no reader accepts it from now on.
      */
     public void drop(Frame frame)
@@ -1004,6 +1028,14 @@ public final class RamTier
     }
 
     /**
+     * Bytes of the blocks of class pinned.
+     */
+    public long pinnedBytes()
+    {
+        return pinnedBytes;
+    }
+
+    /**
      * What guests may take at most.
      */
     public long maxGuestBytes()
@@ -1061,6 +1093,7 @@ public final class RamTier
         int listed = 0;
         long counted = 0;
         long bytes = 0;
+        long pinned = 0;
         for (RamClass ramClass : classes) {
             int frameTotal = 0;
             int live = 0;
@@ -1097,8 +1130,10 @@ public final class RamTier
             verify(frame.holdsBlock() && frame.digest.equals(entry.getKey()) && !frame.file.isDropped(), "frame %s of block %s", frame.number(), entry.getKey());
             counted++;
             bytes += frame.length;
+            pinned += frame.terms.blockClass() == BlockClass.PINNED ? frame.length : 0;
         }
         tables.forEach((table, tableBytes) -> verify(table.ramBytes() == tableBytes, "a table has %s bytes, and %s are counted", tableBytes, table.ramBytes()));
+        verify(pinned == pinnedBytes, "pinned blocks have %s bytes, and %s are counted", pinned, pinnedBytes);
         verify(counted == blocks && bytes == usedBytes, "%s blocks of %s bytes are counted as %s of %s", counted, bytes, blocks, usedBytes);
     }
 }

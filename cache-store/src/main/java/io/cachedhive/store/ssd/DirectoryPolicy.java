@@ -55,6 +55,7 @@ final class DirectoryPolicy
     private int usesInTime;
     private int nextAged;
     private long restored;
+    private long pinnedBytes;
 
     DirectoryPolicy(SsdIndex index, SsdSlab[] slabs, SizeClasses sizeClasses, FileTable files, int blockSizeBytes)
     {
@@ -227,7 +228,16 @@ final class DirectoryPolicy
     {
         if (index.blockClass(entry) == BlockClass.PINNED) {
             slab(entry).countPinned(change);
+            pinnedBytes += (long) change * index.length(entry);
         }
+    }
+
+    /**
+     * Bytes of the blocks of class pinned.
+     */
+    long pinnedBytes()
+    {
+        return pinnedBytes;
     }
 
     /**
@@ -385,13 +395,16 @@ final class DirectoryPolicy
         }
         verify(known == index.size(), "the policy knows %s of %s blocks", known, index.size());
         int[] pinnedCounts = new int[slabs.length];
+        long pinned = 0;
         for (int entry = 0; entry < index.limit(); entry++) {
             if (index.isUsed(entry)) {
                 verify(knows(entry), "the policy does not know entry %s", entry);
                 verify(policy(entry).blockClass(entry) == index.blockClass(entry), "entry %s is of another class", entry);
                 pinnedCounts[index.slab(entry)] += index.blockClass(entry) == BlockClass.PINNED ? 1 : 0;
+                pinned += index.blockClass(entry) == BlockClass.PINNED ? index.length(entry) : 0;
             }
         }
+        verify(pinned == pinnedBytes, "pinned blocks have %s bytes, and %s are counted", pinned, pinnedBytes);
         for (SsdSlab slab : slabs) {
             verify(slab.pinnedCount() == pinnedCounts[slab.number], "slab %s has %s pinned blocks, not %s", slab.number, slab.pinnedCount(), pinnedCounts[slab.number]);
         }

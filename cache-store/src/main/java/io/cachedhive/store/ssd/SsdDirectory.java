@@ -934,6 +934,14 @@ final class SsdDirectory
         return capacityBytes;
     }
 
+    /**
+     * Bytes of the blocks of class pinned.
+     */
+    long pinnedBytes()
+    {
+        return policy.pinnedBytes();
+    }
+
     long usedBytes()
     {
         return contents.usedBytes();

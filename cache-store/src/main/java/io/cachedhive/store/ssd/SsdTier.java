@@ -666,6 +666,14 @@ public final class SsdTier
         return totalCapacityBytes;
     }
 
+    /**
+     * Bytes of the blocks of class pinned.
+     */
+    public long pinnedBytes()
+    {
+        return sum(SsdDirectory::pinnedBytes);
+    }
+
     public long usedBytes()
     {
         return sum(SsdDirectory::usedBytes);

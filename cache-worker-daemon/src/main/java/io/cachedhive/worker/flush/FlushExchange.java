@@ -11,8 +11,12 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.GetPins;
 import io.cachedhive.protocol.wire.Message.GetTombstones;
+import io.cachedhive.protocol.wire.Message.PinState;
+import io.cachedhive.protocol.wire.Message.Pins;
 import io.cachedhive.protocol.wire.Message.Tombstones;
+import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingBook;
 
 import java.util.ArrayList;
@@ -30,12 +34,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 
 import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Learns from other cache workers what was flushed while this one was away: some of the ring's members are asked before anything is served, and after that one after the
+ * Learns from other cache workers what was flushed and pinned while this one was away: some of the ring's members are asked before anything is served, and after that one after the
  * other, for what neither heard of. Who knows what is said by a digest of it, so that mostly nothing else is said.
  */
 public final class FlushExchange
@@ -49,9 +55,12 @@ public final class FlushExchange
     // a process that was stopped for so long has missed something
     private static final long STOPPED_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int ASKED_AT_START = 8;
+    private static final long START_PAUSE_MILLIS = 100;
+    private static final long PIN_WARNING_NANOS = TimeUnit.MINUTES.toNanos(10);
     private static final Digest128 ZERO = new Digest128(0, 0);
 
     private final FlushService flushes;
+    private final PinService pins;
     private final WorkerConnections connections;
     private final RingBook rings;
     private final CacheWorkerId self;
@@ -59,6 +68,7 @@ public final class FlushExchange
     private final ExecutorService askers = Executors.newFixedThreadPool(ASKED_AT_START, daemonThreadsNamed("flush-exchange-start-%s"));
     // what this worker had done when the other one had done all of it
     private final Map<CacheWorkerId, Digest128> inStep = new ConcurrentHashMap<>();
+    private final AtomicLong nextPinWarningNanos;
     // of the executor's thread only
     private int nextPeer;
     private long lastNanos;
@@ -66,16 +76,19 @@ public final class FlushExchange
 
     private record Peer(CacheWorkerId id, WorkerAddress address) {}
 
-    public FlushExchange(FlushService flushes, WorkerConnections connections, RingBook rings, CacheWorkerId self)
+    public FlushExchange(FlushService flushes, PinService pins, WorkerConnections connections, RingBook rings, CacheWorkerId self)
     {
         this.flushes = requireNonNull(flushes, "flushes is null");
+        this.pins = requireNonNull(pins, "pins is null");
         this.connections = requireNonNull(connections, "connections is null");
         this.rings = requireNonNull(rings, "rings is null");
         this.self = requireNonNull(self, "self is null");
+        this.nextPinWarningNanos = new AtomicLong(connections.nanoTime());
     }
 
     /**
-     * Lets blocks be served as soon as members of the last ring have said what they know, or 2 s have passed.
+     * Lets blocks be served as soon as members of the last ring have said what they know, or 2 s have passed. Those that do not answer are asked again while nobody else has:
+     * they may be starting as well.
      *
      * @param empty whether there are no blocks that could have been flushed
      */
@@ -110,14 +123,28 @@ public final class FlushExchange
             Collections.shuffle(peers);
             List<Peer> asked = peers.subList(0, Math.min(ASKED_AT_START, peers.size()));
             CountDownLatch answers = new CountDownLatch(asked.size());
+            AtomicInteger heard = new AtomicInteger();
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(START_MILLIS);
             for (Peer peer : asked) {
                 askers.execute(() -> {
                     try {
-                        exchange(peer, true);
+                        Outcome outcome = exchange(peer, true);
+                        while (outcome == Outcome.SILENT && heard.get() == 0 && System.nanoTime() - deadline < 0) {
+                            Thread.sleep(START_PAUSE_MILLIS);
+                            outcome = exchange(peer, true);
+                        }
+                        if (outcome != Outcome.SILENT) {
+                            heard.incrementAndGet();
+                        }
+                    }
+                    catch (InterruptedException _) {
+                        Thread.currentThread().interrupt();
                     }
                     finally {
                         answers.countDown();
                     }
+                    // which nobody waits for
+                    learnPins(peer);
                 });
             }
             if (!answers.await(START_MILLIS, TimeUnit.MILLISECONDS)) {
@@ -146,6 +173,7 @@ public final class FlushExchange
             if (now - aliveNanos > FlushService.keepAliveInterval().toNanos()) {
                 aliveNanos = now;
                 flushes.keepAlive();
+                pins.keepAlive();
             }
             if (stopped) {
                 log.info("This process was stopped for a while: other cache workers are asked what was flushed meanwhile");
@@ -156,6 +184,7 @@ public final class FlushExchange
             if (!peers.isEmpty()) {
                 nextPeer = (nextPeer + 1) % peers.size();
                 exchange(peers.get(nextPeer), true);
+                learnPins(peers.get(nextPeer));
             }
         }
         catch (RuntimeException | Error e) {
@@ -175,21 +204,33 @@ public final class FlushExchange
     public boolean isInStep(CacheWorkerId id, WorkerAddress address)
     {
         Digest128 own = flushes.doneXor();
-        return own.equals(ZERO) || own.equals(inStep.get(id)) || exchange(new Peer(id, address), false);
+        return own.equals(ZERO) || own.equals(inStep.get(id)) || exchange(new Peer(id, address), false) == Outcome.IN_STEP;
+    }
+
+    private enum Outcome
+    {
+        /**
+         * It did not answer.
+         */
+        SILENT,
+        BEHIND,
+        /**
+         * It has done all that this one has.
+         */
+        IN_STEP,
     }
 
     /**
      * Merges what the other one knows.
      *
      * @param untilDone whether to return only when what it knows is done here
-     * @return whether that one has done all that this one has
      */
-    private boolean exchange(Peer peer, boolean untilDone)
+    private Outcome exchange(Peer peer, boolean untilDone)
     {
         try {
             WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
             if (link.acquire().version() < GetTombstones.SINCE_VERSION) {
-                return false;
+                return Outcome.BEHIND;
             }
             Digest128 own = flushes.doneXor();
             Set<Digest128> ownIds = flushes.doneIds();
@@ -200,7 +241,7 @@ public final class FlushExchange
                 theirs.addAll(page.tombstones());
                 if (page.all().equals(own)) {
                     inStep.put(peer.id(), own);
-                    return true;
+                    return Outcome.IN_STEP;
                 }
                 if (page.tombstones().size() < Message.Flush.MAX_TOMBSTONES) {
                     break;
@@ -220,18 +261,63 @@ public final class FlushExchange
                     merged.get();
                 }
             }
-            return all;
+            return all ? Outcome.IN_STEP : Outcome.BEHIND;
         }
         catch (InterruptedException _) {
             Thread.currentThread().interrupt();
         }
         catch (WorkerException | ExecutionException e) {
             if (e.getCause() instanceof WorkerException failure && failure.reason() == Reason.CLOSED) {
-                return false;
+                return Outcome.SILENT;
             }
             log.debug("Cache worker %s does not say what was flushed: %s", peer, e.getMessage());
         }
-        return false;
+        return Outcome.SILENT;
+    }
+
+    /**
+     * Learns what the other one knows to be pinned.
+     */
+    private void learnPins(Peer peer)
+    {
+        try {
+            WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
+            if (link.acquire().version() < GetPins.SINCE_VERSION) {
+                return;
+            }
+            Digest128 own = pins.xor();
+            Digest128 after = ZERO;
+            while (true) {
+                Pins page = connections.ask(link, new GetPins(own, after, false), Pins.class, SILENCE_MILLIS).get();
+                if (!page.pins().isEmpty()) {
+                    pins.set(page.pins().stream().map(PinState::pin).toList())
+                            .exceptionally(failure -> {
+                                warnOfPins(peer, failure);
+                                return null;
+                            });
+                }
+                if (page.pins().size() < Message.SetPins.MAX_PINS) {
+                    return;
+                }
+                after = page.pins().getLast().pin().id();
+            }
+        }
+        catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+        }
+        catch (WorkerException | ExecutionException e) {
+            log.debug("Cache worker %s does not say what is pinned: %s", peer, e.getMessage());
+        }
+    }
+
+    private void warnOfPins(Peer peer, Throwable failure)
+    {
+        long now = connections.nanoTime();
+        long next = nextPinWarningNanos.get();
+        // they are learned every 2 s
+        if (now - next >= 0 && nextPinWarningNanos.compareAndSet(next, now + PIN_WARNING_NANOS)) {
+            log.warn("What cache worker %s says is pinned is not, here: %s", peer, failure.getMessage());
+        }
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.cachedhive.worker.flush;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.LocationIndex;
 import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.Message.Flushed;
@@ -24,7 +25,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -47,15 +47,15 @@ public final class FlushService
     private final Executor executor;
     // guarded by this
     private final TombstoneBook book;
-    // known, and not done; of the book
-    private volatile List<Tombstone> undone = List.of();
+    // known, and not done; of the book; replaced, never changed
+    private volatile LocationIndex<Tombstone> undone = LocationIndex.ofTombstones(List.of());
     // done lately
     private volatile List<Recent> recent = List.of();
     private volatile boolean ready;
     private volatile boolean hiding;
     private volatile boolean resuming;
 
-    private record Recent(List<Tombstone> tombstones, long endNanos) {}
+    private record Recent(LocationIndex<Tombstone> tombstones, long endNanos) {}
 
     /**
      * @param executor of one thread
@@ -77,7 +77,7 @@ public final class FlushService
         boolean trusted;
         synchronized (this) {
             left = book.notDone();
-            undone = left;
+            undone = LocationIndex.ofTombstones(left);
             trusted = book.isTrusted();
         }
         if (trusted && left.isEmpty()) {
@@ -181,7 +181,7 @@ public final class FlushService
             }
             Set<Digest128> done = book.doneIds();
             wanted = called ? tombstones.stream().filter(tombstone -> !done.contains(tombstone.id())).toList() : added;
-            undone = book.notDone();
+            undone = LocationIndex.ofTombstones(book.notDone());
         }
         if (wanted.isEmpty()) {
             return new Flushed(0, Optional.empty());
@@ -193,23 +193,24 @@ public final class FlushService
 
     private Flushed run(List<Tombstone> tombstones)
     {
+        LocationIndex<Tombstone> index = LocationIndex.ofTombstones(tombstones);
         FlushResult result;
         // what is not restored yet cannot be taken from readers any sooner
         hiding = !store.awaitRestored(Duration.ZERO);
         try {
-            result = store.flush(covers(tombstones));
+            result = store.flush(index::covers);
         }
         finally {
             hiding = false;
         }
-        keepRecent(tombstones);
+        keepRecent(index);
         result.problem().ifPresent(problem -> log.warn("%s", problem));
         log.info("Flushed %s files of %s", result.files(), tombstones.stream().map(Tombstone::location).limit(10).toList());
         finish(tombstones, result);
         return new Flushed(result.files(), result.problem());
     }
 
-    private synchronized void keepRecent(List<Tombstone> tombstones)
+    private synchronized void keepRecent(LocationIndex<Tombstone> tombstones)
     {
         long now = timer.nanoTime();
         recent = Stream.concat(recent.stream().filter(flushed -> flushed.endNanos() - now > 0), Stream.of(new Recent(tombstones, now + GUESTS_REFUSED_NANOS))).toList();
@@ -221,13 +222,8 @@ public final class FlushService
         if (result.durable() && result.problem().isEmpty()) {
             book.setDone(tombstones, nowMillis());
         }
-        undone = book.notDone();
+        undone = LocationIndex.ofTombstones(book.notDone());
         save();
-    }
-
-    private static Predicate<FileVersion> covers(List<Tombstone> tombstones)
-    {
-        return file -> tombstones.stream().anyMatch(tombstone -> tombstone.covers(file));
     }
 
     /**
@@ -240,7 +236,7 @@ public final class FlushService
             return !isBeingFlushed(file);
         }
         long now = timer.nanoTime();
-        return !isBeingFlushed(file) && flushed.stream().noneMatch(each -> each.endNanos() - now > 0 && covers(each.tombstones()).test(file));
+        return !isBeingFlushed(file) && flushed.stream().noneMatch(each -> each.endNanos() - now > 0 && each.tombstones().covers(file));
     }
 
     /**
@@ -248,8 +244,7 @@ public final class FlushService
      */
     public boolean isBeingFlushed(FileVersion file)
     {
-        List<Tombstone> left = undone;
-        return !left.isEmpty() && covers(left).test(file);
+        return undone.covers(file);
     }
 
     public synchronized Tombstones answer(GetTombstones request)

@@ -3,6 +3,7 @@ package io.cachedhive.worker.flush;
 import com.google.common.collect.ImmutableList;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.LocationIndex;
 import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
@@ -40,7 +41,6 @@ final class TombstoneBook
     private static final Logger log = Logger.get(TombstoneBook.class);
 
     static final Duration KEPT = Duration.ofDays(30);
-    // each new one is compared with all
     static final int MAX_TOMBSTONES = 1 << 14;
 
     private static final String FILE = "tombstones";
@@ -52,6 +52,8 @@ final class TombstoneBook
 
     private final StateDirectory state;
     private final NavigableMap<Digest128, Tombstone> tombstones = new TreeMap<>();
+    // of the same, so that a new one is not compared with all
+    private final LocationIndex<Tombstone> byLocation = LocationIndex.ofTombstones(List.of());
     private final Set<Digest128> done = new HashSet<>();
     private final boolean trusted;
     private Digest128 doneXor = new Digest128(0, 0);
@@ -92,7 +94,7 @@ final class TombstoneBook
             WireReader rest = new WireReader(body);
             long livedMillis = rest.getLong();
             for (Entry entry : rest.getList(in -> new Entry(Message.readTombstone(in), in.getBoolean()))) {
-                tombstones.put(entry.tombstone().id(), entry.tombstone());
+                put(entry.tombstone());
                 if (entry.done()) {
                     markDone(entry.tombstone().id());
                 }
@@ -105,7 +107,7 @@ final class TombstoneBook
         }
         catch (IOException | IllegalArgumentException e) {
             log.warn("Flushes in %s cannot be read (%s): nobody knows which of them were done, so the cache worker starts empty", state.path().resolve(FILE), e.getMessage());
-            tombstones.clear();
+            List.copyOf(tombstones.values()).forEach(this::remove);
             done.clear();
             doneXor = new Digest128(0, 0);
             return false;
@@ -131,9 +133,10 @@ final class TombstoneBook
     {
         List<Tombstone> added = new ArrayList<>();
         for (Tombstone tombstone : learned) {
-            boolean superfluous = isForgotten(tombstone, nowMillis) || tombstones.values().stream().anyMatch(known -> makesSuperfluous(known, tombstone));
+            boolean superfluous = isForgotten(tombstone, nowMillis) ||
+                    byLocation.covering(tombstone.origin(), tombstone.location()).stream().anyMatch(known -> makesSuperfluous(known, tombstone));
             if (!tombstones.containsKey(tombstone.id()) && !superfluous) {
-                tombstones.put(tombstone.id(), tombstone);
+                put(tombstone);
                 added.add(tombstone);
             }
         }
@@ -141,7 +144,7 @@ final class TombstoneBook
             forget(nowMillis);
         }
         if (tombstones.size() > MAX_TOMBSTONES) {
-            added.forEach(tombstone -> tombstones.remove(tombstone.id()));
+            added.forEach(this::remove);
             return Optional.empty();
         }
         return Optional.of(added);
@@ -171,7 +174,7 @@ final class TombstoneBook
             if (tombstones.containsKey(tombstone.id())) {
                 markDone(tombstone.id());
             }
-            tombstones.values().stream()
+            byLocation.within(tombstone.origin(), tombstone.location()).stream()
                     .filter(earlier -> makesSuperfluous(tombstone, earlier))
                     .toList()
                     .forEach(this::remove);
@@ -197,9 +200,18 @@ final class TombstoneBook
         }
     }
 
+    private void put(Tombstone tombstone)
+    {
+        if (tombstones.putIfAbsent(tombstone.id(), tombstone) == null) {
+            byLocation.add(tombstone);
+        }
+    }
+
     private void remove(Tombstone tombstone)
     {
-        tombstones.remove(tombstone.id());
+        if (tombstones.remove(tombstone.id(), tombstone)) {
+            byLocation.remove(tombstone);
+        }
         if (done.remove(tombstone.id())) {
             doneXor = xor(doneXor, tombstone.id());
         }

@@ -9,6 +9,7 @@ import io.cachedhive.worker.fetch.PeerSource;
 import io.cachedhive.worker.flush.FlushExchange;
 import io.cachedhive.worker.flush.FlushService;
 import io.cachedhive.worker.origin.Origins;
+import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingBook;
 import io.cachedhive.worker.time.WorkerTimer;
 
@@ -51,6 +52,7 @@ public final class HandOverService
             Optional<String> sharedSecret,
             WorkerTimer timer,
             FlushService flushes,
+            PinService pins,
             Executor executor)
     {
         List<NamedOrigin> named = origins.all().stream()
@@ -59,8 +61,8 @@ public final class HandOverService
         ClientIdentity identity = new ClientIdentity("", "", store.workerId().value(), named, sharedSecret);
         this.connections = new WorkerConnections("hand-over", identity, TIMEOUTS, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
         FormerOwners owners = new FormerOwners(rings, store.workerId(), zone, timer::now);
-        this.flushExchange = new FlushExchange(flushes, connections, rings, store.workerId());
-        PeerReader reader = new PeerReader(store, connections, named, peer -> flushExchange.isInStep(peer.id(), peer.address()), flushes::isBeingFlushed);
+        this.flushExchange = new FlushExchange(flushes, pins, connections, rings, store.workerId());
+        PeerReader reader = new PeerReader(store, connections, named, peer -> flushExchange.isInStep(peer.id(), peer.address()), flushes::isBeingFlushed, pins::isUnpinned);
         this.formerOwners = new FormerOwnerSource(owners, reader, counters, store.blockSizeBytes());
         this.drain = new Drain(store, rings, zone, connections, chunkSizes, counters, timer::nanoTime);
         this.requests = new HandOverRequests(store, owners, reader, counters, executor, drain::isLeaving);

@@ -50,19 +50,28 @@ final class PeerReader
     private final List<OriginId> origins;
     private final Predicate<Peer> inStep;
     private final Predicate<FileVersion> beingFlushed;
+    private final Predicate<FileVersion> unpinned;
 
     /**
      * @param origins in the order in which the connections name them
      * @param inStep whether a worker has nothing any more that was flushed here
      * @param beingFlushed whether a file is flushed here at the moment: that is not among what the other one is compared with yet
+     * @param unpinned whether a file is not pinned by name any more: the other one may not have heard of it
      */
-    PeerReader(BlockStore store, WorkerConnections connections, List<NamedOrigin> origins, Predicate<Peer> inStep, Predicate<FileVersion> beingFlushed)
+    PeerReader(
+            BlockStore store,
+            WorkerConnections connections,
+            List<NamedOrigin> origins,
+            Predicate<Peer> inStep,
+            Predicate<FileVersion> beingFlushed,
+            Predicate<FileVersion> unpinned)
     {
         this.store = requireNonNull(store, "store is null");
         this.connections = requireNonNull(connections, "connections is null");
         this.origins = origins.stream().map(NamedOrigin::id).toList();
         this.inStep = requireNonNull(inStep, "inStep is null");
         this.beingFlushed = requireNonNull(beingFlushed, "beingFlushed is null");
+        this.unpinned = requireNonNull(unpinned, "unpinned is null");
     }
 
     /**
@@ -95,7 +104,7 @@ final class PeerReader
             int blockCount = Math.min(left.last() - firstBlock + 1, Message.Describe.MAX_BLOCKS);
             Set<Integer> asked = left.headSet(firstBlock + blockCount);
             Description description = describe(link, new Message.Describe(id, firstBlock, blockCount));
-            Map<Integer, BlockTerms> there = terms(description);
+            Map<Integer, BlockTerms> there = terms(description, unpinned.test(version));
             there.keySet().retainAll(asked);
             asked.clear();
             if (!description.known() || there.isEmpty()) {
@@ -137,12 +146,15 @@ final class PeerReader
         }
     }
 
-    private static Map<Integer, BlockTerms> terms(Description description)
+    private static Map<Integer, BlockTerms> terms(Description description, boolean unpinned)
     {
         Map<Integer, BlockTerms> terms = new TreeMap<>();
         for (DescribedBlock block : description.blocks()) {
             // a class that this version does not know is one of a newer version
             BlockClass blockClass = block.blockClass() >= 0 && block.blockClass() < CLASSES.length ? CLASSES[block.blockClass()] : BlockClass.NORMAL;
+            if (unpinned && blockClass == BlockClass.PINNED) {
+                blockClass = BlockClass.NORMAL;
+            }
             if (blockClass != BlockClass.GUEST) {
                 terms.put(block.block(), new BlockTerms(blockClass, Math.clamp(block.expirySeconds(), 0, BlockTerms.NEVER)));
             }

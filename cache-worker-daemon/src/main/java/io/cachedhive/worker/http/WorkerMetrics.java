@@ -107,6 +107,24 @@ public final class WorkerMetrics
     }
 
     @Managed
+    public long getPinnedBytes()
+    {
+        return gauge(CounterNames.PINNED_BYTES);
+    }
+
+    @Managed
+    public long getPinnedMaxBytes()
+    {
+        return gauge(CounterNames.PINNED_MAX_BYTES);
+    }
+
+    @Managed
+    public long getRefusedPins()
+    {
+        return gauge(CounterNames.REFUSED_PINS);
+    }
+
+    @Managed
     public long getGuestsOffered()
     {
         return gauge(CounterNames.GUESTS_OFFERED);

@@ -5,6 +5,7 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
@@ -16,6 +17,7 @@ import io.cachedhive.protocol.wire.Message.Describe;
 import io.cachedhive.protocol.wire.Message.Fill;
 import io.cachedhive.protocol.wire.Message.Flush;
 import io.cachedhive.protocol.wire.Message.GetFiles;
+import io.cachedhive.protocol.wire.Message.GetPins;
 import io.cachedhive.protocol.wire.Message.GetRings;
 import io.cachedhive.protocol.wire.Message.GetStats;
 import io.cachedhive.protocol.wire.Message.GetTombstones;
@@ -32,6 +34,7 @@ import io.cachedhive.protocol.wire.Message.Reclassify;
 import io.cachedhive.protocol.wire.Message.ReleaseLease;
 import io.cachedhive.protocol.wire.Message.Revalidate;
 import io.cachedhive.protocol.wire.Message.Rings;
+import io.cachedhive.protocol.wire.Message.SetPins;
 import io.cachedhive.protocol.wire.Message.TableQuota;
 import io.cachedhive.protocol.wire.Message.Usage;
 import io.cachedhive.protocol.wire.NoCause;
@@ -49,6 +52,7 @@ import io.cachedhive.worker.handover.HandOverService;
 import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.origin.ObjectSourceException;
 import io.cachedhive.worker.origin.S3ObjectLocation;
+import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingBook;
 import io.cachedhive.worker.server.Connection;
 import io.cachedhive.worker.server.RequestHandler;
@@ -94,6 +98,7 @@ public final class RequestDispatcher
     private final RingBook rings;
     private final HandOverService handOvers;
     private final FlushService flushes;
+    private final PinService pins;
     private final WorkerStatus status;
     private final Executor background;
     private final ReadTask.Services readServices;
@@ -114,6 +119,7 @@ public final class RequestDispatcher
             RingBook rings,
             HandOverService handOvers,
             FlushService flushes,
+            PinService pins,
             WorkerStatus status,
             Executor loads,
             Executor background)
@@ -126,6 +132,7 @@ public final class RequestDispatcher
         this.rings = requireNonNull(rings, "rings is null");
         this.handOvers = requireNonNull(handOvers, "handOvers is null");
         this.flushes = requireNonNull(flushes, "flushes is null");
+        this.pins = requireNonNull(pins, "pins is null");
         this.status = requireNonNull(status, "status is null");
         this.background = requireNonNull(background, "background is null");
         this.readServices = new ReadTask.Services(inFlight, fetcher, fetchAhead, leases, loads);
@@ -162,6 +169,9 @@ public final class RequestDispatcher
             case Flush flush -> flush(connection, requestId, flush);
             case GetFiles slice -> inBackground(connection, requestId, () -> connection.send(requestId, files(connection, slice)));
             case GetTombstones tombstones -> connection.send(requestId, flushes.answer(tombstones));
+            case SetPins(List<Pin> said) -> setPins(connection, requestId, said);
+            case GetPins pinned when !pinned.usage() -> connection.send(requestId, pins.answer(pinned));
+            case GetPins pinned -> inBackground(connection, requestId, () -> connection.send(requestId, pins.answer(pinned)));
             case HandOver handOver -> handOvers.requests().take(handOver, answer -> connection.send(requestId, answer));
             default -> throw new WireException("a client does not send " + request.type());
         }
@@ -340,6 +350,12 @@ public final class RequestDispatcher
     {
         flushes.flush(flush.tombstones()).whenComplete((flushed, failure) ->
                 connection.send(requestId, failure == null ? flushed : new Message.Error(requireNonNullElse(failure.getMessage(), "the worker failed"))));
+    }
+
+    private void setPins(Connection connection, long requestId, List<Pin> said)
+    {
+        pins.set(said).whenComplete((_, failure) ->
+                connection.send(requestId, failure == null ? new Ack() : new Message.Error(requireNonNullElse(failure.getMessage(), "the worker failed"))));
     }
 
     private void inBackground(Connection connection, long requestId, Runnable task)

@@ -8,6 +8,7 @@ import io.cachedhive.protocol.wire.Message.Flushed;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.worker.handover.TestingFleet.Answer;
+import io.cachedhive.worker.testing.FakePeer;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.TestingWorker;
@@ -32,6 +33,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -199,6 +202,13 @@ class TestFlushedWorkers
         }
         assertThat(listed.stream().map(Message.ListedFile::file)).containsExactlyInAnyOrderElementsOf(files.stream().map(StoredFile::file).toList());
         assertThat(listed).allMatch(file -> file.cachedBytes() == 2 * BLOCK_SIZE - 9 && file.ramBytes() == file.cachedBytes() && file.table().equals("schema.table"));
+        // files are looked through at the beginning of a listing, and not for each slice
+        StoredFile late = lake.putSettled("listed/late", BLOCK_SIZE, 99);
+        fleet.scan(late);
+        long prefix = late.file().id().digest().high();
+        assertThat(worker.service().store().cachedFiles(3, prefix, 100).orElseThrow()).noneMatch(file -> file.metadata().version().equals(late.file()));
+        assertThat(worker.service().store().cachedFiles(0, 0, 100).orElseThrow()).anyMatch(file -> file.metadata().version().equals(late.file()));
+        assertThat(worker.service().store().cachedFiles(3, prefix, 100).orElseThrow()).anyMatch(file -> file.metadata().version().equals(late.file()));
         // of another store than the connection's there is nothing to be said
         try (WireClient stranger = worker.connect("lake", List.of(WireClient.origin("other", new OriginId(new Digest128(7, 7)))))) {
             assertThat(((Message.Files) stranger.ask(new Message.GetFiles(0, 0))).files()).isEmpty();
@@ -258,6 +268,42 @@ class TestFlushedWorkers
         assertThat(fleet.read("b", kept, keptByB.getFirst()).source()).contains(Source.SSD);
         flush("b", tombstone("away/"));
         assertThat(seen("b", file)).isZero();
+    }
+
+    /**
+     * Of all the others there is one, and that one cannot answer yet.
+     */
+    @Test
+    void testWorkerAsksAgainBeforeItServes()
+    {
+        fleet.start("b");
+        fleet.publish("b");
+        StoredFile file = put("before/file", 40);
+        fleet.scan(file);
+        awaitOnSsd("b", BLOCKS);
+        Tombstone tombstone = tombstone("before/");
+        AtomicBoolean flushed = new AtomicBoolean();
+        AtomicInteger asked = new AtomicInteger();
+        FakePeer other = FakePeer.start("other", (exchange, request) -> {
+            switch (request) {
+                case Message.GetTombstones _ when !flushed.get() -> exchange.send(new Message.Tombstones(ZERO, List.of()));
+                case Message.GetTombstones _ when asked.getAndIncrement() < 2 -> exchange.send(new Message.Error("it is starting"));
+                case Message.GetTombstones _ -> exchange.send(new Message.Tombstones(tombstone.id(), List.of(tombstone)));
+                case Message.GetPins _ -> exchange.send(new Message.Pins(ZERO, List.of()));
+                default -> exchange.send(new Message.Error("it has nothing"));
+            }
+        });
+        fleet.add("other", other);
+        fleet.publish("b", "other");
+        fleet.stop("b");
+        flushed.set(true);
+        fleet.start("b");
+        Answer answer = fleet.read("b", file, 0);
+        while (answer.no().equals(Optional.of(NoCause.UNAVAILABLE))) {
+            answer = fleet.read("b", file, 0);
+        }
+        assertThat(answer.source()).contains(Source.REMOTE);
+        assertThat(known("b")).containsExactly(tombstone);
     }
 
     @Test

@@ -1,11 +1,15 @@
 package io.cachedhive.worker.handover;
 
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.Message.BlockBytes;
 import io.cachedhive.protocol.wire.Message.Fetching;
+import io.cachedhive.protocol.wire.Message.PinState;
+import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
@@ -16,10 +20,14 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import static io.cachedhive.worker.testing.TestingWorker.BLOCK_SIZE;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -70,6 +78,109 @@ class TestPinnedBlocks
                         .hasSize(1);
             }
         }
+    }
+
+    @Test
+    void testPinnedByName(@TempDir Path directory, @TempDir Path lakeDirectory)
+    {
+        try (Lake lake = Lake.start(lakeDirectory);
+                TestingFleet fleet = new TestingFleet(directory, lake)) {
+            fleet.withRam(RAM_BYTES);
+            fleet.withSsd(SSD_BYTES);
+            fleet.start("a");
+            fleet.start("b");
+            fleet.publish("a", "b");
+            StoredFile pinned = lake.putSettled("pinned/day=1/file", PINNED_BLOCKS * BLOCK_SIZE - 5, 1);
+            fleet.scan(pinned);
+            // one is told, the other one learns of it
+            set(fleet, "a", pin(lake, 1, true));
+            while (!pins(fleet, "b", false).equals(pins(fleet, "a", false))) {
+                Thread.onSpinWait();
+            }
+            // what was there and what comes
+            awaitPinned(fleet, pinned.bytes().length);
+            List<StoredFile> scanned = new ArrayList<>();
+            for (long bytes = 0; bytes < 2 * (RAM_BYTES + SSD_BYTES); bytes += scanned.getLast().bytes().length) {
+                scanned.add(lake.putSettled("scanned-" + scanned.size(), SCANNED_BLOCKS * BLOCK_SIZE, 2 + scanned.size()));
+                fleet.scan(scanned.getLast());
+            }
+            assertHit(fleet.scan(pinned));
+            assertThat(pinnedBytes(fleet)).isEqualTo(pinned.bytes().length);
+
+            // known after a restart, before others say so
+            fleet.stop("b");
+            fleet.start("b");
+            assertThat(pins(fleet, "b", false)).isEqualTo(pins(fleet, "a", false));
+            awaitServing(fleet, "b", pinned);
+            scanned.subList(0, 4).forEach(fleet::scan);
+            assertHit(fleet.scan(pinned));
+            awaitPinned(fleet, pinned.bytes().length);
+
+            // one that was away learns that it is no longer pinned
+            fleet.stop("b");
+            set(fleet, "a", pin(lake, 2, false));
+            fleet.start("b");
+            awaitPinned(fleet, 0);
+            awaitServing(fleet, "b", pinned);
+            assertHit(fleet.scan(pinned));
+            for (String worker : List.of("a", "b")) {
+                assertThat(fleet.worker(worker).service().store().cachedFiles(0, 0, 10_000).orElseThrow())
+                        .filteredOn(file -> file.metadata().version().equals(pinned.file()))
+                        .allMatch(file -> file.bestClass().name().equals("NORMAL"));
+            }
+        }
+    }
+
+    private static void awaitServing(TestingFleet fleet, String worker, StoredFile file)
+    {
+        // one of its own, since it would keep another one as well
+        int block = fleet.ownedBy(worker, file).getFirst();
+        while (fleet.read(worker, file, block).no().equals(Optional.of(NoCause.UNAVAILABLE))) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private static Pin pin(Lake lake, long id, boolean pinned)
+    {
+        return new Pin(
+                new Digest128(id, 7),
+                lake.originId(),
+                "s3://%s/pinned/day=1/".formatted(Lake.BUCKET),
+                "schema.table",
+                Optional.of("day=1"),
+                pinned,
+                System.currentTimeMillis());
+    }
+
+    private static void set(TestingFleet fleet, String worker, Pin pin)
+    {
+        try (WireClient client = fleet.worker(worker).connect()) {
+            assertThat(client.ask(new Message.SetPins(List.of(pin)))).isEqualTo(new Message.Ack());
+        }
+    }
+
+    private static List<PinState> pins(TestingFleet fleet, String worker, boolean usage)
+    {
+        try (WireClient client = fleet.worker(worker).connect()) {
+            return ((Message.Pins) client.ask(new Message.GetPins(new Digest128(0, 0), new Digest128(0, 0), usage))).pins();
+        }
+    }
+
+    private static long pinnedBytes(TestingFleet fleet)
+    {
+        return Stream.of("a", "b").flatMap(worker -> pins(fleet, worker, true).stream()).mapToLong(PinState::pinnedBytes).sum();
+    }
+
+    private static void awaitPinned(TestingFleet fleet, long bytes)
+    {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        while (pinnedBytes(fleet) != bytes && System.nanoTime() - deadline < 0) {
+            Thread.onSpinWait();
+        }
+        assertThat(pinnedBytes(fleet)).as(() -> Stream.of("a", "b")
+                .map(worker -> "%s: %s, %s".formatted(worker, pins(fleet, worker, true), fleet.worker(worker).service().store().gauges()))
+                .toList()
+                .toString()).isEqualTo(bytes);
     }
 
     private static void assertHit(Map<Source, Integer> sources)

@@ -50,6 +50,7 @@ final class TestingFleet
     private final Map<String, Optional<String>> zones = new HashMap<>();
     private long publishedMillis = System.currentTimeMillis() - 10_000;
     private PublishedRing ring;
+    private long ramBytes = 32 << 20;
     private long ssdBytes;
 
     TestingFleet(Path directory, Lake lake)
@@ -62,6 +63,14 @@ final class TestingFleet
      * How a block came, or why not.
      */
     record Answer(Optional<Source> source, Optional<NoCause> no) {}
+
+    /**
+     * Of workers that are started afterwards.
+     */
+    void withRam(long bytes)
+    {
+        ramBytes = bytes;
+    }
 
     /**
      * Of workers that are started afterwards.
@@ -81,7 +90,7 @@ final class TestingFleet
         zones.put(name, zone);
         TestingWorker worker = new TestingWorker(directory.resolve(name))
                 .withOrigin("default", lake.s3().clientProperties())
-                .withRam(32 << 20)
+                .withRam(ramBytes)
                 .withSsd(ssdBytes)
                 .withZone(zone)
                 .start();

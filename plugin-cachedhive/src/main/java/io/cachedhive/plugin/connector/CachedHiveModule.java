@@ -19,6 +19,8 @@ import io.cachedhive.plugin.filesystem.FileSystemCacheModule;
 import io.cachedhive.plugin.filesystem.NodeCacheClient;
 import io.cachedhive.plugin.flush.FlushModule;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.membership.WorkerNotices;
+import io.cachedhive.plugin.pin.PinModule;
 import io.cachedhive.plugin.preload.PreloadModule;
 import io.cachedhive.plugin.rules.RuleBook;
 import io.cachedhive.plugin.rules.RulesException;
@@ -86,7 +88,9 @@ final class CachedHiveModule
             install(new MembershipModule());
             install(new PreloadModule());
             newSetBinder(binder, Procedure.class).addBinding().toProvider(SetCacheModeProcedure.class).in(Scopes.SINGLETON);
+            binder.bind(WorkerNotices.class).in(Scopes.SINGLETON);
             install(new FlushModule());
+            install(new PinModule());
             install(new ContentsModule());
             openRules(binder, config);
         }

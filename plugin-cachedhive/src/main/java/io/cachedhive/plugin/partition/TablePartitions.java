@@ -118,6 +118,32 @@ public final class TablePartitions
         }
     }
 
+    /**
+     * Refuses who may not read all of the table, if there is one, and who may not read it if there was.
+     */
+    public void checkReadable(ConnectorSession session, ConnectorAccessControl accessControl, SchemaTableName name)
+    {
+        accessControl.checkCanSelectFromColumns(null, name, Optional.empty(), Set.of());
+        HiveTransactionHandle transaction = new HiveTransactionHandle(true);
+        transactionManager.begin(transaction);
+        try {
+            ConnectorMetadata metadata = transactionManager.get(transaction, session.getIdentity());
+            metadata.beginQuery(session);
+            try {
+                ConnectorTableHandle handle = metadata.isView(session, name) ? null : metadata.getTableHandle(session, name, Optional.empty(), Optional.empty());
+                if (handle != null) {
+                    accessControl.checkCanSelectFromColumns(null, name, Optional.empty(), metadata.getColumnHandles(session, handle).keySet());
+                }
+            }
+            finally {
+                metadata.cleanupQuery(session);
+            }
+        }
+        finally {
+            transactionManager.rollback(transaction);
+        }
+    }
+
     private List<PartitionLocation> locations(
             ConnectorSession session,
             ConnectorAccessControl accessControl,

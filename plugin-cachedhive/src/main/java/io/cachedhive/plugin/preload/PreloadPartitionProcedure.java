@@ -12,9 +12,9 @@ import java.util.List;
 import static io.trino.spi.type.VarcharType.VARCHAR;
 
 /**
- * {@code CALL system.preload_partition(schema_name, table_name, partition_columns, partition_values, columns, job, max_bytes_per_second, wait)}: loads a
- * partition into the cache, each chunk into its owner. Some of the partition columns name all partitions with those values. With {@code columns} it loads
- * what readers touch for those; with {@code wait => false} it ends when the job has begun.
+ * {@code CALL system.preload_partition(schema_name, table_name, partition_columns, partition_values, columns, pin, job, max_bytes_per_second, wait)}: loads
+ * a partition into the cache, each chunk into its owner. Some of the partition columns name all partitions with those values. With {@code columns} it loads
+ * what readers touch for those; with {@code pin => true} the partition is pinned before; with {@code wait => false} it ends when the job has begun.
  */
 public final class PreloadPartitionProcedure
         extends PreloadProcedure
@@ -46,10 +46,11 @@ public final class PreloadPartitionProcedure
             List<String> partitionColumns,
             List<String> partitionValues,
             List<String> columns,
+            Boolean pin,
             String job,
             Long maxBytesPerSecond,
             boolean wait)
     {
-        preload(session, accessControl, schemaName, tableName, PreloadArguments.partition(partitionColumns, partitionValues), false, columns, job, maxBytesPerSecond, wait);
+        preload(session, accessControl, schemaName, tableName, PreloadArguments.partition(partitionColumns, partitionValues), false, columns, pin, job, maxBytesPerSecond, wait);
     }
 }

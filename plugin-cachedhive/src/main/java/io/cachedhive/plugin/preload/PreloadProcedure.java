@@ -34,6 +34,7 @@ abstract class PreloadProcedure
             new Argument("TABLE_NAME", VARCHAR));
     private static final List<Argument> LAST_ARGUMENTS = List.of(
             new Argument("COLUMNS", new ArrayType(VARCHAR), false, null),
+            new Argument("PIN", BOOLEAN, false, false),
             new Argument("JOB", VARCHAR, false, null),
             new Argument("MAX_BYTES_PER_SECOND", BIGINT, false, null),
             new Argument("WAIT", BOOLEAN, false, true));
@@ -74,6 +75,7 @@ abstract class PreloadProcedure
     /**
      * @param partition values by partition column
      * @param allPartitions whether all of a partitioned table is meant
+     * @param pin not a primitive: the engine looks for one at the place of another argument, and would refuse that one's null
      */
     final void preload(
             ConnectorSession session,
@@ -83,6 +85,7 @@ abstract class PreloadProcedure
             Map<String, String> partition,
             boolean allPartitions,
             List<String> columns,
+            Boolean pin,
             String job,
             Long maxBytesPerSecond,
             boolean wait)
@@ -90,11 +93,13 @@ abstract class PreloadProcedure
         try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
             checkProcedureArgument(schemaName != null, "schema_name cannot be null");
             checkProcedureArgument(tableName != null, "table_name cannot be null");
+            checkProcedureArgument(pin != null, "pin cannot be null");
             preloads.preload(session, accessControl, new PreloadRequest(
                     new SchemaTableName(schemaName, tableName),
                     partition,
                     allPartitions,
                     PreloadArguments.columns(columns),
+                    pin,
                     PreloadArguments.job(job),
                     PreloadArguments.maxBytesPerSecond(maxBytesPerSecond),
                     wait));

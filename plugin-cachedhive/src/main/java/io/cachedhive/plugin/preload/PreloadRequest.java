@@ -16,6 +16,7 @@ import static java.util.stream.Collectors.joining;
  * @param partition values by partition column, as strings of a partition's name; without any, all of an unpartitioned table
  * @param allPartitions whether all of a partitioned table is meant
  * @param columns empty for all of them
+ * @param pin whether what is meant is pinned as well, with all columns
  * @param job the job's id; empty for that of the query
  * @param waitForEnd whether the CALL ends with the job
  */
@@ -24,6 +25,7 @@ record PreloadRequest(
         Map<String, String> partition,
         boolean allPartitions,
         Optional<List<String>> columns,
+        boolean pin,
         Optional<String> job,
         OptionalLong maxBytesPerSecond,
         boolean waitForEnd)

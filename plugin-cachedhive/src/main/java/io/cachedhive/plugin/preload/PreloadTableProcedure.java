@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * {@code CALL system.preload_table(schema_name, table_name, columns, job, max_bytes_per_second, wait)}: the same as {@link PreloadPartitionProcedure} for
+ * {@code CALL system.preload_table(schema_name, table_name, columns, pin, job, max_bytes_per_second, wait)}: the same as {@link PreloadPartitionProcedure} for
  * a whole table, with all its partitions if it has any.
  */
 public final class PreloadTableProcedure
@@ -36,10 +36,11 @@ public final class PreloadTableProcedure
             String schemaName,
             String tableName,
             List<String> columns,
+            Boolean pin,
             String job,
             Long maxBytesPerSecond,
             boolean wait)
     {
-        preload(session, accessControl, schemaName, tableName, Map.of(), true, columns, job, maxBytesPerSecond, wait);
+        preload(session, accessControl, schemaName, tableName, Map.of(), true, columns, pin, job, maxBytesPerSecond, wait);
     }
 }

@@ -6,6 +6,7 @@ import io.cachedhive.plugin.connector.CacheDecisions;
 import io.cachedhive.plugin.connector.CachedHiveConfig;
 import io.cachedhive.plugin.membership.ClusterMembership;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.pin.Pins;
 import io.cachedhive.plugin.preload.PieceQueue.Patience;
 import io.cachedhive.plugin.preload.PreloadPlan.Listing;
 import io.trino.spi.TrinoException;
@@ -49,6 +50,7 @@ public final class Preloads
     private final ClusterMembership membership;
     private final SharedWorkerAdmin workerAdmin;
     private final CacheDecisions decisions;
+    private final Pins pins;
     private final ThreadPoolExecutor executor;
 
     @Inject
@@ -59,7 +61,8 @@ public final class Preloads
             PreloadJobs jobs,
             ClusterMembership membership,
             SharedWorkerAdmin workerAdmin,
-            CacheDecisions decisions)
+            CacheDecisions decisions,
+            Pins pins)
     {
         this.catalog = requireNonNull(catalog, "catalog is null").toString();
         this.chunkSizeBytes = config.getChunkSize().toBytes();
@@ -68,6 +71,7 @@ public final class Preloads
         this.membership = requireNonNull(membership, "membership is null");
         this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
         this.decisions = requireNonNull(decisions, "decisions is null");
+        this.pins = requireNonNull(pins, "pins is null");
         this.executor = new ThreadPoolExecutor(
                 MAX_RUNNING_JOBS,
                 MAX_RUNNING_JOBS,
@@ -90,6 +94,9 @@ public final class Preloads
         Listing listing = plan.list(session, accessControl, request);
         membership.ring().orElseThrow(() -> new TrinoException(PROCEDURE_CALL_FAILED, "no cache worker of catalog %s answers: the table cache.stats tells where to start one"
                 .formatted(catalog)));
+        if (request.pin()) {
+            pins.pin(session, accessControl, request.table(), request.partition());
+        }
 
         PreloadJob job = new PreloadJob(
                 request.job().orElseGet(session::getQueryId),

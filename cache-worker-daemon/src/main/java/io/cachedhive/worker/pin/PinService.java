@@ -1,0 +1,265 @@
+package io.cachedhive.worker.pin;
+
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.LocationIndex;
+import io.cachedhive.protocol.file.Pin;
+import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.Message.GetPins;
+import io.cachedhive.protocol.wire.Message.PinState;
+import io.cachedhive.protocol.wire.Message.Pins;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.PinUsage;
+import io.cachedhive.worker.state.StateDirectory;
+import io.cachedhive.worker.time.WorkerTimer;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Has the store keep what is pinned by name. A pin is written down before blocks are looked at; a run that ends in between leaves that to the next one.
+ */
+public final class PinService
+{
+    private static final Logger log = Logger.get(PinService.class);
+
+    private static final Duration RESTORE_WAIT = Duration.ofMinutes(10);
+    // a checkpoint empties the journal
+    private static final long JOURNAL_WAIT_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final long JOURNAL_PAUSE_MILLIS = 200;
+
+    private final BlockStore store;
+    private final WorkerTimer timer;
+    private final Executor executor;
+    // guarded by this
+    private final PinBook book;
+    // those that hold; replaced, never changed
+    private volatile LocationIndex<Pin> pinned = LocationIndex.ofPins(List.of());
+    private volatile LocationIndex<Pin> unpinned = LocationIndex.ofPins(List.of());
+    // of the executor's thread: places of which blocks are left as they were
+    private List<Pin> left = List.of();
+
+    /**
+     * @param executor of one thread
+     */
+    public PinService(BlockStore store, StateDirectory state, WorkerTimer timer, Executor executor)
+    {
+        this.store = requireNonNull(store, "store is null");
+        this.timer = requireNonNull(timer, "timer is null");
+        this.executor = requireNonNull(executor, "executor is null");
+        this.book = PinBook.open(state, nowMillis());
+        index();
+        // before anything is filled
+        store.setPins(this::isPinned);
+    }
+
+    /**
+     * Does what the last run may have left undone.
+     */
+    public void resume()
+    {
+        List<Pin> known;
+        boolean trusted;
+        synchronized (this) {
+            known = book.pins();
+            trusted = book.isTrusted();
+        }
+        keepAlive();
+        if (trusted && known.isEmpty()) {
+            return;
+        }
+        executor.execute(() -> {
+            try {
+                if (trusted) {
+                    apply(known);
+                }
+                else {
+                    // blocks may be pinned by what nobody knows of any more; those that rules pin are so again when they are read
+                    applyTo(_ -> true);
+                }
+            }
+            catch (RuntimeException | Error e) {
+                log.error(e, "Blocks that are pinned could not be looked for");
+            }
+        });
+    }
+
+    /**
+     * Writes down that this worker lives, and forgets what nobody needs to know any more.
+     */
+    public synchronized void keepAlive()
+    {
+        book.forget(nowMillis());
+        index();
+        save();
+    }
+
+    private synchronized void index()
+    {
+        pinned = LocationIndex.ofPins(book.pins().stream().filter(Pin::pinned).toList());
+        unpinned = LocationIndex.ofPins(book.pins().stream().filter(pin -> !pin.pinned()).toList());
+    }
+
+    private boolean isPinned(FileVersion file)
+    {
+        return pinned.covers(file);
+    }
+
+    /**
+     * Whether the file was pinned by name, and is not any more: a worker that does not know it yet may still have its blocks pinned.
+     */
+    public boolean isUnpinned(FileVersion file)
+    {
+        return !pinned.covers(file) && unpinned.covers(file);
+    }
+
+    /**
+     * Takes what somebody says. Returns at once.
+     *
+     * @return ends when blocks that are there are pinned, or not any more; fails with a sentence if that, or writing it down, cannot be
+     */
+    public CompletableFuture<Void> set(Collection<Pin> pins)
+    {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        List<Pin> changed;
+        boolean saved = true;
+        synchronized (this) {
+            Optional<List<Pin>> added = book.add(pins, nowMillis());
+            if (added.isEmpty()) {
+                done.completeExceptionally(new IllegalStateException("no more than %s places are pinned: pin whole tables in place of partitions".formatted(PinBook.MAX_PINS)));
+                return done;
+            }
+            changed = added.get();
+            if (!changed.isEmpty()) {
+                index();
+                saved = save();
+            }
+        }
+        boolean kept = saved;
+        try {
+            executor.execute(() -> {
+                try {
+                    // also if it is not new: what somebody else said is done before this ends
+                    boolean complete = apply(changed);
+                    if (complete && kept) {
+                        done.complete(null);
+                    }
+                    else {
+                        done.completeExceptionally(new IllegalStateException(complete ?
+                                "what is pinned cannot be written down, and is lost with a restart: make the state directory writable, and call again" :
+                                "some blocks keep their class, since the journal of an SSD directory is full: call again"));
+                    }
+                }
+                catch (RuntimeException | Error e) {
+                    log.error(e, "Pinning failed");
+                    done.completeExceptionally(e);
+                }
+            });
+        }
+        catch (RejectedExecutionException e) {
+            done.completeExceptionally(new IllegalStateException("the cache worker stops, or has too much to pin", e));
+        }
+        return done;
+    }
+
+    private boolean apply(List<Pin> changed)
+    {
+        List<Pin> all = new ArrayList<>(left);
+        all.addAll(changed);
+        if (all.isEmpty()) {
+            return true;
+        }
+        boolean complete = applyTo(LocationIndex.ofPins(all)::covers);
+        left = complete ? List.of() : all;
+        return complete;
+    }
+
+    private boolean applyTo(Predicate<FileVersion> files)
+    {
+        // what comes later comes with the class that it had
+        store.awaitRestored(RESTORE_WAIT);
+        long start = System.nanoTime();
+        boolean complete = store.setPins(this::isPinned, files);
+        while (!complete && System.nanoTime() - start < JOURNAL_WAIT_NANOS) {
+            try {
+                Thread.sleep(JOURNAL_PAUSE_MILLIS);
+            }
+            catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return false;
+            }
+            complete = store.setPins(this::isPinned, files);
+        }
+        if (!complete) {
+            log.warn("Some blocks keep their class, since the journal of an SSD directory is full");
+        }
+        return complete;
+    }
+
+    /**
+     * What is known here. With the usage it takes as long as to look through all files.
+     */
+    public Pins answer(GetPins request)
+    {
+        Digest128 all;
+        List<Pin> some;
+        synchronized (this) {
+            all = book.xor();
+            some = request.known().equals(all) ? List.of() : book.pins(request.after(), Message.SetPins.MAX_PINS);
+        }
+        Map<Pin, PinUsage> usage = request.usage() && !some.isEmpty() ? usage(some) : Map.of();
+        PinUsage none = new PinUsage(0, 0);
+        return new Pins(all, some.stream()
+                .map(pin -> new PinState(pin, usage.getOrDefault(pin, none).cachedBytes(), usage.getOrDefault(pin, none).pinnedBytes()))
+                .toList());
+    }
+
+    private Map<Pin, PinUsage> usage(List<Pin> pins)
+    {
+        LocationIndex<Pin> index = LocationIndex.ofPins(pins);
+        // a file may lie in several of these places
+        Map<List<Pin>, PinUsage> together = store.pinUsage(file -> Optional.of(index.covering(file.origin(), file.location())).filter(covering -> !covering.isEmpty()));
+        Map<Pin, PinUsage> usage = new HashMap<>();
+        together.forEach((covering, there) -> covering.forEach(pin -> usage.merge(pin, there, PinUsage::add)));
+        return usage;
+    }
+
+    /**
+     * Exclusive or of the ids of all that is known.
+     */
+    public synchronized Digest128 xor()
+    {
+        return book.xor();
+    }
+
+    private boolean save()
+    {
+        try {
+            book.save(nowMillis());
+            return true;
+        }
+        catch (IOException e) {
+            log.warn("What is pinned cannot be written down (%s): after a restart, it comes from other cache workers again", e.getMessage());
+            return false;
+        }
+    }
+
+    private long nowMillis()
+    {
+        return timer.now().toEpochMilli();
+    }
+}

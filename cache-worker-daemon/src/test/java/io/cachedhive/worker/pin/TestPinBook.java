@@ -1,0 +1,133 @@
+package io.cachedhive.worker.pin;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.file.Pin;
+import io.cachedhive.worker.state.StateDirectory;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+class TestPinBook
+{
+    private static final OriginId ORIGIN = new OriginId(new Digest128(1, 2));
+    private static final long NOW = 1_700_000_000_000L;
+    private static final Digest128 ZERO = new Digest128(0, 0);
+
+    @TempDir
+    private Path directory;
+
+    private StateDirectory state;
+
+    @BeforeEach
+    void openDirectory()
+    {
+        state = StateDirectory.open(directory);
+    }
+
+    private static Pin pin(long id, String location, boolean pinned, long createdMillis)
+    {
+        return new Pin(new Digest128(id, id), ORIGIN, location, "schema.table", Optional.of("day=1"), pinned, createdMillis);
+    }
+
+    @Test
+    void survivesRestart()
+            throws Exception
+    {
+        Pin pinned = pin(1, "s3://lake/a/", true, NOW);
+        Pin gone = pin(2, "s3://lake/b/", false, NOW);
+        PinBook book = PinBook.open(state, NOW);
+        assertThat(book.isTrusted()).isTrue();
+        assertThat(book.add(List.of(pinned, gone), NOW).orElseThrow()).containsExactlyInAnyOrder(pinned, gone);
+        assertThat(book.add(List.of(pinned), NOW)).describedAs("known").contains(List.of());
+        book.save(NOW);
+
+        PinBook next = PinBook.open(state, NOW + 1000);
+        assertThat(next.isTrusted()).isTrue();
+        assertThat(next.pins()).containsExactly(pinned, gone);
+        assertThat(next.xor()).isEqualTo(new Digest128(3, 3)).isEqualTo(book.xor());
+        assertThat(next.pins(ZERO, 1)).containsExactly(pinned);
+        assertThat(next.pins(pinned.id(), 10)).containsExactly(gone);
+    }
+
+    @Test
+    void theNewestOfAPlaceHoldsInAnyOrder()
+    {
+        List<Pin> all = List.of(
+                pin(1, "s3://lake/a/", true, NOW),
+                pin(4, "s3://lake/a/", false, NOW + 2),
+                pin(3, "s3://lake/a/", true, NOW + 1),
+                // of the same moment
+                pin(5, "s3://lake/b/", true, NOW),
+                pin(6, "s3://lake/b/", false, NOW));
+        for (int first = 0; first < all.size(); first++) {
+            PinBook book = PinBook.open(StateDirectory.open(directory.resolve("book-" + first)), NOW);
+            for (int i = 0; i < all.size(); i++) {
+                book.add(List.of(all.get((first + i) % all.size())), NOW);
+            }
+            assertThat(book.pins()).extracting(pin -> pin.id().low()).containsExactly(4L, 6L);
+            assertThat(book.xor()).isEqualTo(new Digest128(4 ^ 6, 4 ^ 6));
+        }
+        PinBook together = PinBook.open(StateDirectory.open(directory.resolve("together")), NOW);
+        assertThat(together.add(all, NOW).orElseThrow()).hasSize(2);
+        assertThat(together.pins()).extracting(pin -> pin.id().low()).containsExactly(4L, 6L);
+    }
+
+    @Test
+    void forgetsWhatIsNotPinnedAnyMore()
+            throws Exception
+    {
+        PinBook book = PinBook.open(state, NOW);
+        book.add(List.of(pin(1, "s3://lake/a/", true, NOW), pin(2, "s3://lake/b/", false, NOW)), NOW);
+        long later = NOW + Duration.ofDays(31).toMillis();
+        book.forget(later);
+        assertThat(book.pins()).extracting(Pin::location).containsExactly("s3://lake/a/");
+        assertThat(book.xor()).isEqualTo(new Digest128(1, 1));
+        assertThat(book.add(List.of(pin(2, "s3://lake/b/", false, NOW)), later)).describedAs("too old to be learned").contains(List.of());
+        book.save(later);
+        assertThat(PinBook.open(state, later + Duration.ofDays(28).toMillis()).pins()).hasSize(1);
+        PinBook away = PinBook.open(state, later + Duration.ofDays(30).toMillis());
+        assertThat(away.isTrusted()).describedAs("it may have missed something").isFalse();
+        assertThat(away.pins()).isEmpty();
+    }
+
+    @Test
+    void trustsNothingThatIsDamaged()
+            throws Exception
+    {
+        PinBook book = PinBook.open(state, NOW);
+        book.add(List.of(pin(1, "s3://lake/a/", true, NOW)), NOW);
+        book.save(NOW);
+        byte[] content = Files.readAllBytes(directory.resolve("pins"));
+        content[content.length - 3] ^= 1;
+        Files.write(directory.resolve("pins"), content);
+        PinBook damaged = PinBook.open(state, NOW);
+        assertThat(damaged.isTrusted()).isFalse();
+        assertThat(damaged.pins()).isEmpty();
+        assertThat(damaged.xor()).isEqualTo(ZERO);
+    }
+
+    @Test
+    void takesNoMoreThanItMayHold()
+    {
+        PinBook book = PinBook.open(state, NOW);
+        List<Pin> many = new ArrayList<>();
+        for (int i = 1; i <= PinBook.MAX_PINS; i++) {
+            many.add(pin(i, "s3://lake/%s/".formatted(i), true, NOW));
+        }
+        assertThat(book.add(many, NOW).orElseThrow()).hasSize(PinBook.MAX_PINS);
+        assertThat(book.add(List.of(pin(-1, "s3://lake/beyond/", true, NOW)), NOW)).isEmpty();
+        assertThat(book.pins()).hasSize(PinBook.MAX_PINS);
+        Pin again = pin(-1, "s3://lake/7/", false, NOW + 1);
+        assertThat(book.add(List.of(again), NOW)).describedAs("of a place that is known").contains(List.of(again));
+    }
+}

@@ -1,0 +1,278 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.sql.SqlConnection;
+import org.testng.annotations.AfterClass;
+import org.testng.annotations.BeforeClass;
+import org.testng.annotations.Test;
+import software.amazon.awssdk.core.sync.RequestBody;
+import software.amazon.awssdk.services.s3.S3Client;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/**
+ * Partitions that are pinned by name on a real cluster stay under a scan of ten times what it can hold, and over restarts, until they are unpinned.
+ */
+@Test(groups = "flushes", singleThreaded = true)
+public class TestPinnedTables
+{
+    private static final Duration TIMEOUT = Duration.ofMinutes(2);
+    private static final int SCANNED_FILES = 11;
+    private static final int SCANNED_FILE_BYTES = 64 << 20;
+    private static final int LINE_BYTES = 1024;
+
+    private static final String RIGHTS =
+            """
+            {
+              "schemas": [{"user": "test", "owner": true}, {"owner": false}],
+              "tables": [
+                {"user": "test", "privileges": ["SELECT", "INSERT", "DELETE", "UPDATE", "OWNERSHIP"]},
+                {"schema": "pins", "privileges": []},
+                {"privileges": ["SELECT"]}
+              ],
+              "procedures": [
+                {"user": "stranger", "privileges": []},
+                {"schema": "system", "privileges": ["EXECUTE"]}
+              ]
+            }
+            """;
+
+    private TestingCluster testing;
+
+    @BeforeClass
+    public void start()
+            throws Exception
+    {
+        Path rights = Files.writeString(Path.of("target", "pin-rights.json").toAbsolutePath(), RIGHTS);
+        testing = TestingCluster.start("pins", builder -> builder
+                .hosts(2)
+                .ramMaxSize("32MB")
+                .ssdMaxSize("32MB")
+                .cacheWorker((_, home) -> home.config("cache.block-size", "256kB"))
+                // so that each file is shared by both hosts
+                .cachedHiveProperty("cachedhive.chunk-size", "4MB")
+                .cachedHiveProperty("hive.security", "file")
+                .cachedHiveProperty("security.config-file", rights.toString()));
+        try (SqlConnection connection = testing.connect("cachedhive", "default")) {
+            connection.query("CREATE SCHEMA cachedhive.pins");
+        }
+        try (SqlConnection connection = testing.connect("cachedhive", "pins")) {
+            connection.query("CREATE TABLE hot WITH (format = 'TEXTFILE', partitioned_by = ARRAY['part']) AS "
+                    + "SELECT custkey, name, address, comment, custkey % 4 AS part FROM tpch.sf1.customer");
+            connection.query("CREATE TABLE big (line varchar) WITH (format = 'TEXTFILE', external_location = 's3://%s/pins-big')".formatted(Cluster.BUCKET));
+        }
+        putLines();
+    }
+
+    @AfterClass(alwaysRun = true)
+    public void stop()
+    {
+        if (testing != null) {
+            testing.close();
+        }
+    }
+
+    private void putLines()
+    {
+        byte[] bytes = new byte[SCANNED_FILE_BYTES];
+        try (S3Client client = testing.cluster().s3().client()) {
+            for (int i = 0; i < SCANNED_FILES; i++) {
+                new Random(i).nextBytes(bytes);
+                for (int position = 0; position < bytes.length; position++) {
+                    bytes[position] = (byte) (position % LINE_BYTES == LINE_BYTES - 1 ? '\n' : 'A' + (bytes[position] & 15));
+                }
+                String key = key(i);
+                client.putObject(request -> request.bucket(Cluster.BUCKET).key(key), RequestBody.fromBytes(bytes));
+            }
+        }
+    }
+
+    private long gets(SqlConnection connection, String query)
+    {
+        long mark = testing.cluster().s3().log().mark();
+        try {
+            connection.query(query);
+        }
+        catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+        return testing.cluster().s3().log().dataFileCountsSince(mark).gets();
+    }
+
+    private static String count(int part)
+    {
+        return "SELECT count(*), max(comment) FROM hot WHERE part = " + part;
+    }
+
+    /**
+     * Reads one of the files, and no other.
+     */
+    private static String scan(int file)
+    {
+        return "SELECT count(*) FROM big WHERE \"$path\" = 's3://%s/%s'".formatted(Cluster.BUCKET, key(file));
+    }
+
+    private static String key(int file)
+    {
+        return "pins-big/file-" + file;
+    }
+
+    private static String call(String procedure, String table, int part)
+    {
+        return "CALL system.%s(schema_name => 'pins', table_name => '%s', partition_columns => ARRAY['part'], partition_values => ARRAY['%s'])".formatted(procedure, table, part);
+    }
+
+    private static long number(SqlConnection connection, String query)
+    {
+        try {
+            return ((Number) connection.query(query).onlyValue()).longValue();
+        }
+        catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static long pinnedBytes(SqlConnection connection)
+    {
+        return number(connection, "SELECT coalesce(sum(pinned_bytes), 0) FROM cachedhive.cache.stats_detail");
+    }
+
+    private static long fileBytes(SqlConnection connection, String parts)
+    {
+        return number(connection, "SELECT sum(size) FROM (SELECT DISTINCT \"$path\", \"$file_size\" AS size FROM hot WHERE part IN (%s))".formatted(parts));
+    }
+
+    private static void awaitPinned(SqlConnection connection, long bytes)
+            throws Exception
+    {
+        Await.until("it is pinned on SSD", TIMEOUT, () -> pinnedBytes(connection) == bytes);
+    }
+
+    @Test
+    public void testPinnedPartitionsStay()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "pins")) {
+            long capacity = number(connection, "SELECT sum(ssd_capacity_bytes) FROM cachedhive.cache.stats_detail");
+            assertThat((long) SCANNED_FILES * SCANNED_FILE_BYTES).isGreaterThan(10 * capacity);
+            // one is there before it is pinned, the other one is loaded afterwards
+            Await.until("all of it is cached", TIMEOUT, () -> gets(connection, count(1)) == 0);
+            assertThat(pinnedBytes(connection)).isZero();
+            connection.query(call("pin_partition", "hot", 1));
+            connection.query("CALL system.preload_partition(schema_name => 'pins', table_name => 'hot', "
+                    + "partition_columns => ARRAY['part'], partition_values => ARRAY['2'], pin => true)");
+            long bytes = fileBytes(connection, "1, 2");
+            awaitPinned(connection, bytes);
+            for (String catalog : List.of("cachedhive", "system")) {
+                assertThat(connection.query(
+                        "SELECT schema_name, table_name, partition, cached_bytes > 0, cached_bytes = pinned_bytes FROM %s.cache.pins ORDER BY partition".formatted(catalog)).rows())
+                        .containsExactly(List.of("pins", "hot", "part=1", true, true), List.of("pins", "hot", "part=2", true, true));
+            }
+            assertThat(number(connection, "SELECT sum(pinned_bytes) FROM cachedhive.cache.pins")).isEqualTo(bytes);
+            assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.files WHERE file_path LIKE '%/part=1/%' AND class <> 'PINNED'")).isZero();
+
+            for (int i = 0; i < SCANNED_FILES; i++) {
+                assertThat(gets(connection, scan(i))).isPositive();
+                assertThat(gets(connection, count(1)) + gets(connection, count(2))).as("after file %s of the scan", i).isZero();
+            }
+            assertThat(number(connection, "SELECT sum(ssd_evictions) FROM cachedhive.cache.stats_detail")).as("there was no room for all").isPositive();
+            assertThat(pinnedBytes(connection)).isEqualTo(bytes);
+
+            for (ClusterNode worker : testing.cluster().cacheWorkers()) {
+                worker.restart();
+            }
+            Await.until("both answer", TIMEOUT, () -> number(connection, "SELECT count(*) FROM cachedhive.cache.stats WHERE state = 'RUNNING'") == 2);
+            awaitPinned(connection, bytes);
+            Await.until("it is served again", TIMEOUT, () -> gets(connection, count(1)) + gets(connection, count(2)) == 0);
+            assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.pins")).isEqualTo(2);
+        }
+    }
+
+    @Test(dependsOnMethods = "testPinnedPartitionsStay")
+    public void testFlushRemovesTheBlocksAndNotThePin()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "pins")) {
+            connection.query("CALL system.flush_data_cache(schema_name => 'pins', table_name => 'hot')");
+            assertThat(pinnedBytes(connection)).isZero();
+            assertThat(number(connection, "SELECT sum(cached_bytes) FROM cachedhive.cache.pins")).isZero();
+            assertThat(gets(connection, count(1))).isPositive();
+            assertThat(gets(connection, count(2))).isPositive();
+            awaitPinned(connection, fileBytes(connection, "1, 2"));
+        }
+    }
+
+    @Test(dependsOnMethods = "testFlushRemovesTheBlocksAndNotThePin")
+    public void testUnpinnedPartitionsLeave()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "pins")) {
+            connection.query(call("unpin_partition", "hot", 1));
+            assertThat(pinnedBytes(connection)).isEqualTo(fileBytes(connection, "2"));
+            assertThat(connection.query("SELECT partition FROM cachedhive.cache.pins").rows()).containsExactly(List.of("part=2"));
+            // more is pinned than there is room for: no more than that, and nothing of a lower class stays
+            connection.query("CALL system.pin_partition('pins', 'big')");
+            for (int i = 0; i < 4; i++) {
+                connection.query(scan(i));
+            }
+            assertThat(gets(connection, count(1))).isPositive();
+            assertThat(gets(connection, count(2))).isZero();
+            assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.stats_detail WHERE pinned_bytes > pinned_max_bytes OR refused_pins = 0")).isZero();
+            assertThat(connection.query("SELECT partition IS NULL, pinned_bytes < cached_bytes FROM cachedhive.cache.pins WHERE table_name = 'big'").rows())
+                    .containsExactly(List.of(true, true));
+
+            connection.query("CALL system.unpin_partition('pins', 'big')");
+            connection.query("CALL system.unpin_partition('pins', 'hot')");
+            assertThat(number(connection, "SELECT count(*) FROM system.cache.pins")).isZero();
+            assertThat(pinnedBytes(connection)).isZero();
+        }
+    }
+
+    @Test(dependsOnMethods = "testUnpinnedPartitionsLeave")
+    public void testArguments()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "pins")) {
+            assertThatThrownBy(() -> connection.query(call("pin_partition", "hot", 77))).hasMessageContaining("table pins.hot has no partition with {part=77}");
+            assertThatThrownBy(() -> connection.query("CALL system.pin_partition('pins', 'hot', ARRAY['part'])"))
+                    .hasMessageContaining("partition_columns and partition_values are required both or neither");
+            assertThatThrownBy(() -> connection.query(call("unpin_partition", "hot", 1)))
+                    .hasMessageContaining("pins.hot with {part=1} is not pinned: the table cache.pins lists what is");
+            assertThatThrownBy(() -> connection.query("CALL system.unpin_partition('pins', 'nothing')")).hasMessageContaining("pins.nothing is not pinned");
+            assertThatThrownBy(() -> connection.query("CALL system.pin_partition('pins', 'nothing')")).hasMessageContaining("Table 'pins.nothing' not found");
+            connection.query("CALL system.pin_partition('pins', 'hot')");
+            assertThatThrownBy(() -> connection.query(call("unpin_partition", "hot", 1))).hasMessageContaining("table pins.hot is pinned as a whole");
+            try (SqlConnection guest = connect("guest")) {
+                assertThatThrownBy(() -> guest.query("CALL system.pin_partition('pins', 'hot')")).hasMessageContaining("Access Denied: Cannot select from table pins.hot");
+                assertThatThrownBy(() -> guest.query("CALL system.unpin_partition('pins', 'hot')")).hasMessageContaining("Access Denied: Cannot select from table pins.hot");
+                assertThat(guest.query("SELECT * FROM cachedhive.cache.pins").rows()).isEmpty();
+                assertThat(guest.query("SELECT * FROM system.cache.pins").rows()).isEmpty();
+            }
+            try (SqlConnection stranger = connect("stranger")) {
+                assertThatThrownBy(() -> stranger.query("CALL system.pin_partition('pins', 'hot')"))
+                        .hasMessageContaining("Access Denied: Cannot execute procedure system.pin_partition");
+            }
+            // also when the table is not there any more
+            connection.query("DROP TABLE hot");
+            assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.pins")).isEqualTo(1);
+            connection.query("CALL system.unpin_partition('pins', 'hot')");
+            assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.pins")).isZero();
+        }
+    }
+
+    private SqlConnection connect(String user)
+            throws SQLException
+    {
+        return SqlConnection.open(testing.cluster().coordinator().httpUri(), user, Optional.of("cachedhive"), Optional.of("pins"));
+    }
+}
