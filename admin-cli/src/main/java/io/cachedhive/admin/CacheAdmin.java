@@ -57,6 +57,7 @@ public final class CacheAdmin
         CommandLine commandLine = new CommandLine(new CacheAdmin())
                 .addSubcommand(new StatusCommand(console))
                 .addSubcommand(new StatsCommand(console))
+                .addSubcommand(new CompletionCommand(console))
                 .registerConverter(WorkerHost.class, CacheAdmin::convertHost)
                 .registerConverter(Duration.class, new DurationConverter())
                 .setCaseInsensitiveEnumValuesAllowed(true)

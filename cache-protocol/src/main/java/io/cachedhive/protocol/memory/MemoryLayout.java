@@ -59,7 +59,10 @@ import static java.util.Objects.requireNonNull;
 public final class MemoryLayout
 {
     static final long MAGIC = 0x4D_45_4D_56_49_48_43_1AL; // bytes 1A "CHIVMEM"
-    static final int LAYOUT_VERSION = 1;
+    /**
+     * A reader that was made for another one does not use the file, and asks for bytes over the socket.
+     */
+    public static final int LAYOUT_VERSION = 1;
 
     static final int MAGIC_OFFSET = 0;
     static final int VERSION_OFFSET = MAGIC_OFFSET + 8;

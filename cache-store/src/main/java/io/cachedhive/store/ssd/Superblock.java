@@ -35,8 +35,8 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
 
     private static final long MAGIC = 0x52_45_50_55_53_56_48_43L; // "CHVSUPER"
     // the version of journal and checkpoints too: those of the one before are read, and what is written from the first opening on is of this one
-    private static final int FORMAT_VERSION = 2;
-    private static final int OLDEST_VERSION = 1;
+    static final int FORMAT_VERSION = 2;
+    static final int OLDEST_VERSION = 1;
 
     Superblock
     {

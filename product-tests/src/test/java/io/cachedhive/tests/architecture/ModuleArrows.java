@@ -43,6 +43,10 @@ final class ModuleArrows
         rules.put("engine-extension", new Rule("io.cachedhive.engine", Set.of(), true));
         rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of(), true));
         rules.put("admin-cli", new Rule("io.cachedhive.admin", Set.of("cache-protocol", "cache-client"), false));
+        // of the modules that it packs it uses what they have built, and not their classes
+        rules.put(
+                "packages",
+                new Rule("io.cachedhive.packages", Set.of("cache-protocol", "cache-store", "cache-worker-daemon", "plugin-cachedhive", "engine-extension", "admin-cli"), false));
         rules.put("product-tests", new Rule("io.cachedhive.tests", Set.of("quickstart"), true));
         rules.put(
                 "benchmarks",

@@ -1,0 +1,254 @@
+package io.cachedhive.packages;
+
+import io.cachedhive.packages.PackageEntry.Access;
+import io.cachedhive.packages.PackageEntry.Content;
+import io.cachedhive.packages.PackageEntry.File;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What is in which package, made of what the modules have built.
+ */
+final class ReleaseContents
+{
+    /**
+     * Where the cache worker of the packages for systems is, and its configuration and data. The unit names them too.
+     */
+    static final String WORKER_HOME = "usr/lib/cachedhive";
+    static final String WORKER_CONFIGURATION = "etc/cachedhive";
+    static final String WORKER_DATA = "var/lib/cachedhive";
+    static final String UNIT = "usr/lib/systemd/system/cachedhive-worker.service";
+    static final String PLUGIN_HOME = "usr/lib/cachedhive-trino";
+
+    private static final List<String> CONFIGURATION_FILES = List.of(
+            "config.properties",
+            "jvm.config",
+            "log.properties",
+            "node.properties",
+            "origins/default.properties");
+
+    private final Path root;
+    private final String version;
+    private final String versions;
+
+    /**
+     * @param root of the repository
+     */
+    ReleaseContents(Path root, String version, String trinoVersion)
+    {
+        this.root = requireNonNull(root, "root is null");
+        this.version = requireNonNull(version, "version is null");
+        this.versions = ReleaseVersions.format(ReleaseVersions.of(version, trinoVersion));
+    }
+
+    String name()
+    {
+        return "cachedhive-" + version;
+    }
+
+    /**
+     * What {@code cache-admin install --package} takes; without the checksums of it all.
+     */
+    PackageTree bundle()
+            throws IOException
+    {
+        return new PackageTree()
+                .addTree("worker", worker())
+                .addTree("plugin", plugin())
+                .addTree("engine-extension", engineExtension())
+                .addTree("admin", tool())
+                .addText("VERSION", versions)
+                .addFile("LICENSE", root.resolve("LICENSE"), PackageTree.FILE_MODE)
+                .addText("README.txt", """
+                        cachedhive %s: a Trino connector that reads Hive tables through a cache shared by the whole cluster.
+
+                          worker/             the cache worker, one on every host that runs a Trino worker (worker/README.txt)
+                          plugin/             copy to plugin/cachedhive of every Trino server
+                          engine-extension/   optional, for lib/ of Trino servers: the schema cache in the catalog system
+                          admin/              cache-admin, which installs all of that on the hosts of a cluster
+                          VERSION             what this is, and which protocol and formats it knows
+                          SHA256SUMS          check with: sha256sum --check --quiet SHA256SUMS
+                        """.formatted(version));
+    }
+
+    PackageTree worker()
+            throws IOException
+    {
+        Path installation = root.resolve("cache-worker-daemon/target/cache-worker-" + version);
+        return new PackageTree()
+                .addFilesOf("bin", installation.resolve("bin"))
+                .addFilesOf("lib", installation.resolve("lib"))
+                // not what a cache worker that was started there has left
+                .addTree("etc", examples())
+                .addFile("README.txt", installation.resolve("README.txt"), PackageTree.FILE_MODE)
+                .addFile("LICENSE", root.resolve("LICENSE"), PackageTree.FILE_MODE)
+                .addFile("systemd/cachedhive-worker.service", unit(), PackageTree.FILE_MODE)
+                .addText("VERSION", versions);
+    }
+
+    PackageTree plugin()
+    {
+        PackageTree plugin = new PackageTree().addFilesOf("plugin", root.resolve("plugin-cachedhive/target/plugin/cachedhive"));
+        return plugin.below("plugin");
+    }
+
+    /**
+     * All else that it needs is in lib/ of the Trino server.
+     */
+    PackageTree engineExtension()
+    {
+        String jar = "engine-extension-%s.jar".formatted(version);
+        return new PackageTree().addFile(jar, root.resolve("engine-extension/target").resolve(jar), PackageTree.FILE_MODE);
+    }
+
+    PackageTree tool()
+            throws IOException
+    {
+        Path jar = root.resolve("admin-cli/target/cache-admin.jar");
+        return new PackageTree()
+                .addFile("lib/cache-admin.jar", jar, PackageTree.FILE_MODE)
+                .addFile("bin/cache-admin", program("cache-admin"))
+                .addText("bash-completion/cache-admin", BashCompletion.of(jar))
+                .addFile("LICENSE", root.resolve("LICENSE"), PackageTree.FILE_MODE)
+                .addText("VERSION", versions);
+    }
+
+    /**
+     * Everything that is a package of the system.
+     */
+    List<SystemPackage> systemPackages()
+            throws IOException
+    {
+        return List.of(workerPackage(), pluginPackage(), toolPackage());
+    }
+
+    private SystemPackage workerPackage()
+            throws IOException
+    {
+        PackageTree worker = worker();
+        PackageTree tree = new PackageTree()
+                .addFile(WORKER_HOME + "/bin/cache-worker", (File) worker.entries().get("bin/cache-worker"))
+                .addTree(WORKER_HOME + "/lib", worker.below("lib"))
+                .addText(WORKER_HOME + "/VERSION", versions)
+                .addLink("usr/bin/cache-worker", "../lib/cachedhive/bin/cache-worker")
+                .addFile(UNIT, unit(), PackageTree.FILE_MODE)
+                .addDirectory(WORKER_CONFIGURATION, 0750, Access.READ_BY_WORKER)
+                .addDirectory(WORKER_CONFIGURATION + "/origins", 0750, Access.READ_BY_WORKER)
+                .addDirectory(WORKER_DATA, 0750, Access.WORKER);
+        for (Map.Entry<String, String> file : configuration().entrySet()) {
+            tree.addFile(WORKER_CONFIGURATION + "/" + file.getKey(), new File(Content.of(file.getValue().getBytes(UTF_8)), 0640, Access.READ_BY_WORKER, true));
+        }
+        return new SystemPackage(
+                "cachedhive-worker",
+                version,
+                "cache worker of cachedhive, for hosts of Trino workers",
+                List.of("cachedhive is a Trino connector that reads Hive tables on object storage through a cache shared by the whole cluster.",
+                        "This package has the cache worker, of which one runs on every host that runs a Trino worker. It keeps blocks of remote files"
+                                + " in shared memory and on SSD. It needs a Java runtime of version 25 or newer, and is not started by its installation."),
+                List.of("passwd"),
+                List.of("java25-runtime-headless | temurin-25-jre | openjdk-25-jre-headless"),
+                // bash and useradd
+                List.of("bash", "shadow-utils"),
+                tree);
+    }
+
+    private SystemPackage pluginPackage()
+    {
+        return new SystemPackage(
+                "cachedhive-trino-plugin",
+                version,
+                "plugin of cachedhive for Trino servers",
+                List.of("cachedhive is a Trino connector that reads Hive tables on object storage through a cache shared by the whole cluster.",
+                        "This package has the plugin, which every server of a Trino cluster needs, in /usr/lib/cachedhive-trino/plugin, and the server extension in"
+                                + " /usr/lib/cachedhive-trino/engine-extension. Trino loads the plugin by a link in its own plugin directory, which this package does not make."),
+                List.of(),
+                List.of(),
+                List.of(),
+                new PackageTree()
+                        .addTree(PLUGIN_HOME + "/plugin", plugin())
+                        .addTree(PLUGIN_HOME + "/engine-extension", engineExtension())
+                        .addText(PLUGIN_HOME + "/VERSION", versions));
+    }
+
+    private SystemPackage toolPackage()
+            throws IOException
+    {
+        return new SystemPackage(
+                "cachedhive-admin",
+                version,
+                "cache-admin, which looks after the cache workers of many hosts",
+                List.of("cachedhive is a Trino connector that reads Hive tables on object storage through a cache shared by the whole cluster.",
+                        "This package has its tool. It reaches the hosts by ssh, and needs a Java runtime of version 25 or newer."),
+                List.of("openssh-client"),
+                List.of("java25-runtime-headless | temurin-25-jre | openjdk-25-jre-headless"),
+                List.of("bash", "openssh-clients"),
+                new PackageTree()
+                        .addFile("usr/lib/cachedhive-admin/bin/cache-admin", program("cache-admin"))
+                        .addFile("usr/lib/cachedhive-admin/lib/cache-admin.jar", root.resolve("admin-cli/target/cache-admin.jar"), PackageTree.FILE_MODE)
+                        .addText("usr/lib/cachedhive-admin/VERSION", versions)
+                        .addText("usr/share/bash-completion/completions/cache-admin", BashCompletion.of(root.resolve("admin-cli/target/cache-admin.jar")))
+                        .addLink("usr/bin/cache-admin", "../lib/cachedhive-admin/bin/cache-admin"));
+    }
+
+    private PackageTree examples()
+            throws IOException
+    {
+        Path directory = root.resolve("etc/cache-worker");
+        try (Stream<Path> files = Files.walk(directory)) {
+            List<String> found = files.filter(Files::isRegularFile).map(file -> directory.relativize(file).toString()).sorted().toList();
+            if (!found.equals(CONFIGURATION_FILES)) {
+                throw new IllegalStateException(
+                        "%s has %s, and the packages are made for %s: say in ReleaseContents what becomes of the others".formatted(directory, found, CONFIGURATION_FILES));
+            }
+        }
+        return new PackageTree().addFilesOf("etc", directory).below("etc");
+    }
+
+    /**
+     * The example configuration, for a cache worker that runs as a user of its own.
+     */
+    Map<String, String> configuration()
+            throws IOException
+    {
+        Map<String, String> files = new TreeMap<>();
+        for (String name : CONFIGURATION_FILES) {
+            files.put(name, Files.readString(root.resolve("etc/cache-worker").resolve(name)));
+        }
+        files.compute("config.properties", (_, text) -> replaceLine(text, "#cache.worker.socket-group=trino", "cache.worker.socket-group=cachedhive"));
+        files.compute("node.properties", (_, text) -> replaceLine(text, "#node.data-dir=/var/lib/cachedhive", "node.data-dir=/var/lib/cachedhive"));
+        return files;
+    }
+
+    private static String replaceLine(String text, String line, String replacement)
+    {
+        int count = text.split("\n" + line + "\n", -1).length - 1;
+        if (count != 1) {
+            throw new IllegalStateException("the example configuration has the line %s %s times, and must have it once".formatted(line, count));
+        }
+        return text.replace("\n" + line + "\n", "\n" + replacement + "\n");
+    }
+
+    private Path unit()
+    {
+        return root.resolve("etc/systemd/cachedhive-worker.service");
+    }
+
+    private static File program(String name)
+    {
+        try (var input = ReleaseContents.class.getResourceAsStream("bin/" + name)) {
+            return new File(Content.of(input.readAllBytes()), PackageTree.PROGRAM_MODE, Access.ROOT, false);
+        }
+        catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

@@ -1,0 +1,405 @@
+package io.cachedhive.packages;
+
+import com.google.gson.Gson;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import io.kubernetes.client.openapi.models.V1ConfigMap;
+import io.kubernetes.client.openapi.models.V1Container;
+import io.kubernetes.client.openapi.models.V1DaemonSet;
+import io.kubernetes.client.openapi.models.V1EnvVar;
+import io.kubernetes.client.openapi.models.V1Pod;
+import io.kubernetes.client.openapi.models.V1PodSpec;
+import io.kubernetes.client.openapi.models.V1Secret;
+import io.kubernetes.client.openapi.models.V1Volume;
+import io.kubernetes.client.openapi.models.V1VolumeMount;
+import org.junit.jupiter.api.Test;
+import org.yaml.snakeyaml.LoaderOptions;
+import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.constructor.SafeConstructor;
+
+import java.io.IOException;
+import java.io.StringReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+import static io.cachedhive.packages.BuiltPackages.ROOT;
+import static io.cachedhive.packages.BuiltPackages.VERSION;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/**
+ * The files for Kubernetes against its own models, which refuse unknown and missing fields, and against what the cache worker needs: the container may use the memory
+ * that its configuration takes, and what the configuration names is mounted. Nothing is run in a cluster, and no chart is rendered.
+ */
+class TestKubernetesFiles
+{
+    private static final Path DIRECTORY = ROOT.resolve("etc/kubernetes");
+    private static final Gson GSON = new Gson();
+
+    /**
+     * The keys of the official chart that the values file may use, as its values.yaml and the templates of its deployments have them; chart 1.x.
+     */
+    private static final Set<String> CHART_KEYS = Set.of(
+            "image.tag",
+            "env",
+            "catalogs",
+            "initContainers.coordinator",
+            "initContainers.worker",
+            "sidecarContainers.worker",
+            "coordinator.additionalVolumes",
+            "coordinator.additionalVolumeMounts",
+            "worker.additionalJVMConfig",
+            "worker.additionalVolumes",
+            "worker.additionalVolumeMounts");
+
+    private interface Validator
+    {
+        void validate(JsonElement json)
+                throws IOException;
+    }
+
+    private static final Map<String, Validator> VALIDATORS = Map.of(
+            "v1 ConfigMap", V1ConfigMap::validateJsonElement,
+            "v1 Secret", V1Secret::validateJsonElement,
+            "v1 Pod", V1Pod::validateJsonElement,
+            "apps/v1 DaemonSet", V1DaemonSet::validateJsonElement,
+            // a patch: the part of it that has a model which stands by itself
+            "apps/v1 Deployment", json -> V1PodSpec.validateJsonElement(at(json, "spec", "template", "spec")));
+
+    @Test
+    void testManifests()
+            throws IOException
+    {
+        int count = 0;
+        for (String file : List.of("cache-worker-config.yaml", "trino-worker-pod.yaml", "daemonset.yaml", "trino-on-host-network.yaml")) {
+            for (JsonObject document : read(file)) {
+                validate(document);
+                count++;
+            }
+        }
+        assertThat(count).isEqualTo(7);
+        // and there are no others
+        try (Stream<Path> files = Files.list(DIRECTORY)) {
+            assertThat(files.map(file -> file.getFileName().toString())).containsExactlyInAnyOrder(
+                    "Dockerfile", "cache-worker-config.yaml", "trino-values.yaml", "trino-worker-pod.yaml", "daemonset.yaml", "trino-on-host-network.yaml");
+        }
+    }
+
+    @Test
+    void testMistakesAreFound()
+            throws IOException
+    {
+        JsonObject pod = find("trino-worker-pod.yaml", "Pod");
+        cacheWorker(spec(pod)).addProperty("volumMounts", "x");
+        assertThatThrownBy(() -> validate(pod)).hasMessageContaining("volumMounts");
+
+        JsonObject volume = find("trino-worker-pod.yaml", "Pod");
+        at(volume, "spec", "volumes").getAsJsonArray().get(2).getAsJsonObject().getAsJsonObject("emptyDir").addProperty("sizelimit", "1Gi");
+        assertThatThrownBy(() -> validate(volume)).hasMessageContaining("sizelimit");
+
+        JsonObject unnamed = find("trino-worker-pod.yaml", "Pod");
+        cacheWorker(spec(unnamed)).remove("name");
+        assertThatThrownBy(() -> validate(unnamed)).hasMessageContaining("name");
+
+        JsonObject set = find("daemonset.yaml", "DaemonSet");
+        set.getAsJsonObject("spec").remove("selector");
+        assertThatThrownBy(() -> validate(set)).hasMessageContaining("selector");
+
+        JsonObject small = find("trino-worker-pod.yaml", "Pod");
+        cacheWorker(spec(small)).getAsJsonObject("resources").getAsJsonObject("limits").addProperty("memory", "9Gi");
+        assertThat(problems(spec(small), find("cache-worker-config.yaml", "ConfigMap"))).singleElement().asString().contains("memory limit");
+
+        JsonObject shared = find("trino-worker-pod.yaml", "Pod");
+        container(spec(shared), "trino-worker").getAsJsonArray("volumeMounts").remove(4);
+        assertThat(problems(spec(shared), find("cache-worker-config.yaml", "ConfigMap"))).singleElement().asString().contains("/run/cachedhive");
+    }
+
+    @Test
+    void testPod()
+            throws IOException
+    {
+        JsonObject spec = spec(find("trino-worker-pod.yaml", "Pod"));
+        assertThat(problems(spec, find("cache-worker-config.yaml", "ConfigMap"))).isEmpty();
+
+        // Trino's own
+        JsonObject trino = container(spec, "trino-worker");
+        List<String> jvm = find("trino-worker-pod.yaml", "ConfigMap").getAsJsonObject("data").get("jvm.config").getAsString().lines().toList();
+        assertThat(limit(trino)).isGreaterThan(MemorySizes.parse(MemorySizes.option(jvm, "-Xmx")) * 11 / 10);
+    }
+
+    @Test
+    void testDaemonSet()
+            throws IOException
+    {
+        JsonObject spec = at(find("daemonset.yaml", "DaemonSet"), "spec", "template", "spec").getAsJsonObject();
+        JsonObject patch = at(find("trino-on-host-network.yaml", "Deployment"), "spec", "template", "spec").getAsJsonObject();
+        assertThat(spec.get("hostNetwork").getAsBoolean()).isTrue();
+        assertThat(patch.get("hostNetwork").getAsBoolean()).isTrue();
+        assertThat(patch.get("nodeSelector")).isEqualTo(spec.get("nodeSelector"));
+
+        // the two pods together: Trino's and the cache worker's see the same directories of the node
+        JsonObject both = spec.deepCopy();
+        JsonObject trino = container(patch, "trino-worker").deepCopy();
+        for (JsonElement mount : trino.getAsJsonArray("volumeMounts")) {
+            String hostPath = hostPath(patch, mount.getAsJsonObject().get("name").getAsString());
+            String name = objects(both.getAsJsonArray("volumes"))
+                    .filter(volume -> volume.has("hostPath") && volume.getAsJsonObject("hostPath").get("path").getAsString().equals(hostPath))
+                    .map(volume -> volume.get("name").getAsString())
+                    .findFirst()
+                    .orElseThrow();
+            mount.getAsJsonObject().addProperty("name", name);
+        }
+        both.getAsJsonArray("containers").add(trino);
+        assertThat(problems(both, find("daemonset.yaml", "ConfigMap"))).isEmpty();
+    }
+
+    @Test
+    void testValues()
+            throws IOException
+    {
+        JsonObject values = read("trino-values.yaml").getFirst();
+        Set<String> keys = new TreeSet<>();
+        values.entrySet().forEach(entry -> {
+            if (entry.getValue().isJsonObject() && !entry.getKey().equals("catalogs")) {
+                entry.getValue().getAsJsonObject().keySet().forEach(key -> keys.add(entry.getKey() + "." + key));
+            }
+            else {
+                keys.add(entry.getKey());
+            }
+        });
+        assertThat(keys).containsExactlyInAnyOrderElementsOf(CHART_KEYS);
+
+        validateAll(values.get("env"), V1EnvVar::validateJsonElement);
+        for (String pods : List.of("coordinator", "worker")) {
+            validateAll(at(values, "initContainers", pods), V1Container::validateJsonElement);
+            validateAll(at(values, pods, "additionalVolumes"), V1Volume::validateJsonElement);
+            validateAll(at(values, pods, "additionalVolumeMounts"), V1VolumeMount::validateJsonElement);
+        }
+        validateAll(at(values, "sidecarContainers", "worker"), V1Container::validateJsonElement);
+
+        // what the chart makes of it is, as far as the cache goes, the complete pod
+        JsonObject pod = spec(find("trino-worker-pod.yaml", "Pod"));
+        assertThat(at(values, "sidecarContainers", "worker").getAsJsonArray()).containsExactly(cacheWorker(pod));
+        assertThat(objects(at(values, "worker", "additionalVolumes").getAsJsonArray()).toList())
+                .isEqualTo(objects(pod.getAsJsonArray("volumes")).filter(volume -> volume.get("name").getAsString().startsWith("cachedhive-")).toList());
+        assertThat(objects(at(values, "worker", "additionalVolumeMounts").getAsJsonArray()).toList())
+                .isEqualTo(objects(container(pod, "trino-worker").getAsJsonArray("volumeMounts"))
+                        .filter(mount -> mount.get("name").getAsString().startsWith("cachedhive-"))
+                        .toList());
+        assertThat(values.getAsJsonObject("catalogs").get("cachedhive").getAsString())
+                .isEqualTo(find("trino-worker-pod.yaml", "ConfigMap").getAsJsonObject("data").get("cachedhive.properties").getAsString());
+    }
+
+    @Test
+    void testPropertiesExist()
+            throws IOException
+    {
+        String page = Files.readString(ROOT.resolve("docs/configuration.md"));
+        List<JsonObject> maps = List.of(find("cache-worker-config.yaml", "ConfigMap"), find("daemonset.yaml", "ConfigMap"));
+        for (JsonObject map : maps) {
+            for (String file : List.of("config.properties", "node.properties", "origin-default.properties")) {
+                assertThat(properties(map, file).stringPropertyNames()).isNotEmpty().allSatisfy(name -> assertThat(page).contains("`%s`".formatted(name)));
+            }
+            // as the packages have it
+            assertThat(map.getAsJsonObject("data").get("jvm.config").getAsString()).isEqualTo(Files.readString(ROOT.resolve("etc/cache-worker/jvm.config")));
+        }
+        assertThat(properties(find("trino-worker-pod.yaml", "ConfigMap"), "cachedhive.properties").stringPropertyNames())
+                .filteredOn(name -> name.startsWith("cachedhive."))
+                .isNotEmpty()
+                .allSatisfy(name -> assertThat(page).contains("`%s`".formatted(name)));
+    }
+
+    @Test
+    void testImageHasWhatIsCalled()
+            throws IOException
+    {
+        String top = "cachedhive-%s/".formatted(VERSION);
+        Set<String> bundle = BuiltPackages.readTarGz(BuiltPackages.bundle()).keySet();
+        List<String> dockerfile = Files.readAllLines(DIRECTORY.resolve("Dockerfile"));
+        assertThat(dockerfile).contains("ADD cachedhive-${VERSION}.tar.gz /opt/", "ENTRYPOINT [\"/opt/cachedhive/worker/bin/cache-worker\"]");
+        assertThat(bundle).contains(top + "worker/bin/cache-worker", top + "plugin/");
+        for (String file : List.of("trino-worker-pod.yaml", "trino-values.yaml")) {
+            assertThat(Files.readString(DIRECTORY.resolve(file))).contains("\"/opt/cachedhive/plugin/.\"");
+        }
+    }
+
+    private static void validate(JsonObject document)
+            throws IOException
+    {
+        String kind = "%s %s".formatted(document.get("apiVersion").getAsString(), document.get("kind").getAsString());
+        assertThat(VALIDATORS).containsKey(kind);
+        VALIDATORS.get(kind).validate(document);
+    }
+
+    private static void validateAll(JsonElement array, Validator validator)
+            throws IOException
+    {
+        assertThat(array.getAsJsonArray()).isNotEmpty();
+        for (JsonElement element : array.getAsJsonArray()) {
+            validator.validate(element);
+        }
+    }
+
+    /**
+     * Why a pod with Trino and a cache worker of this configuration would not work; none if it would.
+     */
+    private static List<String> problems(JsonObject spec, JsonObject configMap)
+    {
+        List<String> problems = new ArrayList<>();
+        Properties configuration = properties(configMap, "config.properties");
+        List<String> jvm = configMap.getAsJsonObject("data").get("jvm.config").getAsString().lines().toList();
+        JsonObject worker = cacheWorker(spec);
+        JsonObject trino = container(spec, "trino-worker");
+
+        long needed = MemorySizes.ofCacheWorker(configuration, jvm);
+        if (limit(worker) < needed) {
+            problems.add("the memory limit of the cache worker is %s, and it takes up to %s".formatted(limit(worker), needed));
+        }
+        if (MemorySizes.parse(at(worker, "resources", "requests", "memory").getAsString()) < needed) {
+            problems.add("the memory request of the cache worker is less than it takes");
+        }
+        String memory = configuration.getProperty("cache.ram.directory");
+        checkCapacity(spec, mount(worker, memory), configuration.getProperty("cache.ram.max-size"), problems);
+        String ssd = configuration.getProperty("cache.ssd.directories");
+        checkCapacity(spec, mount(worker, ssd), configuration.getProperty("cache.ssd.max-sizes"), problems);
+
+        for (String shared : List.of(memory, Path.of(configuration.getProperty("cache.worker.socket-path")).getParent().toString())) {
+            String ofWorker = mount(worker, shared);
+            if (ofWorker.isEmpty() || !ofWorker.equals(mount(trino, shared))) {
+                problems.add("%s of the cache worker is not that of Trino".formatted(shared));
+            }
+        }
+        for (String port : List.of("cache.worker.port", "http-server.http.port")) {
+            int number = Integer.parseInt(configuration.getProperty(port));
+            if (objects(worker.getAsJsonArray("ports")).noneMatch(candidate -> candidate.get("containerPort").getAsInt() == number)) {
+                problems.add("%s=%s is no port of the container".formatted(port, number));
+            }
+        }
+        // every file that the program wants is there under its name
+        JsonObject volume = volume(spec, mount(worker, "/etc/cachedhive"));
+        JsonObject projected = volume.getAsJsonObject("configMap");
+        if (!projected.get("name").equals(at(configMap, "metadata", "name"))) {
+            problems.add("/etc/cachedhive is not " + configMap);
+        }
+        Set<String> files = new TreeSet<>();
+        for (JsonElement item : projected.getAsJsonArray("items")) {
+            files.add(item.getAsJsonObject().get("path").getAsString());
+            if (!configMap.getAsJsonObject("data").has(item.getAsJsonObject().get("key").getAsString())) {
+                problems.add("the ConfigMap does not have " + item);
+            }
+        }
+        if (!files.equals(Set.of("config.properties", "jvm.config", "log.properties", "node.properties", "origins/default.properties"))) {
+            problems.add("/etc/cachedhive has " + files);
+        }
+        return problems;
+    }
+
+    private static void checkCapacity(JsonObject spec, String volumeName, String size, List<String> problems)
+    {
+        if (volumeName.isEmpty()) {
+            problems.add("nothing is mounted for a tier of " + size);
+            return;
+        }
+        JsonObject volume = volume(spec, volumeName);
+        if (volume.has("emptyDir") && MemorySizes.parse(at(volume, "emptyDir", "sizeLimit").getAsString()) < MemorySizes.parse(size)) {
+            problems.add("volume %s has no room for %s".formatted(volumeName, size));
+        }
+    }
+
+    private static long limit(JsonObject container)
+    {
+        return MemorySizes.parse(at(container, "resources", "limits", "memory").getAsString());
+    }
+
+    /**
+     * Name of the volume that a container has at a path; empty if none.
+     */
+    private static String mount(JsonObject container, String path)
+    {
+        return objects(container.getAsJsonArray("volumeMounts"))
+                .filter(mount -> mount.get("mountPath").getAsString().equals(path))
+                .map(mount -> mount.get("name").getAsString())
+                .findFirst()
+                .orElse("");
+    }
+
+    private static JsonObject volume(JsonObject spec, String name)
+    {
+        return objects(spec.getAsJsonArray("volumes")).filter(volume -> volume.get("name").getAsString().equals(name)).findFirst().orElseThrow();
+    }
+
+    private static String hostPath(JsonObject spec, String volume)
+    {
+        return at(volume(spec, volume), "hostPath", "path").getAsString();
+    }
+
+    private static JsonObject cacheWorker(JsonObject spec)
+    {
+        return container(spec, "cache-worker");
+    }
+
+    private static JsonObject container(JsonObject spec, String name)
+    {
+        return objects(spec.getAsJsonArray("containers")).filter(container -> container.get("name").getAsString().equals(name)).findFirst().orElseThrow();
+    }
+
+    private static JsonObject spec(JsonObject pod)
+    {
+        return pod.getAsJsonObject("spec");
+    }
+
+    private static Stream<JsonObject> objects(JsonArray array)
+    {
+        return StreamSupport.stream(array.spliterator(), false).map(JsonElement::getAsJsonObject);
+    }
+
+    private static JsonElement at(JsonElement json, String... path)
+    {
+        JsonElement element = json;
+        for (String name : path) {
+            element = element.getAsJsonObject().get(name);
+            assertThat(element).describedAs(String.join(".", path)).isNotNull();
+        }
+        return element;
+    }
+
+    private static Properties properties(JsonObject configMap, String file)
+    {
+        Properties properties = new Properties();
+        try {
+            properties.load(new StringReader(configMap.getAsJsonObject("data").get(file).getAsString()));
+        }
+        catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+        return properties;
+    }
+
+    private static JsonObject find(String file, String kind)
+            throws IOException
+    {
+        return read(file).stream().filter(document -> document.get("kind").getAsString().equals(kind)).findFirst().orElseThrow();
+    }
+
+    private static List<JsonObject> read(String file)
+            throws IOException
+    {
+        List<JsonObject> documents = new ArrayList<>();
+        LoaderOptions options = new LoaderOptions();
+        options.setAllowDuplicateKeys(false);
+        for (Object document : new Yaml(new SafeConstructor(options)).loadAll(Files.readString(DIRECTORY.resolve(file)))) {
+            documents.add(GSON.toJsonTree(document).getAsJsonObject());
+        }
+        assertThat(documents).isNotEmpty();
+        return documents;
+    }
+}
