@@ -1,5 +1,6 @@
 package io.cachedhive.admin;
 
+import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.host.WorkerHost;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -23,14 +24,15 @@ import static java.nio.charset.StandardCharsets.UTF_8;
         name = "cache-admin",
         sortOptions = false,
         usageHelpWidth = 110,
-        description = {"Looks after the cache workers of many hosts, over their HTTP API.", ""},
+        description = {"Installs cachedhive on the hosts of a Trino cluster, and looks after its cache workers: over ssh, and over their HTTP API.", ""},
         commandListHeading = "%nCommands:%n",
         footer = {
                 "",
                 "Results go to the standard output, everything else to the standard error.",
-                "Exit code: 0 every host answered, 1 at least one did not (the others' answers are printed), 2 wrong usage.",
+                "Exit code: 0 all is done, 1 at least one host failed or did not answer (the others are done), 2 wrong usage,",
+                "3 the hosts file, the package or another file on this machine cannot be used, 4 a check found something.",
                 "",
-                "Example: cache-admin status --hosts worker1,worker2,worker3:9485"})
+                "Begin with: cache-admin install --dry-run --package cachedhive-VERSION.tar.gz"})
 public final class CacheAdmin
         implements Callable<Integer>
 {
@@ -55,8 +57,30 @@ public final class CacheAdmin
     static int run(Console console, String... args)
     {
         CommandLine commandLine = new CommandLine(new CacheAdmin())
+                .addSubcommand(new InstallCommand(console))
+                .addSubcommand(new UninstallCommand(console))
+                .addSubcommand(new UpgradeCommand(console))
+                .addSubcommand(new RollbackCommand(console))
+                .addSubcommand(new StartCommand(console))
+                .addSubcommand(new StopCommand(console))
+                .addSubcommand(new RestartCommand(console))
                 .addSubcommand(new StatusCommand(console))
                 .addSubcommand(new StatsCommand(console))
+                .addSubcommand(new TopCommand(console))
+                .addSubcommand(new DoctorCommand(console))
+                .addSubcommand(new EnableCommand(console))
+                .addSubcommand(new DisableCommand(console))
+                .addSubcommand(new FlushCommand(console))
+                .addSubcommand(new PreloadCommand(console))
+                .addSubcommand("config", new CommandLine(new ConfigCommand())
+                        .addSubcommand(new ConfigCheckCommand(console))
+                        .addSubcommand(new ConfigDiffCommand(console))
+                        .addSubcommand(new ConfigPushCommand(console))
+                        .addSubcommand(new ConfigMigrateCommand(console)))
+                .addSubcommand(new LogsCommand(console))
+                .addSubcommand(new DrainCommand(console))
+                .addSubcommand(new FsckCommand(console))
+                .addSubcommand(new SupportBundleCommand(console))
                 .addSubcommand(new CompletionCommand(console))
                 .registerConverter(WorkerHost.class, CacheAdmin::convertHost)
                 .registerConverter(Duration.class, new DurationConverter())
@@ -68,6 +92,14 @@ public final class CacheAdmin
                     String program = e.getCommandLine().getCommandSpec().qualifiedName();
                     console.problem("%s (%s --help tells more)".formatted(e.getMessage(), program));
                     return ExitCode.WRONG_USAGE;
+                })
+                .setExecutionExceptionHandler((e, _, _) -> {
+                    if (e instanceof ClusterFileException) {
+                        console.clearProgress();
+                        console.problem(e.getMessage());
+                        return ExitCode.WRONG_CONFIGURATION;
+                    }
+                    throw e;
                 });
         int code = commandLine.execute(args);
         console.out().flush();

@@ -40,4 +40,11 @@ record Console(PrintWriter out, PrintWriter error, boolean errorIsTerminal)
         error.println("cache-admin: " + sentence);
         error.flush();
     }
+
+    /// A line that stays, beside the results.
+    void line(String text)
+    {
+        error.println(text);
+        error.flush();
+    }
 }

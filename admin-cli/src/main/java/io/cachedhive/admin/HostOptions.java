@@ -1,11 +1,14 @@
 package io.cachedhive.admin;
 
+import io.cachedhive.admin.cluster.Cluster;
+import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.host.HostAnswer;
 import io.cachedhive.admin.host.HostAnswer.Failed;
 import io.cachedhive.admin.host.WorkerHost;
 import io.cachedhive.admin.host.WorkerHosts;
 import io.cachedhive.admin.output.Column;
 import io.cachedhive.admin.output.OutputFormat;
+import io.cachedhive.admin.settings.HostFiles;
 import picocli.CommandLine.Option;
 
 import java.io.IOException;
@@ -25,10 +28,16 @@ final class HostOptions
     @Option(
             names = "--hosts",
             split = ",",
-            required = true,
             paramLabel = "HOST[:PORT]",
-            description = "the hosts to ask, separated by commas; the port is that of the cache worker's http-server.http.port (default: 8485)")
+            description = "the hosts to ask, separated by commas, in place of the workers of the hosts file; the port is that of the cache worker's "
+                    + "http-server.http.port (default: 8485)")
     private Set<WorkerHost> hosts = new LinkedHashSet<>();
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description = "the hosts file, for the workers without --hosts (default: what CACHE_ADMIN_CONFIG names, else ~/.cache-admin.yaml)")
+    private Path config;
 
     @Option(
             names = "--timeout",
@@ -40,7 +49,8 @@ final class HostOptions
     @Option(
             names = "--secret-file",
             paramLabel = "FILE",
-            description = "file with the cache workers' internal-communication.shared-secret, where they have one; it is proven and never sent")
+            description = "file with the cache workers' internal-communication.shared-secret, where they have one (default: with the hosts file, its "
+                    + "secret-file); it is proven and never sent")
     private Path secretFile;
 
     @Option(
@@ -53,7 +63,9 @@ final class HostOptions
     /// Asks all hosts, prints their answers, and says what is wrong with those that gave none.
     ///
     /// @return the exit code
+    /// @throws ClusterFileException if the hosts file is needed and cannot be used
     int run(String path, List<Column> columns, Console console)
+            throws ClusterFileException
     {
         Optional<String> secret;
         try {
@@ -62,6 +74,13 @@ final class HostOptions
         catch (IOException e) {
             console.problem("The file of --secret-file cannot be used (%s): name one that you may read, with the secret in it.".formatted(e.getMessage()));
             return ExitCode.WRONG_USAGE;
+        }
+        if (hosts.isEmpty()) {
+            Cluster cluster = ClusterOptions.read(config);
+            cluster.workers().forEach(host -> hosts.add(host.http()));
+            if (secret.isEmpty()) {
+                secret = HostFiles.readSecret(cluster);
+            }
         }
         List<HostAnswer> answers;
         try (WorkerHosts workers = new WorkerHosts(List.copyOf(hosts), timeout, secret)) {

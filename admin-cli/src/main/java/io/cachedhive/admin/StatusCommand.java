@@ -1,6 +1,7 @@
 package io.cachedhive.admin;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.output.Column;
 import io.cachedhive.admin.output.Quantity;
 import io.cachedhive.admin.worker.WorkerFields;
@@ -47,6 +48,7 @@ final class StatusCommand
 
     @Override
     public Integer call()
+            throws ClusterFileException
     {
         return options.run("/v1/status", COLUMNS, console);
     }

@@ -297,8 +297,8 @@ class TestCacheAdmin
     @ParameterizedTest
     @ValueSource(strings = {
             "",
-            "status",
             "nonsense",
+            "install",
             "status --hosts",
             "status --hosts a:b",
             "status --hosts a --output yaml",
@@ -319,9 +319,71 @@ class TestCacheAdmin
     }
 
     @Test
+    void testHostsFileIsWrittenOnFirstUse()
+            throws IOException
+    {
+        Path file = directory.resolve("hosts.yaml");
+
+        Outcome outcome = run("status", "--config", file.toString());
+
+        assertThat(outcome.error()).contains(file + " was written with an example");
+        assertThat(outcome.code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+        assertThat(file).content().contains("workers:", "# ", "install-directory: /opt/cachedhive");
+        // as it is, it names no real hosts
+        assertThat(run("status", "--config", file.toString()).error()).contains(file + " line ").contains("<coordinator.example.net> is not the name of a host");
+    }
+
+    @Test
+    void testWorkersOfHostsFile()
+            throws IOException
+    {
+        String worker = worker("/v1/status", 200, STATUS);
+        Path file = Files.writeString(directory.resolve("hosts.yaml"), """
+                coordinators: [coordinator.invalid]
+                workers:
+                  - host: worker1
+                    address: 127.0.0.1
+                    http-port: %s
+                """.formatted(worker.substring(worker.indexOf(':') + 1)));
+
+        Outcome outcome = run("status", "--config", file.toString());
+
+        assertThat(outcome.error()).isEmpty();
+        assertThat(outcome.out().lines()).hasSize(2);
+        assertThat(outcome.out()).contains(worker, "RUNNING");
+    }
+
+    @Test
+    void testEveryCommandIsOnItsPage()
+            throws IOException
+    {
+        String page = Files.readString(Path.of(System.getProperty("user.dir")).resolveSibling("docs/operations/cache-admin.md"));
+        List<String> commands = new ArrayList<>();
+        run("--help").out().lines()
+                .dropWhile(line -> !line.equals("Commands:"))
+                .takeWhile(line -> !line.isBlank())
+                .filter(line -> line.matches("  [a-z].*"))
+                .forEach(line -> commands.add(line.strip().split(" ")[0]));
+
+        assertThat(commands).contains("install", "doctor", "completion").allSatisfy(command -> assertThat(page).contains("`" + command));
+        for (String code : List.of("| 0 |", "| 1 |", "| 2 |", "| 3 |", "| 4 |")) {
+            assertThat(page).contains(code);
+        }
+    }
+
+    @Test
+    void testCompletion()
+    {
+        Outcome outcome = run("completion");
+
+        assertThat(outcome.out()).contains("complete -F", "install", "--dry-run");
+        assertThat(outcome.code()).isEqualTo(ExitCode.OK);
+    }
+
+    @Test
     void testHelp()
     {
-        assertThat(run("--help").out()).contains("status", "stats", "Exit code: 0 every host answered");
+        assertThat(run("--help").out()).contains("status", "stats", "Exit code: 0 all is done");
         assertThat(run("status", "--help").out()).contains("--hosts", "--timeout", "(default: 5s)");
         assertThat(run("--help").code()).isEqualTo(ExitCode.OK);
         assertThat(run("status", "--help").code()).isEqualTo(ExitCode.OK);

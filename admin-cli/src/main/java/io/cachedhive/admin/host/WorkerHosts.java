@@ -13,6 +13,7 @@ import java.net.UnknownHostException;
 import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.HttpTimeoutException;
@@ -66,9 +67,15 @@ public final class WorkerHosts
     /// @return in the order of the hosts
     public List<HostAnswer> ask(String path, IntConsumer progress)
     {
+        return ask("GET", path, progress);
+    }
+
+    /// As {@link #ask(String, IntConsumer)}, with another method of HTTP and an empty body.
+    public List<HostAnswer> ask(String method, String path, IntConsumer progress)
+    {
         int[] done = {0};
         List<CompletableFuture<HostAnswer>> answers = hosts.stream()
-                .map(host -> ask(host, path).thenApply(answer -> {
+                .map(host -> ask(host, method, path).thenApply(answer -> {
                     synchronized (done) {
                         done[0]++;
                         progress.accept(done[0]);
@@ -81,9 +88,10 @@ public final class WorkerHosts
                 .toList();
     }
 
-    private CompletableFuture<HostAnswer> ask(WorkerHost host, String path)
+    private CompletableFuture<HostAnswer> ask(WorkerHost host, String method, String path)
     {
         HttpRequest.Builder request = HttpRequest.newBuilder(host.toUri(path).orElseThrow())
+                .method(method, BodyPublishers.noBody())
                 .header("Accept", "application/json");
         secret.ifPresent(value -> request.header("Authorization", HttpToken.authorization(value, System.currentTimeMillis())));
         CompletableFuture<HttpResponse<byte[]>> response = client.sendAsync(request.build(), BodyHandlers.limiting(BodyHandlers.ofByteArray(), MAX_BODY_BYTES));
@@ -107,6 +115,9 @@ public final class WorkerHosts
                     "name a file with the value of its internal-communication.shared-secret in --secret-file" :
                     "compare the file of --secret-file with its internal-communication.shared-secret, and the clocks of both machines, which may differ by a minute";
             return new Failed(host, "%s wants a proof of the shared secret (HTTP %s): %s.".formatted(host, status, remedy));
+        }
+        if (status == 400 || status == 409) {
+            return new Failed(host, "%s refuses %s: %s.".formatted(host, path, new String(response.body(), UTF_8).strip()));
         }
         if (status >= 500) {
             return new Failed(host, "%s failed to answer %s (HTTP %s): look into var/log/server.log there.".formatted(host, path, status));

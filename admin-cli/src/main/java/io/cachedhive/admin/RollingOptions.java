@@ -1,0 +1,99 @@
+package io.cachedhive.admin;
+
+import io.cachedhive.admin.cluster.Cluster;
+import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.install.RollingChange;
+import io.cachedhive.admin.settings.HostFiles;
+import io.cachedhive.admin.ssh.Ssh;
+import io.cachedhive.admin.task.HostOutcome;
+import io.cachedhive.admin.task.HostTasks;
+import io.cachedhive.admin.task.TaskException;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * What upgrade and rollback have in common: one host after the other, and none after the first that fails.
+ */
+final class RollingOptions
+{
+    interface Change
+    {
+        /// @return what was changed
+        List<String> apply(Ssh ssh, ClusterHost host)
+                throws TaskException;
+    }
+
+    @Option(
+            names = "--patience",
+            paramLabel = "DURATION",
+            defaultValue = "10m",
+            description = "how long each cache worker may take until it is back and has restored its blocks (default: ${DEFAULT-VALUE})")
+    private Duration patience;
+
+    @Mixin
+    private ClusterOptions options;
+
+    @Mixin
+    private DryRunOption dryRun;
+
+    Cluster cluster()
+            throws ClusterFileException
+    {
+        return options.cluster();
+    }
+
+    boolean isDryRun()
+    {
+        return dryRun.isSet();
+    }
+
+    /// Applies the change to each host, workers first, and restarts the cache workers that ran and are changed.
+    ///
+    /// @return the exit code
+    int run(Cluster cluster, Change change, Console console)
+            throws ClusterFileException
+    {
+        Ssh ssh = options.ssh(cluster);
+        RollingChange rolling = new RollingChange(HostFiles.readSecret(cluster), patience);
+        List<ClusterHost> hosts = options.select(cluster).stream()
+                .sorted(Comparator.comparing(host -> !host.isWorker()))
+                .toList();
+        HostTasks tasks = ClusterOptions.tasks(1, console);
+        List<HostOutcome> outcomes = new ArrayList<>();
+        boolean failed = false;
+        for (ClusterHost host : hosts) {
+            if (failed) {
+                outcomes.add(HostOutcome.failed(host, "%s: was not touched, as a host before it failed: mend that one, and run the command again.".formatted(host)));
+                continue;
+            }
+            HostOutcome outcome = tasks.run(List.of(host), one -> HostOutcome.done(one, roll(ssh, rolling, one, change))).getFirst();
+            outcomes.add(outcome);
+            failed = outcome.problem().isPresent();
+        }
+        return options.report(outcomes, dryRun.isSet() ? "WOULD CHANGE" : "CHANGED", "UNCHANGED", console);
+    }
+
+    private List<String> roll(Ssh ssh, RollingChange rolling, ClusterHost host, Change change)
+            throws TaskException
+    {
+        long blocks = host.isWorker() ? rolling.ssdBlocks(host) : 0;
+        List<String> changes = new ArrayList<>(change.apply(ssh, host));
+        if (!host.isWorker() || dryRun.isSet()) {
+            return changes;
+        }
+        // also one that an earlier run, which failed, left with the old release
+        List<String> stopped = ssh.run(host, ServiceAction.STOP_OUTDATED.script(host, false)).values("change");
+        if (!stopped.isEmpty()) {
+            ssh.run(host, ServiceAction.START.script(host, false));
+            long restored = rolling.awaitWarm(host, blocks);
+            changes.add("restarted, %s of %s blocks restored".formatted(restored, blocks));
+        }
+        return changes;
+    }
+}

@@ -1,0 +1,169 @@
+package io.cachedhive.admin;
+
+import io.cachedhive.admin.cluster.Cluster;
+import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.doctor.ClusterInspection;
+import io.cachedhive.admin.host.HostAnswer;
+import io.cachedhive.admin.host.HostAnswer.Answered;
+import io.cachedhive.admin.host.HostAnswer.Failed;
+import io.cachedhive.admin.host.WorkerHosts;
+import io.cachedhive.admin.install.Fault;
+import io.cachedhive.admin.install.HostScripts;
+import io.cachedhive.admin.install.Installation;
+import io.cachedhive.admin.settings.HostFile;
+import io.cachedhive.admin.settings.HostFiles;
+import io.cachedhive.admin.settings.Secrets;
+import io.cachedhive.admin.ssh.Ssh;
+import io.cachedhive.admin.task.HostOutcome;
+import io.cachedhive.admin.task.TaskException;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.stream.Collectors;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.file.StandardOpenOption.CREATE_NEW;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What somebody needs who is to help.
+ */
+@Command(
+        name = "support-bundle",
+        sortOptions = false,
+        description = {
+                "Collects what somebody needs who is to help: the doctor's findings, facts of the hosts, configuration, status, counters, and the ends of the logs.",
+                "Secrets are left out: values of properties by whose name they are some, and these values wherever else they stand. Names of hosts, tables and files are in it."})
+final class SupportBundleCommand
+        implements Callable<Integer>
+{
+    @Option(names = "--to", required = true, paramLabel = "FILE", description = "the zip file to be written; it must not exist")
+    private Path file;
+
+    @Option(names = "--lines", paramLabel = "N", defaultValue = "5000", description = "how many lines of each log (default: ${DEFAULT-VALUE})")
+    private int lines;
+
+    @Mixin
+    private ClusterOptions options;
+
+    private final Console console;
+
+    SupportBundleCommand(Console console)
+    {
+        this.console = requireNonNull(console, "console is null");
+    }
+
+    @Override
+    public Integer call()
+            throws ClusterFileException
+    {
+        if (Files.exists(file)) {
+            throw new ClusterFileException("%s exists: name a file that does not with --to.".formatted(file));
+        }
+        Cluster cluster = options.cluster();
+        List<ClusterHost> hosts = options.select(cluster);
+        HostFiles files = HostFiles.read(cluster);
+        Ssh ssh = options.ssh(cluster);
+        Map<String, String> entries = new ConcurrentSkipListMap<>();
+
+        List<Fault> faults = new ClusterInspection(ssh, options.tasks(cluster, console), files).diagnose(cluster, hosts);
+        entries.put("doctor.txt", faults.isEmpty() ? "All is well.\n" : faults.stream().map(fault -> fault.kind() + ": " + fault.sentence() + "\n").collect(Collectors.joining()));
+        List<HostOutcome> outcomes = options.tasks(cluster, console).run(hosts, host -> {
+            collect(ssh, host, files, entries);
+            return HostOutcome.done(host, List.of("collected"));
+        });
+        ask(hosts, files, entries);
+        try {
+            entries.put("hosts.yaml", Files.readString(cluster.file()));
+            write(entries, secrets(files, entries));
+        }
+        catch (IOException e) {
+            throw new ClusterFileException("%s cannot be written (%s): name another place with --to.".formatted(file, e.getClass().getSimpleName()));
+        }
+        int code = options.report(outcomes, "COLLECTED", "EMPTY", console);
+        console.line("Wrote %s.".formatted(file));
+        return code;
+    }
+
+    private void collect(Ssh ssh, ClusterHost host, HostFiles files, Map<String, String> entries)
+            throws TaskException
+    {
+        String directory = host.name().replace(':', '_') + "/";
+        List<HostFile> wanted = Installation.wanted(files, host);
+        String facts = ssh.run(host, HostScripts.facts(host, Optional.of("@current"), wanted, List.of())).output();
+        // a digest of a short secret can be tried out
+        entries.put(directory + "facts.txt", facts.lines().filter(line -> !line.contains("secret=")).collect(Collectors.joining("\n", "", "\n")));
+        Installation.fetch(ssh, host, wanted.stream().map(HostFile::path).toList()).forEach((path, content) -> entries.put(directory + "files" + path, content));
+        if (host.trinoHome().isPresent()) {
+            Installation.fetch(ssh, host, List.of(host.trinoEtc() + "/config.properties", host.trinoEtc() + "/jvm.config", host.trinoEtc() + "/node.properties"))
+                    .forEach((path, content) -> entries.put(directory + "files" + path, content));
+        }
+        if (host.isWorker()) {
+            for (String log : List.of("server", "launcher")) {
+                try {
+                    entries.put(directory + log + ".log", String.join("\n", Installation.log(ssh, host, log, Math.max(1, lines))) + "\n");
+                }
+                catch (TaskException e) {
+                    // there may be none: that is a finding, too
+                    entries.put(directory + log + ".log", e.getMessage() + "\n");
+                }
+            }
+        }
+    }
+
+    private static void ask(List<ClusterHost> hosts, HostFiles files, Map<String, String> entries)
+    {
+        List<ClusterHost> workers = hosts.stream().filter(ClusterHost::isWorker).toList();
+        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(10), files.secret())) {
+            for (String path : List.of("status", "stats", "drain")) {
+                List<HostAnswer> answers = http.ask("/v1/" + path, _ -> {});
+                for (int index = 0; index < workers.size(); index++) {
+                    String name = workers.get(index).name().replace(':', '_') + "/" + path;
+                    switch (answers.get(index)) {
+                        case Answered answered -> entries.put(name + ".json", answered.content().toPrettyString() + "\n");
+                        case Failed failed -> entries.put(name + ".txt", failed.problem() + "\n");
+                    }
+                }
+            }
+        }
+    }
+
+    private static Secrets secrets(HostFiles files, Map<String, String> entries)
+    {
+        Secrets secrets = new Secrets();
+        files.secret().ifPresent(secrets::add);
+        files.catalogs().values().forEach(secrets::addFrom);
+        files.origins().values().forEach(secrets::addFrom);
+        entries.forEach((name, content) -> {
+            if (name.endsWith(".properties")) {
+                secrets.addFrom(content);
+            }
+        });
+        return secrets;
+    }
+
+    private void write(Map<String, String> entries, Secrets secrets)
+            throws IOException
+    {
+        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file, CREATE_NEW))) {
+            for (Map.Entry<String, String> entry : entries.entrySet()) {
+                zip.putNextEntry(new ZipEntry(entry.getKey()));
+                zip.write(secrets.mask(entry.getValue()).getBytes(UTF_8));
+                zip.closeEntry();
+            }
+        }
+    }
+}

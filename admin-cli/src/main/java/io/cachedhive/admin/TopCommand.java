@@ -1,0 +1,107 @@
+package io.cachedhive.admin;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.cachedhive.admin.cluster.Cluster;
+import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.host.HostAnswer;
+import io.cachedhive.admin.host.HostAnswer.Answered;
+import io.cachedhive.admin.host.WorkerHosts;
+import io.cachedhive.admin.output.Quantity;
+import io.cachedhive.admin.output.TextTable;
+import io.cachedhive.admin.settings.HostFiles;
+import io.cachedhive.admin.worker.WorkerFields;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What the cache workers are doing just now.
+ */
+@Command(
+        name = "top",
+        sortOptions = false,
+        description = "Shows again and again of each cache worker where bytes come from, per second, until Ctrl-C.")
+final class TopCommand
+        implements Callable<Integer>
+{
+    private static final List<String> COUNTERS = List.of("ram_hit_bytes", "ssd_hit_bytes", "non_local_hit_bytes", "remote_read_bytes", "bypass_bytes");
+
+    @Option(names = "--interval", paramLabel = "DURATION", defaultValue = "2s", description = "time between two looks (default: ${DEFAULT-VALUE})")
+    private Duration interval;
+
+    @Option(names = "--count", paramLabel = "N", description = "how many times, then end (default: until Ctrl-C)")
+    private Integer count;
+
+    @Mixin
+    private ClusterOptions options;
+
+    private final Console console;
+
+    TopCommand(Console console)
+    {
+        this.console = requireNonNull(console, "console is null");
+    }
+
+    @Override
+    public Integer call()
+            throws ClusterFileException
+    {
+        Cluster cluster = options.cluster();
+        List<ClusterHost> workers = options.select(cluster).stream().filter(ClusterHost::isWorker).toList();
+        boolean failed = false;
+        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(5), HostFiles.readSecret(cluster))) {
+            List<HostAnswer> before = http.ask("/v1/stats", _ -> {});
+            long beforeNanos = System.nanoTime();
+            for (int look = 0; count == null || look < count; look++) {
+                try {
+                    Thread.sleep(interval);
+                }
+                catch (InterruptedException _) {
+                    Thread.currentThread().interrupt();
+                    break;
+                }
+                List<HostAnswer> now = http.ask("/v1/stats", _ -> {});
+                long nowNanos = System.nanoTime();
+                failed |= now.stream().anyMatch(answer -> !(answer instanceof Answered));
+                print(workers, before, now, (nowNanos - beforeNanos) / 1e9);
+                before = now;
+                beforeNanos = nowNanos;
+            }
+        }
+        return failed ? ExitCode.HOST_FAILED : ExitCode.OK;
+    }
+
+    private void print(List<ClusterHost> workers, List<HostAnswer> before, List<HostAnswer> now, double seconds)
+    {
+        TextTable table = new TextTable(List.of("HOST", "RAM HITS/S", "SSD HITS/S", "NON-LOCAL/S", "REMOTE/S", "BYPASS/S"));
+        for (int index = 0; index < workers.size(); index++) {
+            List<String> cells = new ArrayList<>(List.of(workers.get(index).name()));
+            for (String counter : COUNTERS) {
+                cells.add(before.get(index) instanceof Answered old && now.get(index) instanceof Answered fresh ?
+                        Quantity.bytes(OptionalLong.of(Math.round((total(fresh.content(), counter) - total(old.content(), counter)) / seconds))) :
+                        Quantity.UNKNOWN);
+            }
+            table.add(cells);
+        }
+        if (console.errorIsTerminal()) {
+            // from the top of the screen, as top(1) does
+            console.out().print("\033[H\033[2J");
+        }
+        table.print(console.out());
+        console.out().flush();
+    }
+
+    private static long total(JsonNode answer, String counter)
+    {
+        return WorkerFields.of(answer).number(counter).orElse(0);
+    }
+}

@@ -1,0 +1,366 @@
+package io.cachedhive.admin.cluster;
+
+import io.cachedhive.admin.cluster.Cluster.SshSettings;
+import io.cachedhive.admin.cluster.ClusterHost.Role;
+import io.cachedhive.admin.cluster.ClusterHost.Service;
+import io.cachedhive.admin.cluster.ClusterHost.SsdDirectory;
+import org.yaml.snakeyaml.LoaderOptions;
+import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.error.MarkedYAMLException;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.StringReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The hosts file: which hosts there are, how they are reached, and what each is to have.
+ */
+public final class ClusterFile
+{
+    /// What may stand at the top for all hosts, in a group, and at a single host.
+    private static final Set<String> HOST_SETTINGS = Set.of(
+            "ssh-user", "ssh-port", "sudo", "install-directory", "java-home", "service", "run-as", "trino-home", "trino-etc", "plugin-directory",
+            "ram-size", "ram-directory", "heap-size", "ssd", "worker-port", "http-port", "socket-path", "socket-group", "zone", "worker-properties");
+    private static final Set<String> SINGLE_HOST_SETTINGS = Set.of("host", "address", "bind-address");
+    private static final Set<String> CLUSTER_SETTINGS = Set.of(
+            "cluster", "coordinators", "workers", "groups", "ssh", "secret-file", "configuration-directory", "trino-url", "trino-user");
+    private static final Set<String> SSH_SETTINGS = Set.of("config-file", "parallel", "connect-timeout", "command-timeout");
+
+    private static final Pattern RANGE = Pattern.compile("([^\\[\\]]*)\\[([0-9]{1,6})-([0-9]{1,6})]([^\\[\\]]*)");
+    // also keeps a host from being taken for an option of ssh
+    private static final Pattern HOST_NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.:-]*");
+    private static final Pattern DURATION = Pattern.compile("([0-9]{1,6})(s|m)");
+    private static final int MAX_HOSTS = 10_000;
+
+    private final Path file;
+
+    private ClusterFile(Path file)
+    {
+        this.file = requireNonNull(file, "file is null");
+    }
+
+    /// @throws ClusterFileException if the file is missing or wrong
+    public static Cluster read(Path file)
+            throws ClusterFileException
+    {
+        String text;
+        try {
+            text = Files.readString(file);
+        }
+        catch (IOException e) {
+            throw new ClusterFileException("The hosts file %s cannot be read (%s): name one that you may read with --config or CACHE_ADMIN_CONFIG."
+                    .formatted(file, e.getClass().getSimpleName()));
+        }
+        return parse(text, file);
+    }
+
+    /// Writes the commented example, for its owner's eyes only.
+    public static void writeTemplate(Path file)
+            throws IOException
+    {
+        Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        Files.writeString(file, templateText());
+    }
+
+    static Cluster parse(String text, Path file)
+            throws ClusterFileException
+    {
+        return new ClusterFile(file).parse(text);
+    }
+
+    private Cluster parse(String text)
+            throws ClusterFileException
+    {
+        Node root;
+        try {
+            LoaderOptions options = new LoaderOptions();
+            options.setAllowRecursiveKeys(false);
+            root = new Yaml(options).compose(new StringReader(text));
+        }
+        catch (MarkedYAMLException e) {
+            throw new ClusterFileException("%s line %s: this is not YAML (%s): compare it with the example that cache-admin writes where there is no hosts file."
+                    .formatted(file, e.getProblemMark() == null ? 1 : e.getProblemMark().getLine() + 1, e.getProblem()));
+        }
+        if (root == null) {
+            throw new ClusterFileException("%s line 1: the file has no settings: name the hosts under `workers:`.".formatted(file));
+        }
+        Set<String> topLevel = new LinkedHashSet<>(HOST_SETTINGS);
+        topLevel.addAll(CLUSTER_SETTINGS);
+        YamlSection top = YamlSection.of(root, file, topLevel);
+
+        Map<String, YamlSection> groups = new LinkedHashMap<>();
+        Map<String, Set<String>> members = new LinkedHashMap<>();
+        if (top.has("groups")) {
+            Set<String> allowed = new LinkedHashSet<>(HOST_SETTINGS);
+            allowed.add("hosts");
+            for (Map.Entry<String, Node> group : YamlSection.of(top.node("groups").orElseThrow(), file, Set.of()).entries().entrySet()) {
+                YamlSection section = YamlSection.of(group.getValue(), file, allowed);
+                groups.put(group.getKey(), section);
+                Set<String> names = new LinkedHashSet<>();
+                for (Node node : section.list("hosts")) {
+                    names.addAll(expand(node));
+                }
+                members.put(group.getKey(), names);
+            }
+        }
+
+        Map<String, Set<Role>> roles = new LinkedHashMap<>();
+        Map<String, YamlSection> own = new LinkedHashMap<>();
+        readHosts(top, "coordinators", Role.COORDINATOR, roles, own);
+        readHosts(top, "workers", Role.WORKER, roles, own);
+        if (roles.isEmpty()) {
+            throw new ClusterFileException("%s line 1: no host is named: name those with a cache worker under `workers:`, the others of Trino under `coordinators:`."
+                    .formatted(file));
+        }
+        for (Map.Entry<String, Set<String>> group : members.entrySet()) {
+            for (String name : group.getValue()) {
+                if (!roles.containsKey(name)) {
+                    throw groups.get(group.getKey()).problem("hosts", "group %s has the host %s, which is named neither under coordinators nor under workers: add it there"
+                            .formatted(group.getKey(), name));
+                }
+            }
+        }
+
+        List<ClusterHost> hosts = new ArrayList<>();
+        for (Map.Entry<String, Set<Role>> entry : roles.entrySet()) {
+            YamlSection settings = top;
+            Set<String> memberOf = new LinkedHashSet<>();
+            for (Map.Entry<String, Set<String>> group : members.entrySet()) {
+                if (group.getValue().contains(entry.getKey())) {
+                    memberOf.add(group.getKey());
+                    settings = groups.get(group.getKey()).over(settings);
+                }
+            }
+            if (own.containsKey(entry.getKey())) {
+                settings = own.get(entry.getKey()).over(settings);
+            }
+            hosts.add(host(entry.getKey(), entry.getValue(), memberOf, settings));
+        }
+
+        YamlSection ssh = top.has("ssh") ? YamlSection.of(top.node("ssh").orElseThrow(), file, SSH_SETTINGS) : YamlSection.of(new Yaml().represent(Map.of()), file, Set.of());
+        return new Cluster(
+                file,
+                top.text("cluster").orElse("production"),
+                hosts,
+                new SshSettings(
+                        ssh.value("config-file", this::localPath),
+                        ssh.value("parallel", value -> number(value, 1, 1000)).orElse(16),
+                        ssh.value("connect-timeout", ClusterFile::duration).orElse(Duration.ofSeconds(10)),
+                        ssh.value("command-timeout", ClusterFile::duration).orElse(Duration.ofMinutes(15))),
+                top.value("secret-file", this::localPath),
+                top.value("configuration-directory", this::localPath).orElseGet(() -> file.toAbsolutePath().resolveSibling("cache-admin.d")),
+                top.text("trino-url"),
+                top.text("trino-user").orElse("admin"));
+    }
+
+    private void readHosts(YamlSection top, String key, Role role, Map<String, Set<Role>> roles, Map<String, YamlSection> own)
+            throws ClusterFileException
+    {
+        Set<String> allowed = new LinkedHashSet<>(HOST_SETTINGS);
+        allowed.addAll(SINGLE_HOST_SETTINGS);
+        for (Node node : top.list(key)) {
+            List<String> names;
+            if (node instanceof ScalarNode) {
+                names = expand(node);
+            }
+            else {
+                YamlSection section = YamlSection.of(node, file, allowed);
+                if (!section.has("host")) {
+                    throw YamlSection.problem(file, node, "this entry of %s has no name: write `host: NAME` into it".formatted(key));
+                }
+                names = expand(section.node("host").orElseThrow());
+                if (names.size() > 1 && (section.has("address") || section.has("bind-address"))) {
+                    throw section.problem("host", "several hosts cannot have one address: name them one by one");
+                }
+                for (String name : names) {
+                    if (own.put(name, section) != null) {
+                        throw section.problem("host", "%s has settings of its own twice: put them together".formatted(name));
+                    }
+                }
+            }
+            for (String name : names) {
+                if (!roles.computeIfAbsent(name, _ -> EnumSet.noneOf(Role.class)).add(role)) {
+                    throw YamlSection.problem(file, node, "%s is named twice under %s: remove one of them".formatted(name, key));
+                }
+                if (roles.size() > MAX_HOSTS) {
+                    throw YamlSection.problem(file, node, "more than %s hosts: split the file".formatted(MAX_HOSTS));
+                }
+            }
+        }
+    }
+
+    private List<String> expand(Node node)
+            throws ClusterFileException
+    {
+        String text = YamlSection.scalar(file, node).strip();
+        Matcher matcher = RANGE.matcher(text);
+        List<String> names = new ArrayList<>();
+        if (matcher.matches()) {
+            int first = Integer.parseInt(matcher.group(2));
+            int last = Integer.parseInt(matcher.group(3));
+            if (first > last || last - first >= MAX_HOSTS) {
+                throw YamlSection.problem(file, node, "%s is no range of hosts: write it as worker[1-20]".formatted(text));
+            }
+            for (int number = first; number <= last; number++) {
+                // [01-20] keeps its zeros
+                names.add(matcher.group(1) + String.format(Locale.ROOT, "%0" + matcher.group(2).length() + "d", number) + matcher.group(4));
+            }
+        }
+        else {
+            names.add(text);
+        }
+        for (String name : names) {
+            if (!HOST_NAME.matcher(name).matches()) {
+                throw YamlSection.problem(file, node, "%s is not the name of a host: write a host name, an IP address, or a range such as worker[1-20]".formatted(name));
+            }
+        }
+        return names;
+    }
+
+    private ClusterHost host(String name, Set<Role> roles, Set<String> groups, YamlSection settings)
+            throws ClusterFileException
+    {
+        Optional<String> trinoHome = settings.value("trino-home", ClusterFile::remotePath);
+        List<SsdDirectory> ssd = new ArrayList<>();
+        for (Node node : settings.list("ssd")) {
+            YamlSection directory = YamlSection.of(node, file, Set.of("directory", "size"));
+            Optional<String> path = directory.value("directory", ClusterFile::remotePath);
+            Optional<Size> size = directory.value("size", Size::parse);
+            if (path.isEmpty() || size.isEmpty()) {
+                throw YamlSection.problem(file, node, "an entry of ssd needs both: `directory: /mnt/nvme0/cachedhive` and `size: 400GB`");
+            }
+            ssd.add(new SsdDirectory(path.get(), size.get()));
+        }
+        Map<String, String> properties = new LinkedHashMap<>();
+        if (settings.has("worker-properties")) {
+            YamlSection section = YamlSection.of(settings.node("worker-properties").orElseThrow(), file, Set.of());
+            for (String key : section.entries().keySet()) {
+                properties.put(key, section.text(key).orElseThrow());
+            }
+        }
+        return new ClusterHost(
+                name,
+                roles,
+                groups,
+                settings.text("address"),
+                settings.text("bind-address"),
+                settings.text("ssh-user"),
+                settings.value("ssh-port", ClusterFile::port).map(OptionalInt::of).orElse(OptionalInt.empty()),
+                settings.value("sudo", ClusterFile::flag).orElse(false),
+                settings.value("install-directory", ClusterFile::remotePath).orElse("/opt/cachedhive"),
+                settings.value("java-home", ClusterFile::remotePath),
+                settings.value("service", ClusterFile::service).orElse(Service.AUTO),
+                settings.text("run-as"),
+                trinoHome,
+                settings.value("trino-etc", ClusterFile::remotePath).orElse(trinoHome.orElse("/usr/lib/trino") + "/etc"),
+                settings.value("plugin-directory", ClusterFile::remotePath).orElse(trinoHome.orElse("/usr/lib/trino") + "/plugin"),
+                settings.value("ram-size", Size::parse).orElse(Size.parse("1GB")),
+                settings.value("ram-directory", ClusterFile::remotePath).orElse("/dev/shm"),
+                settings.value("heap-size", Size::parse).orElse(Size.parse("1GB")),
+                ssd,
+                settings.value("worker-port", ClusterFile::port).orElse(8484),
+                settings.value("http-port", ClusterFile::port).orElse(8485),
+                settings.value("socket-path", ClusterFile::remotePath).orElse("/run/cachedhive/worker.sock"),
+                settings.text("socket-group"),
+                settings.text("zone"),
+                properties);
+    }
+
+    private static int port(String text)
+    {
+        return number(text, 1, 65535);
+    }
+
+    private static int number(String text, int min, int max)
+    {
+        try {
+            int number = Integer.parseInt(text);
+            if (number >= min && number <= max) {
+                return number;
+            }
+        }
+        catch (NumberFormatException _) {
+            // said below
+        }
+        throw new IllegalArgumentException("%s is not a number from %s to %s".formatted(text, min, max));
+    }
+
+    private static boolean flag(String text)
+    {
+        return switch (text) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new IllegalArgumentException("%s is neither true nor false".formatted(text));
+        };
+    }
+
+    private static Service service(String text)
+    {
+        try {
+            return Service.valueOf(text.toUpperCase(Locale.ROOT));
+        }
+        catch (IllegalArgumentException _) {
+            throw new IllegalArgumentException("%s is none of auto, systemd, launcher".formatted(text));
+        }
+    }
+
+    private static Duration duration(String text)
+    {
+        Matcher matcher = DURATION.matcher(text);
+        if (!matcher.matches() || Integer.parseInt(matcher.group(1)) == 0) {
+            throw new IllegalArgumentException("%s is not a duration such as 10s or 5m".formatted(text));
+        }
+        int amount = Integer.parseInt(matcher.group(1));
+        return matcher.group(2).equals("s") ? Duration.ofSeconds(amount) : Duration.ofMinutes(amount);
+    }
+
+    private static String remotePath(String text)
+    {
+        String path = text.length() > 1 && text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
+        if (!path.startsWith("/") || path.contains("\n") || path.contains(",") || path.contains("/../")) {
+            throw new IllegalArgumentException("%s is not an absolute path without commas".formatted(text));
+        }
+        if (path.equals("/")) {
+            throw new IllegalArgumentException("the root directory cannot be used");
+        }
+        return path;
+    }
+
+    /// On this machine: `~` is the home directory, and relative is to the hosts file.
+    private Path localPath(String text)
+    {
+        if (text.equals("~") || text.startsWith("~/")) {
+            return Path.of(System.getProperty("user.home") + text.substring(1));
+        }
+        return file.toAbsolutePath().resolveSibling(text).normalize();
+    }
+
+    static String templateText()
+            throws IOException
+    {
+        try (InputStream template = requireNonNull(ClusterFile.class.getResourceAsStream("cache-admin.yaml"), "template is missing")) {
+            return new String(template.readAllBytes(), UTF_8);
+        }
+    }
+}

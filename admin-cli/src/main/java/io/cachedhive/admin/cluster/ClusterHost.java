@@ -1,0 +1,115 @@
+package io.cachedhive.admin.cluster;
+
+import io.cachedhive.admin.host.WorkerHost;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+
+import static java.util.Collections.unmodifiableMap;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * One host of the hosts file with all that holds for it: its own settings over those of its groups over those of all.
+ *
+ * @param name as the file and ssh know it
+ * @param address by which other hosts reach it; without one, what its name resolves to
+ * @param bindAddress that its cache worker listens on; without one, the address
+ * @param sshUser without one, ssh's configuration decides
+ * @param javaHome of the JDK for the cache worker; without one, it is looked for
+ * @param runAs user of the cache worker's process; without one, the user that Trino runs as
+ * @param trinoEtc directory with Trino's {@code config.properties}
+ * @param heap of the cache worker's process
+ * @param workerProperties further properties of the cache worker, over all others
+ */
+public record ClusterHost(
+        String name,
+        Set<Role> roles,
+        Set<String> groups,
+        Optional<String> address,
+        Optional<String> bindAddress,
+        Optional<String> sshUser,
+        OptionalInt sshPort,
+        boolean sudo,
+        String installDirectory,
+        Optional<String> javaHome,
+        Service service,
+        Optional<String> runAs,
+        Optional<String> trinoHome,
+        String trinoEtc,
+        String pluginDirectory,
+        Size ram,
+        String ramDirectory,
+        Size heap,
+        List<SsdDirectory> ssd,
+        int workerPort,
+        int httpPort,
+        String socketPath,
+        Optional<String> socketGroup,
+        Optional<String> zone,
+        Map<String, String> workerProperties)
+{
+    public enum Role
+    {
+        COORDINATOR,
+        WORKER
+    }
+
+    /// What looks after the process.
+    public enum Service
+    {
+        /// systemd where it runs, else the launcher.
+        AUTO,
+        SYSTEMD,
+        LAUNCHER
+    }
+
+    public record SsdDirectory(String path, Size size)
+    {
+        public SsdDirectory
+        {
+            requireNonNull(path, "path is null");
+            requireNonNull(size, "size is null");
+        }
+    }
+
+    public ClusterHost
+    {
+        requireNonNull(name, "name is null");
+        roles = Set.copyOf(roles);
+        groups = Set.copyOf(groups);
+        ssd = List.copyOf(ssd);
+        workerProperties = unmodifiableMap(new LinkedHashMap<>(workerProperties));
+    }
+
+    public boolean isWorker()
+    {
+        return roles.contains(Role.WORKER);
+    }
+
+    public boolean isCoordinator()
+    {
+        return roles.contains(Role.COORDINATOR);
+    }
+
+    /// Where this machine reaches its cache worker's HTTP API.
+    public WorkerHost http()
+    {
+        return new WorkerHost(address.orElse(name), httpPort);
+    }
+
+    /// Memory that the cache worker takes beside its RAM tier: heap, direct memory, and what a JVM needs.
+    public long daemonBytes()
+    {
+        return heap.bytes() + (768L << 20);
+    }
+
+    @Override
+    public String toString()
+    {
+        return name;
+    }
+}

@@ -1,0 +1,93 @@
+package io.cachedhive.admin.doctor;
+
+import io.cachedhive.admin.cluster.Cluster;
+import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.host.HostAnswer;
+import io.cachedhive.admin.host.HostAnswer.Answered;
+import io.cachedhive.admin.host.HostAnswer.Failed;
+import io.cachedhive.admin.host.WorkerHosts;
+import io.cachedhive.admin.install.Fault;
+import io.cachedhive.admin.install.HostFacts;
+import io.cachedhive.admin.install.Installation;
+import io.cachedhive.admin.settings.HostFile;
+import io.cachedhive.admin.settings.HostFiles;
+import io.cachedhive.admin.ssh.Ssh;
+import io.cachedhive.admin.task.HostOutcome;
+import io.cachedhive.admin.task.HostTasks;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Asks all hosts what a diagnosis needs, by ssh and by the cache workers' HTTP API.
+ */
+public final class ClusterInspection
+{
+    private static final Duration STATUS_TIMEOUT = Duration.ofSeconds(10);
+
+    private final Ssh ssh;
+    private final HostTasks tasks;
+    private final HostFiles files;
+
+    public ClusterInspection(Ssh ssh, HostTasks tasks, HostFiles files)
+    {
+        this.ssh = requireNonNull(ssh, "ssh is null");
+        this.tasks = requireNonNull(tasks, "tasks is null");
+        this.files = requireNonNull(files, "files is null");
+    }
+
+    /// @param hosts of the cluster that are looked at
+    public List<Fault> diagnose(Cluster cluster, List<ClusterHost> hosts)
+    {
+        return Diagnosis.of(inspect(cluster, hosts), files.secret(), files.origins());
+    }
+
+    private List<HostState> inspect(Cluster cluster, List<ClusterHost> hosts)
+    {
+        Map<ClusterHost, HostFacts> facts = new ConcurrentHashMap<>();
+        Map<ClusterHost, List<HostFile>> wanted = new ConcurrentHashMap<>();
+        List<HostOutcome> outcomes = tasks.run(hosts, host -> {
+            wanted.put(host, Installation.wanted(files, host));
+            List<String> targets = Diagnosis.targets(host, cluster.workers(), ClusterInspection::address);
+            facts.put(host, Installation.facts(ssh, host, Optional.of("@current"), wanted.get(host), targets));
+            return HostOutcome.done(host, List.of());
+        });
+
+        List<ClusterHost> workers = hosts.stream().filter(ClusterHost::isWorker).toList();
+        List<HostAnswer> answers;
+        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), STATUS_TIMEOUT, files.secret())) {
+            answers = http.ask("/v1/status", _ -> {});
+        }
+        List<HostState> states = new ArrayList<>();
+        for (HostOutcome outcome : outcomes) {
+            ClusterHost host = outcome.host();
+            Optional<HostAnswer> answer = host.isWorker() ? Optional.of(answers.get(workers.indexOf(host))) : Optional.empty();
+            states.add(new HostState(
+                    host,
+                    Optional.ofNullable(facts.get(host)),
+                    outcome.problem(),
+                    answer.flatMap(value -> value instanceof Answered answered ? Optional.of(answered.content()) : Optional.empty()),
+                    answer.flatMap(value -> value instanceof Failed failed ? Optional.of(failed.problem()) : Optional.empty()),
+                    wanted.getOrDefault(host, List.of())));
+        }
+        return states;
+    }
+
+    private static Optional<String> address(ClusterHost host)
+    {
+        try {
+            return Optional.of(HostFiles.address(host));
+        }
+        catch (ClusterFileException _) {
+            // said of that host itself
+            return Optional.empty();
+        }
+    }
+}

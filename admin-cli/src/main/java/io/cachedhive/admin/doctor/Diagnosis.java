@@ -1,0 +1,262 @@
+package io.cachedhive.admin.doctor;
+
+import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.install.Fault;
+import io.cachedhive.admin.install.Fault.Kind;
+import io.cachedhive.admin.install.HostChecks;
+import io.cachedhive.admin.install.HostFacts;
+import io.cachedhive.admin.settings.HostFile;
+import io.cachedhive.admin.settings.HostFiles;
+import io.cachedhive.admin.settings.PropertiesText;
+import io.cachedhive.admin.worker.WorkerFields;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Finds what is wrong with a cluster, out of what its hosts told: each host for itself, against what it is to have, and against the others.
+ */
+public final class Diagnosis
+{
+    /// How many of the other workers each host is asked to reach: together they cover every worker several times.
+    private static final int NEIGHBOURS = 5;
+
+    private final List<HostState> states;
+    private final Optional<String> secret;
+    private final Map<String, String> origins;
+    private final List<Fault> faults = new ArrayList<>();
+
+    private Diagnosis(List<HostState> states, Optional<String> secret, Map<String, String> origins)
+    {
+        this.states = List.copyOf(states);
+        this.secret = requireNonNull(secret, "secret is null");
+        this.origins = Map.copyOf(origins);
+    }
+
+    /// @param origins the cache workers' files of object stores, by name
+    /// @return in the order of the hosts; empty if all is well
+    public static List<Fault> of(List<HostState> states, Optional<String> secret, Map<String, String> origins)
+    {
+        Diagnosis diagnosis = new Diagnosis(states, secret, origins);
+        diagnosis.run();
+        return diagnosis.faults;
+    }
+
+    /// Which cache workers the host is to reach, as `address:port`: a coordinator all, a worker those behind it in the file.
+    ///
+    /// @param address of a worker
+    public static List<String> targets(ClusterHost host, List<ClusterHost> workers, Function<ClusterHost, Optional<String>> address)
+    {
+        List<ClusterHost> others = new ArrayList<>();
+        if (host.isCoordinator()) {
+            others.addAll(workers);
+        }
+        else {
+            int own = workers.indexOf(host);
+            for (int i = 1; i <= Math.min(NEIGHBOURS, workers.size() - 1); i++) {
+                others.add(workers.get((own + i) % workers.size()));
+            }
+        }
+        return others.stream()
+                .flatMap(worker -> address.apply(worker).map(text -> text + ":" + worker.workerPort()).stream())
+                .toList();
+    }
+
+    private void run()
+    {
+        Optional<String> usual = usualRelease();
+        for (HostState state : states) {
+            if (state.facts().isEmpty()) {
+                faults.add(new Fault(state.host().name(), Kind.UNREACHABLE, state.unreachable().orElse(state.host() + " cannot be reached.")));
+                continue;
+            }
+            HostFacts facts = state.facts().get();
+            faults.addAll(HostChecks.check(state.host(), facts, 0));
+            if (facts.text("current").isEmpty()) {
+                add(state, Kind.NOT_INSTALLED, "nothing is installed in %s: run cache-admin install.", state.host().installDirectory());
+                continue;
+            }
+            files(state, facts, usual.orElseThrow());
+            secrets(state, facts);
+            if (state.host().isWorker()) {
+                worker(state, facts);
+            }
+            if (state.host().trinoHome().isPresent() && facts.is("trino.exists")) {
+                trino(state, facts);
+            }
+            reachability(state, facts);
+        }
+    }
+
+    /// That most hosts have.
+    private Optional<String> usualRelease()
+    {
+        Map<String, Long> releases = states.stream()
+                .flatMap(state -> state.facts().flatMap(facts -> facts.text("current")).stream())
+                .collect(Collectors.groupingBy(release -> release, Collectors.counting()));
+        return releases.entrySet().stream()
+                .max(Map.Entry.<String, Long>comparingByValue().thenComparing(Map.Entry.comparingByKey(Comparator.naturalOrder())))
+                .map(Map.Entry::getKey);
+    }
+
+    private void files(HostState state, HostFacts facts, String usual)
+    {
+        String current = facts.text("current").orElseThrow();
+        if (!current.equals(usual)) {
+            add(state, Kind.VERSION_DRIFT, "release %s is installed, and %s on most hosts: run cache-admin install with the package of that one.", current, usual);
+        }
+        if (facts.text("release").equals(Optional.of("damaged")) || facts.text("release").equals(Optional.of("absent"))) {
+            add(state, Kind.DAMAGED_FILES, "files of release %s are changed or missing: run cache-admin install with its package, which brings them anew.", current);
+        }
+        Optional<String> running = facts.text("running_release");
+        if (running.isPresent() && !running.get().equals(current)) {
+            add(state, Kind.VERSION_DRIFT, "the cache worker still runs release %s, and %s is installed: run cache-admin restart --hosts %s.", running.get(), current,
+                    state.host());
+        }
+        List<String> drifted = new ArrayList<>();
+        for (HostFile file : state.wanted()) {
+            String digest = facts.text("file:" + file.path()).orElse("missing");
+            if (!digest.equals(file.digest())) {
+                drifted.add(file.path() + (digest.equals("missing") ? " is missing" : " differs"));
+            }
+        }
+        if (!drifted.isEmpty()) {
+            add(state, Kind.CONFIG_DRIFT, "%s from what it is to be: see cache-admin config diff --hosts %s, then config push, or take the change over into the hosts file.",
+                    String.join(", ", drifted), state.host());
+        }
+    }
+
+    private void secrets(HostState state, HostFacts facts)
+    {
+        String expected = HostFile.sha256(secret.orElse(""));
+        if (facts.text("worker.secret").map(found -> !found.equals(expected)).orElse(false)) {
+            add(state, Kind.SECRET,
+                    "internal-communication.shared-secret of its cache worker is not the one of secret-file: run cache-admin config push --hosts %s, and restart it.",
+                    state.host());
+        }
+        for (String catalog : facts.list("catalog")) {
+            if (facts.text("catalog." + catalog + ".secret").map(found -> !found.equals(expected)).orElse(false)) {
+                add(state, Kind.SECRET,
+                        "cachedhive.shared-secret of the catalog %s is not the one of secret-file: run cache-admin config push --hosts %s, and restart Trino there.",
+                        catalog, state.host());
+            }
+        }
+    }
+
+    private void worker(HostState state, HostFacts facts)
+    {
+        ClusterHost host = state.host();
+        for (int index = 0; index < host.ssd().size(); index++) {
+            if (!facts.is("ssd." + index + ".exists")) {
+                add(state, Kind.DIRECTORY, "the ssd directory %s does not exist: mount its disk, or run cache-admin install, which makes it.", host.ssd().get(index).path());
+            }
+        }
+        if (!facts.is("data.exists")) {
+            add(state, Kind.DIRECTORY, "%s/data does not exist, where the cache worker keeps its state and logs: run cache-admin install, which makes it.",
+                    host.installDirectory());
+        }
+        if (facts.text("pid").isEmpty()) {
+            add(state, Kind.NOT_RUNNING, "its cache worker does not run%s: run cache-admin start --hosts %s.",
+                    facts.text("start_problem").map(problem -> " (it ended last with: " + problem + ")").orElse(""), host);
+            return;
+        }
+        if (!facts.is("socket.exists")) {
+            add(state, Kind.DIRECTORY, "the directory of socket-path %s does not exist, so that Trino cannot connect: run cache-admin restart --hosts %s, which makes it.",
+                    host.socketPath(), host);
+        }
+        if (state.status().isPresent()) {
+            WorkerFields.of(state.status().get()).text("problem").ifPresent(problem -> add(state, Kind.WORKER_PROBLEM, "its cache worker says: %s", problem));
+        }
+        else {
+            state.statusProblem().ifPresent(problem -> add(
+                    state,
+                    problem.contains("proof of the shared secret") ? Kind.SECRET : Kind.PORT,
+                    "its cache worker runs, and this machine cannot ask it: %s",
+                    problem));
+        }
+    }
+
+    private void trino(HostState state, HostFacts facts)
+    {
+        ClusterHost host = state.host();
+        String wanted = "%s/releases/%s/plugin".formatted(host.installDirectory(), facts.text("current").orElseThrow());
+        Optional<String> target = facts.text("plugin.target");
+        if (target.isEmpty() || !facts.is("plugin.jars")) {
+            add(state, Kind.PLUGIN, "the plugin is not in %s/cachedhive: run cache-admin install, then restart Trino there.", host.pluginDirectory());
+        }
+        else if (!target.get().equals(wanted)) {
+            add(state, Kind.PLUGIN, "%s/cachedhive is %s, and not the plugin of the installed release: run cache-admin install, then restart Trino there.",
+                    host.pluginDirectory(), target.get());
+        }
+        for (String catalog : facts.list("catalog")) {
+            String name = "catalog." + catalog + ".";
+            String port = facts.text(name + "cachedhive.worker.port").orElse("8484");
+            if (host.isWorker() && !port.equals(Integer.toString(host.workerPort()))) {
+                add(state, Kind.CATALOG, "cachedhive.worker.port of the catalog %s is %s, and worker-port %s: make them the same on all hosts.", catalog, port, host.workerPort());
+            }
+            String socket = facts.text(name + "cachedhive.worker.socket-path").orElse("/run/cachedhive/worker.sock");
+            if (host.isWorker() && !socket.equals(host.socketPath())) {
+                add(state, Kind.CATALOG, "cachedhive.worker.socket-path of the catalog %s is %s, and socket-path %s: make them the same.", catalog, socket, host.socketPath());
+            }
+            if (facts.text(name + "fs.cache.enabled").equals(Optional.of("true"))) {
+                add(state, Kind.CATALOG, "the catalog %s has fs.cache.enabled=true, with which Trino does not start: run cache-admin config migrate on it.", catalog);
+            }
+            String origin = facts.text(name + "cachedhive.origin").orElse("default");
+            if (!origins.isEmpty() && !origins.containsKey(origin)) {
+                add(state, Kind.CATALOG, "the catalog %s wants the origin %s, and there is no origins/%s.properties in the configuration directory: add it, and run config push.",
+                        catalog, origin, origin);
+            }
+            else if (!origins.isEmpty()) {
+                Map<String, String> store = PropertiesText.read(origins.get(origin));
+                for (String property : List.of("s3.endpoint", "s3.region")) {
+                    Optional<String> there = facts.text(name + property);
+                    if (!there.equals(Optional.ofNullable(store.get(property)))) {
+                        add(state, Kind.CATALOG, "%s of the catalog %s is %s, and of the origin %s %s: make them the same, letter by letter.",
+                                property, catalog, there.orElse("not set"), origin, store.getOrDefault(property, "not set"));
+                    }
+                }
+            }
+        }
+    }
+
+    private void reachability(HostState state, HostFacts facts)
+    {
+        for (HostState other : states) {
+            if (!other.host().isWorker() || other.facts().isEmpty() || other.facts().get().text("pid").isEmpty()) {
+                continue;
+            }
+            String suffix = ":" + other.host().workerPort();
+            for (String address : addresses(other.host())) {
+                if (facts.text("reaches:" + address + suffix).equals(Optional.of("no"))) {
+                    add(state, Kind.PORT, "it cannot connect to the cache worker at %s%s, which runs: open the port in the firewalls, and compare bind-address there.", address,
+                            suffix);
+                }
+            }
+        }
+    }
+
+    private static List<String> addresses(ClusterHost host)
+    {
+        try {
+            return List.of(HostFiles.address(host));
+        }
+        catch (ClusterFileException _) {
+            // was told where its files were made
+            return List.of();
+        }
+    }
+
+    private void add(HostState state, Kind kind, String format, Object... values)
+    {
+        faults.add(new Fault(state.host().name(), kind, state.host() + ": " + String.format(Locale.ROOT, format, values)));
+    }
+}

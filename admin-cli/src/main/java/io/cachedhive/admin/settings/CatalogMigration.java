@@ -1,0 +1,130 @@
+package io.cachedhive.admin.settings;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What a catalog with Trino's file system cache ({@code fs.cache.*}), or with the cache of older releases ({@code hive.cache.*}), becomes.
+ *
+ * @param catalog for Trino
+ * @param origin of the cache workers for the same object store
+ * @param hostSettings lines for the hosts file
+ * @param notes what could not be carried over, a sentence each
+ */
+public record CatalogMigration(String catalog, String origin, List<String> hostSettings, List<String> notes)
+{
+    private static final Map<String, String> WORKER_NAMES = Map.of(
+            "fs.cache.ttl", "cache.ttl",
+            "fs.cache.page-size", "cache.block-size",
+            "fs.cache.max-disk-usage-percentages", "cache.ssd.max-disk-usage-percentages",
+            "hive.cache.ttl", "cache.ttl",
+            "hive.cache.disk-usage-percentage", "cache.ssd.max-disk-usage-percentages");
+    /// What only concerned the old caches themselves.
+    private static final Set<String> WITHOUT_COUNTERPART = Set.of(
+            "fs.cache.enabled", "fs.cache.preferred-hosts-count", "fs.cache.disable-metrics",
+            "hive.cache.enabled", "hive.cache.start-server-on-coordinator", "hive.cache.read-mode", "hive.cache.bookkeeper-port", "hive.cache.data-transfer-port");
+
+    public CatalogMigration
+    {
+        requireNonNull(catalog, "catalog is null");
+        requireNonNull(origin, "origin is null");
+        hostSettings = List.copyOf(hostSettings);
+        notes = List.copyOf(notes);
+    }
+
+    /// @throws IllegalArgumentException if it is no catalog of the Hive connector; the message says so with a remedy
+    public static CatalogMigration of(String text)
+    {
+        Map<String, String> properties = PropertiesText.read(text);
+        String connector = properties.getOrDefault("connector.name", "");
+        if (!connector.equals("hive") && !connector.equals("hive-hadoop2") && !connector.equals("cachedhive")) {
+            throw new IllegalArgumentException("connector.name is %s, and only catalogs of the hive connector can be migrated"
+                    .formatted(connector.isEmpty() ? "missing" : connector));
+        }
+        List<String> notes = new ArrayList<>();
+        Map<String, String> worker = new LinkedHashMap<>();
+        properties.forEach((name, value) -> {
+            if (WORKER_NAMES.containsKey(name)) {
+                worker.put(WORKER_NAMES.get(name), value);
+            }
+            else if (isOld(name) && !WITHOUT_COUNTERPART.contains(name) && !isDirectories(name) && !name.equals("fs.cache.max-sizes")) {
+                notes.add("%s=%s has no counterpart, and was left out.".formatted(name, value));
+            }
+        });
+
+        List<String> settings = new ArrayList<>();
+        String directories = properties.getOrDefault("fs.cache.directories", properties.getOrDefault("hive.cache.location", ""));
+        String sizes = properties.get("fs.cache.max-sizes");
+        if (directories.isBlank()) {
+            worker.remove("cache.ssd.max-disk-usage-percentages");
+            notes.add("The catalog names no directories of a cache: name disks under ssd in the hosts file, or the cache is in RAM only.");
+        }
+        else {
+            String[] paths = directories.split("\\s*,\\s*");
+            String[] capacities = sizes == null ? new String[0] : sizes.split("\\s*,\\s*");
+            if (capacities.length == paths.length) {
+                settings.add("ssd:");
+                for (int index = 0; index < paths.length; index++) {
+                    settings.add("  - directory: " + beside(paths[index]));
+                    settings.add("    size: " + capacities[index]);
+                }
+                worker.remove("cache.ssd.max-disk-usage-percentages");
+            }
+            else {
+                List<String> beside = new ArrayList<>();
+                for (String path : paths) {
+                    beside.add(beside(path));
+                }
+                worker.put("cache.ssd.directories", String.join(",", beside));
+                // one share for all disks, where a share for each is wanted
+                String share = worker.getOrDefault("cache.ssd.max-disk-usage-percentages", "80");
+                if (share.split(",").length != paths.length) {
+                    worker.put("cache.ssd.max-disk-usage-percentages", String.join(",", Collections.nCopies(paths.length, share.split(",")[0])));
+                }
+                notes.add("install cannot make or check directories that have shares in place of sizes: make them, for the user of the cache worker, before the start.");
+            }
+            notes.add("What the old cache left in %s is of no use, and takes room: delete it.".formatted(directories));
+        }
+        if (!worker.isEmpty()) {
+            settings.add("worker-properties:");
+            worker.forEach((name, value) -> settings.add("  %s: '%s'".formatted(name, value)));
+        }
+
+        String catalog = PropertiesText.without(text, CatalogMigration::isOld);
+        catalog = PropertiesText.with(catalog, Map.of("connector.name", "cachedhive"));
+        StringBuilder origin = new StringBuilder("# for the cache workers: the same store as in the catalog\n");
+        Set<String> known = KnownProperties.ofOrigins();
+        properties.forEach((name, value) -> {
+            if (known.contains(name)) {
+                origin.append(name).append('=').append(value).append('\n');
+            }
+            else if (name.startsWith("s3.security-mapping.")) {
+                notes.add("%s: who may read what depends on the user, so nothing is cached unless cachedhive.shared-permissions=true.".formatted(name));
+            }
+        });
+        return new CatalogMigration(catalog, origin.toString(), settings, notes);
+    }
+
+    private static boolean isOld(String name)
+    {
+        return name.startsWith("fs.cache.") || name.startsWith("hive.cache.");
+    }
+
+    private static boolean isDirectories(String name)
+    {
+        return name.equals("fs.cache.directories") || name.equals("hive.cache.location");
+    }
+
+    /// On the same disk, and not among the old cache's files.
+    private static String beside(String path)
+    {
+        String clean = path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
+        return clean + "-cachedhive";
+    }
+}

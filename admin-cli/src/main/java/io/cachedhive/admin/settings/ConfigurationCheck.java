@@ -1,0 +1,115 @@
+package io.cachedhive.admin.settings;
+
+import io.cachedhive.admin.cluster.Cluster;
+import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.install.Fault;
+import io.cachedhive.admin.install.Fault.Kind;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Looks at the configuration on this machine, before any host sees it.
+ */
+public final class ConfigurationCheck
+{
+    private static final List<String> FOREIGN_PREFIXES = List.of("http-server.", "log.", "node.", "jmx.", "openmetrics.", "otel.", "tracing.");
+    private static final String THIS_MACHINE = "this machine";
+
+    private final List<Fault> faults = new ArrayList<>();
+
+    private ConfigurationCheck() {}
+
+    public static List<Fault> check(Cluster cluster, HostFiles files)
+    {
+        ConfigurationCheck check = new ConfigurationCheck();
+        check.workers(cluster);
+        check.origins(cluster, files);
+        check.catalogs(cluster, files);
+        return check.faults;
+    }
+
+    private void workers(Cluster cluster)
+    {
+        Set<String> told = new LinkedHashSet<>();
+        for (ClusterHost host : cluster.workers()) {
+            for (String name : host.workerProperties().keySet()) {
+                if (!KnownProperties.ofWorker().contains(name) && FOREIGN_PREFIXES.stream().noneMatch(name::startsWith) && told.add(name)) {
+                    add(host.name(), "%s: worker-properties has %s, which no cache worker knows, and with which it does not start: correct it by docs/configuration.md."
+                            .formatted(host, name));
+                }
+            }
+        }
+        Set<Integer> ports = new LinkedHashSet<>();
+        cluster.workers().forEach(host -> ports.add(host.workerPort()));
+        if (ports.size() > 1) {
+            add(THIS_MACHINE, "worker-port has the values %s, and a catalog knows one for all hosts: set it once, for all.".formatted(ports));
+        }
+        if (cluster.workers().stream().map(host -> host.zone().isPresent()).distinct().count() > 1) {
+            add(THIS_MACHINE, "some workers have a zone and some have none: give all of them one, or none.");
+        }
+        if (cluster.secretFile().isEmpty() && cluster.workers().stream().anyMatch(host -> !host.bindAddress().orElse(host.address().orElse(host.name())).startsWith("127."))) {
+            add(THIS_MACHINE, "there is no secret-file, without which cache workers listen on loopback addresses only: name one in %s.".formatted(cluster.file()));
+        }
+    }
+
+    private void origins(Cluster cluster, HostFiles files)
+    {
+        files.origins().forEach((origin, text) -> {
+            for (String name : PropertiesText.read(text).keySet()) {
+                boolean writesOnly = name.startsWith("s3.streaming.") || name.equals("s3.canned-acl") || name.equals("s3.storage-class") || name.startsWith("s3.sse.");
+                if (!KnownProperties.ofOrigins().contains(name) && !writesOnly) {
+                    add(THIS_MACHINE, "%s: %s is no property of an origin, and a cache worker refuses it: remove it."
+                            .formatted(cluster.configurationDirectory().resolve("origins").resolve(origin + ".properties"), name));
+                }
+            }
+        });
+    }
+
+    private void catalogs(Cluster cluster, HostFiles files)
+    {
+        files.catalogs().forEach((catalog, text) -> {
+            String file = cluster.configurationDirectory().resolve("catalog").resolve(catalog + ".properties").toString();
+            Map<String, String> properties = PropertiesText.read(text);
+            if (!properties.containsKey("connector.name")) {
+                add(THIS_MACHINE, "%s: connector.name is missing, without which Trino does not start: set connector.name=cachedhive.".formatted(file));
+                return;
+            }
+            if (!properties.get("connector.name").equals("cachedhive")) {
+                return;
+            }
+            for (String name : properties.keySet()) {
+                if (name.startsWith("cachedhive.") && !KnownProperties.ofCatalogs().contains(name)) {
+                    add(THIS_MACHINE, "%s: %s does not exist, and Trino does not start with it: correct it; docs/configuration.md has all of them.".formatted(file, name));
+                }
+            }
+            if ("true".equals(properties.get("fs.cache.enabled"))) {
+                add(THIS_MACHINE, "%s: fs.cache.enabled=true, and two caches on top of one another are refused: run cache-admin config migrate on it.".formatted(file));
+            }
+            properties.keySet().stream().filter(name -> name.startsWith("hive.cache.")).findFirst().ifPresent(name ->
+                    add(THIS_MACHINE, "%s: %s is of an older cache and no longer exists: run cache-admin config migrate on it.".formatted(file, name)));
+            String origin = properties.getOrDefault("cachedhive.origin", "default");
+            String store = files.origins().get(origin);
+            if (store == null) {
+                add(THIS_MACHINE, "%s: its object store has no %s for the cache workers: write one with the same s3.endpoint and s3.region, and keys to read it."
+                        .formatted(file, cluster.configurationDirectory().resolve("origins").resolve(origin + ".properties")));
+                return;
+            }
+            Map<String, String> stored = PropertiesText.read(store);
+            for (String name : List.of("s3.endpoint", "s3.region")) {
+                if (!properties.getOrDefault(name, "").equals(stored.getOrDefault(name, ""))) {
+                    add(THIS_MACHINE, "%s: %s=%s, and the origin %s has %s: make them the same, letter by letter.".formatted(
+                            file, name, properties.getOrDefault(name, ""), origin, stored.getOrDefault(name, "nothing")));
+                }
+            }
+        });
+    }
+
+    private void add(String where, String sentence)
+    {
+        faults.add(new Fault(where, Kind.CONFIGURATION, sentence));
+    }
+}

@@ -1,0 +1,44 @@
+package io.cachedhive.admin.settings;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A file that a host is to have.
+ *
+ * @param path on the host
+ */
+public record HostFile(String path, Reader reader, String content)
+{
+    public enum Reader
+    {
+        CACHE_WORKER,
+        TRINO
+    }
+
+    public HostFile
+    {
+        requireNonNull(path, "path is null");
+        requireNonNull(reader, "reader is null");
+        requireNonNull(content, "content is null");
+    }
+
+    public String digest()
+    {
+        return sha256(content);
+    }
+
+    public static String sha256(String text)
+    {
+        try {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)));
+        }
+        catch (NoSuchAlgorithmException e) {
+            throw new AssertionError("every Java platform has SHA-256", e);
+        }
+    }
+}

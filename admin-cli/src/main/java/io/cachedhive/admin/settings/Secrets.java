@@ -1,0 +1,57 @@
+package io.cachedhive.admin.settings;
+
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * Takes secrets out of text that somebody else is to see.
+ */
+public final class Secrets
+{
+    private static final String WORDS = "(?:secret|password|passphrase|token|credential|access-key|encryption-key|private-key|external-id|customer-key)";
+    private static final Pattern NAME = Pattern.compile(".*" + WORDS + ".*");
+    private static final Pattern ASSIGNMENT = Pattern.compile("(?im)^(\\s*[#+-]?\\s*[a-z0-9_.-]*" + WORDS + "[a-z0-9_.-]*\\s*[=:]\\s*).*$");
+    // a URL may have a password in it
+    private static final Pattern USER_INFO = Pattern.compile("(://[^/@\\s:]+:)[^/@\\s]+@");
+    private static final String MASK = "***";
+    // shorter ones would take ordinary words with them
+    private static final int MIN_LENGTH = 6;
+
+    private final Set<String> values = new LinkedHashSet<>();
+
+    /// Remembers a value, wherever it may stand.
+    public void add(String secret)
+    {
+        if (secret.length() >= MIN_LENGTH) {
+            values.add(secret);
+        }
+    }
+
+    /// Remembers those of a properties file, by the names.
+    public void addFrom(String properties)
+    {
+        for (Map.Entry<String, String> property : PropertiesText.read(properties).entrySet()) {
+            if (isSecret(property.getKey())) {
+                add(property.getValue());
+            }
+        }
+    }
+
+    public static boolean isSecret(String name)
+    {
+        return NAME.matcher(name).matches();
+    }
+
+    /// The text without the values that are remembered, and without what is assigned to names of secrets.
+    public String mask(String text)
+    {
+        String masked = ASSIGNMENT.matcher(text).replaceAll("$1" + MASK);
+        masked = USER_INFO.matcher(masked).replaceAll("$1" + MASK + "@");
+        for (String value : values) {
+            masked = masked.replace(value, MASK);
+        }
+        return masked;
+    }
+}

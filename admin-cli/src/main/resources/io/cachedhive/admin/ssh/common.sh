@@ -1,0 +1,70 @@
+# What all scripts use. INSTALL is the install directory, everything else is under it unless the operator says otherwise.
+
+umask 022
+fact() { printf '%s=%s\n' "$1" "$2"; }
+change() { printf 'change=%s\n' "$1"; }
+fail() { printf 'problem=%s\n' "$1"; exit 1; }
+
+# Runs a command that must work.
+run() {
+    local said
+    said=$("$@" 2>&1 < /dev/null) || fail "$1 failed (${said##*$'\n'}): see that $(id -un) may write there and that the disk has room, and run the command again, it goes on where it was."
+}
+
+java_version() { sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$1/release" 2> /dev/null | head -n 1; }
+
+# Sets java_home to the first JDK 25 or newer, and java_seen to all that were found.
+find_java() {
+    local candidate version on_path=
+    java_home= java_seen=
+    on_path=$(command -v java) && on_path=$(dirname "$(dirname "$(readlink -f "$on_path")")")
+    local candidates=("$JAVA_HOME_WANTED")
+    [ -n "$JAVA_HOME_WANTED" ] || candidates=("${JAVA_HOME:-}" "$on_path" /usr/lib/jvm/* /usr/java/* /opt/java/* /opt/jdk*)
+    for candidate in "${candidates[@]}"; do
+        [ -n "$candidate" ] && [ -x "$candidate/bin/java" ] || continue
+        version=$(java_version "$candidate")
+        [ -n "$version" ] || continue
+        case " $java_seen " in *" $version "*) ;; *) java_seen="${java_seen:+$java_seen }$version" ;; esac
+        if [ "$version" -ge 25 ]; then
+            java_home=$candidate
+            return 0
+        fi
+    done
+    return 1
+}
+
+# The user of the cache worker: the one that is wanted, else the one that Trino runs as, else the one of this login.
+find_user() {
+    run_as=$RUN_AS
+    if [ -z "$run_as" ] && [ "$(id -u)" = 0 ] && [ -n "$TRINO_HOME" ]; then
+        local place
+        for place in "$TRINO_HOME/var/log" "$TRINO_HOME/var" "$TRINO_HOME"; do
+            if [ -d "$place" ]; then
+                run_as=$(stat -c %U "$place")
+                break
+            fi
+        done
+    fi
+    [ -n "$run_as" ] && [ "$run_as" != UNKNOWN ] || run_as=$(id -un)
+}
+
+uses_systemd() {
+    case $SERVICE in
+        SYSTEMD) return 0 ;;
+        LAUNCHER) return 1 ;;
+        *) [ -d /run/systemd/system ] && [ "$(id -u)" = 0 ] && command -v systemctl > /dev/null ;;
+    esac
+}
+
+# Prints the process id of the cache worker of this installation, if it runs.
+worker_pid() {
+    local pid
+    if uses_systemd; then
+        pid=$(systemctl show --property=MainPID --value cachedhive-worker.service 2> /dev/null)
+    else
+        pid=$(head -n 1 "$INSTALL/data/var/run/launcher.pid" 2> /dev/null)
+    fi
+    [ -n "$pid" ] && [ "$pid" != 0 ] && grep -qa io.cachedhive.worker.CacheWorker "/proc/$pid/cmdline" 2> /dev/null && echo "$pid"
+}
+
+listens() { timeout 3 bash -c 'exec 3<> "/dev/tcp/$0/$1"' "$1" "$2" 2> /dev/null; }

@@ -1,0 +1,135 @@
+# Tells what there is on this host, and changes nothing.
+
+fact time_millis "$(date +%s%3N)"
+fact user "$(id -un)"
+fact uid "$(id -u)"
+fact kernel "$(uname -s)"
+for program in tar gzip sha256sum base64 timeout cmp; do
+    command -v "$program" > /dev/null || fact missing_program "$program"
+done
+
+find_java
+fact java_home "$java_home"
+fact java_seen "$java_seen"
+find_user
+fact run_as "$run_as"
+id -u "$run_as" > /dev/null 2>&1 && fact run_as_exists yes
+fact run_as_groups "$(id -Gn "$run_as" 2> /dev/null)"
+uses_systemd && fact service systemd || fact service launcher
+
+# memory of the host, and the smallest limit of the control groups around this login
+memory=$(awk '/^MemTotal:/ { printf "%.0f", $2 * 1024 }' /proc/meminfo)
+limit_from=host
+group=$(sed -n 's/^0:://p' /proc/self/cgroup 2> /dev/null | head -n 1)
+limits=(/sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes)
+while [ -n "$group" ] && [ "$group" != / ] && [ "$group" != . ]; do
+    limits+=("/sys/fs/cgroup$group/memory.max")
+    group=$(dirname "$group")
+done
+for file in "${limits[@]}"; do
+    limit=$(cat "$file" 2> /dev/null) || continue
+    case $limit in
+        '' | *[!0-9]*) ;;
+        *) if [ "${#limit}" -lt 18 ] && [ "$limit" -lt "$memory" ]; then memory=$limit limit_from=cgroup; fi ;;
+    esac
+done
+fact memory_bytes "$memory"
+fact memory_from "$limit_from"
+
+# The nearest directory that exists: what a new one would be made in.
+nearest() {
+    local path=$1
+    while [ ! -e "$path" ]; do path=$(dirname "$path"); done
+    echo "$path"
+}
+free_bytes() { df -P -B1 "$1" 2> /dev/null | awk 'NR == 2 { print $4 }'; }
+size_bytes() { df -P -B1 "$1" 2> /dev/null | awk 'NR == 2 { print $2 }'; }
+# directory NAME PATH
+directory() {
+    local place
+    place=$(nearest "$2")
+    [ -d "$2" ] && fact "$1.exists" yes
+    [ -d "$place" ] || fact "$1.blocked_by" "$place"
+    [ -w "$place" ] && fact "$1.writable" yes
+    fact "$1.nearest" "$place"
+    fact "$1.free_bytes" "$(free_bytes "$place")"
+    fact "$1.device" "$(stat -c %d "$place")"
+    [ -d "$2" ] && fact "$1.used_bytes" "$(du -s -B1 "$2" 2> /dev/null | awk '{ print $1 }')"
+}
+
+fact releases "$(ls "$INSTALL/releases" 2> /dev/null | grep -v '\.part$' | tr '\n' ' ')"
+current=$(readlink "$INSTALL/current" 2> /dev/null)
+fact current "${current##*/}"
+previous=$(readlink "$INSTALL/previous" 2> /dev/null)
+fact previous "${previous##*/}"
+directory install "$INSTALL"
+[ "$RELEASE" != @current ] || RELEASE=${current##*/}
+if [ -n "$RELEASE" ]; then
+    if [ ! -f "$INSTALL/releases/$RELEASE/SUMS" ]; then
+        fact release absent
+    elif (cd "$INSTALL/releases/$RELEASE" && sha256sum --quiet -c SUMS > /dev/null 2>&1); then
+        fact release intact
+        fact release_parts "$(tr '\n' ' ' < "$INSTALL/releases/$RELEASE/PARTS")"
+    else
+        fact release damaged
+    fi
+fi
+
+if [ "$IS_WORKER" = yes ]; then
+    if pid=$(worker_pid); then
+        fact pid "$pid"
+        fact running_release "$(tr '\0' '\n' < "/proc/$pid/cmdline" | sed -n 's|.*/releases/\([^/]*\)/worker/.*|\1|p' | head -n 1)"
+    fi
+    directory ram "$RAM_DIRECTORY"
+    fact ram.size_bytes "$(size_bytes "$RAM_DIRECTORY")"
+    index=0
+    for path in "${SSD_DIRECTORIES[@]}"; do
+        directory "ssd.$index" "$path"
+        index=$((index + 1))
+    done
+    directory socket "$(dirname "$SOCKET_PATH")"
+    directory data "$INSTALL/data"
+    fact start_problem "$(cat "$INSTALL"/data/var/log/{launcher,server}.log 2> /dev/null | sed -n 's/.*Cache worker cannot start: //p' | tail -n 1)"
+    for port in "$WORKER_PORT" "$HTTP_PORT"; do
+        listens "$LISTEN_ADDRESS" "$port" && fact "port.$port" busy || fact "port.$port" free
+    done
+fi
+
+if [ -n "$TRINO_HOME" ]; then
+    [ -d "$TRINO_HOME" ] && fact trino.exists yes
+    version=$(ls "$TRINO_HOME"/lib/trino-spi-*.jar 2> /dev/null | sed -n 's/.*trino-spi-\(.*\)\.jar$/\1/p' | head -n 1)
+    [ -n "$version" ] || version=$(ls "$TRINO_HOME"/lib/*trino-spi-*.jar 2> /dev/null | sed -n 's/.*trino-spi-\(.*\)\.jar$/\1/p' | head -n 1)
+    fact trino.version "$version"
+    fact trino.heap "$(sed -n 's/^-Xmx//p' "$TRINO_ETC/jvm.config" 2> /dev/null | tail -n 1)"
+    fact trino.heap_percent "$(sed -n 's/^-XX:MaxRAMPercentage=//p' "$TRINO_ETC/jvm.config" 2> /dev/null | tail -n 1)"
+    fact trino.main_class "$(sed -n 's/^main-class=//p' "$TRINO_HOME/bin/launcher.properties" 2> /dev/null)"
+    [ -d "$TRINO_ETC" ] && fact trino.etc yes
+    directory plugins "$PLUGIN_DIRECTORY"
+    if [ -e "$PLUGIN_DIRECTORY/cachedhive" ]; then
+        fact plugin.target "$(readlink -f "$PLUGIN_DIRECTORY/cachedhive")"
+        ls "$PLUGIN_DIRECTORY"/cachedhive/*.jar > /dev/null 2>&1 && fact plugin.jars yes
+    fi
+    for file in "$TRINO_ETC"/catalog/*.properties; do
+        [ -f "$file" ] && grep -q '^ *connector.name *= *cachedhive *$' "$file" || continue
+        name=$(basename "$file" .properties)
+        fact catalog "$name"
+        sed -n 's/^ *\(cachedhive\.worker\.port\|cachedhive\.worker\.socket-path\|cachedhive\.origin\|s3\.endpoint\|s3\.region\|fs\.cache\.enabled\) *= */\1=/p' "$file" |
+            while read -r line; do fact "catalog.$name.${line%%=*}" "${line#*=}"; done
+        fact "catalog.$name.secret" "$(sed -n 's/^ *cachedhive\.shared-secret *= *//p' "$file" | tr -d '\n' | sha256sum | cut -d ' ' -f 1)"
+    done
+fi
+
+if [ -f "$INSTALL/etc/config.properties" ]; then
+    fact worker.secret "$(sed -n 's/^ *internal-communication\.shared-secret *= *//p' "$INSTALL/etc/config.properties" | tr -d '\n' | sha256sum | cut -d ' ' -f 1)"
+fi
+for file in "${FILES[@]}"; do
+    if [ -f "$file" ]; then
+        fact "file:$file" "$(sha256sum < "$file" | cut -d ' ' -f 1)"
+    else
+        fact "file:$file" missing
+    fi
+done
+for target in "${TARGETS[@]}"; do
+    { listens "${target%:*}" "${target##*:}" && fact "reaches:$target" yes || fact "reaches:$target" no; } &
+done
+wait

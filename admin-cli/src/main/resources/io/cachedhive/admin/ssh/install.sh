@@ -1,0 +1,219 @@
+# Functions that change this host. What was there before is kept in kept/, and kept/record says of each change how to undo it:
+#   file PATH            made by us
+#   kept PATH NAME       replaced by us, the old one is kept/NAME
+#   directory PATH       made by us
+# It is written before the change, so that a change that was cut off is undone, too.
+
+kept=$INSTALL/kept
+record=$kept/record
+
+recorded() { grep -qsxF -e "file	$1" -e "directory	$1" "$record" || grep -qsF "kept	$1	" "$record"; }
+remember() { printf '%s\n' "$1" >> "$record" || fail "$record cannot be written: see that $(id -un) may write there and that the disk has room."; }
+
+# make_directory PATH [OWNER]: with the directories above it
+make_directory() {
+    local path=$1 owner=${2:-} missing=()
+    [ -d "$path" ] && return
+    change "directory $path"
+    [ "$DRY_RUN" = yes ] && return
+    while [ ! -e "$path" ]; do
+        missing=("$path" "${missing[@]}")
+        path=$(dirname "$path")
+    done
+    for path in "${missing[@]}"; do
+        # the record is in the first of them
+        [ -d "$kept" ] && { recorded "$path" || remember "directory	$path"; }
+        run mkdir "$path"
+    done
+    [ -z "$owner" ] || [ "$(id -u)" != 0 ] || run chown "$owner:" "$1"
+}
+
+# The install directory, and the record in it.
+prepare() {
+    local path=$INSTALL made=()
+    [ -f "$record" ] && return
+    if [ "$DRY_RUN" = yes ]; then
+        [ -d "$INSTALL" ] || change "directory $INSTALL"
+        return
+    fi
+    while [ ! -e "$path" ]; do
+        made=("$path" "${made[@]}")
+        path=$(dirname "$path")
+    done
+    run mkdir -p "$kept"
+    for path in "${made[@]}"; do remember "directory	$path"; done
+    remember "directory	$kept"
+    [ "${#made[@]}" = 0 ] || change "directory $INSTALL"
+}
+
+require_record() {
+    [ -f "$record" ] || fail "nothing is installed in $INSTALL: run cache-admin install, which brings the configuration, too."
+}
+
+# Takes what is at PATH out of the way, if it is not ours.
+keep() {
+    local path=$1 name
+    if recorded "$path"; then
+        return
+    elif [ -e "$path" ] || [ -L "$path" ]; then
+        name=$(printf '%s' "$path" | sha256sum | cut -c 1-16)-${path##*/}
+        remember "kept	$path	$name"
+        run cp -a "$path" "$kept/$name"
+    else
+        remember "file	$path"
+    fi
+}
+
+# put PATH MODE OWNER CONTENT: a file; owner may be empty, the content is in base 64
+put() {
+    local path=$1
+    if [ -f "$path" ] && cmp -s "$path" <(base64 -d <<< "$4"); then
+        return
+    fi
+    change "file $path"
+    [ "$DRY_RUN" = yes ] && return
+    make_directory "$(dirname "$path")"
+    keep "$path"
+    # beside it and renamed: nobody reads half of it, nor a secret before the mode is right
+    (umask 077 && base64 -d <<< "$4" > "$path.cache-admin") || fail "$path cannot be written: see that $(id -un) may write there and that the disk has room, and run the command again."
+    run chmod "$2" "$path.cache-admin"
+    [ -z "$3" ] || [ "$(id -u)" != 0 ] || run chown "$3" "$path.cache-admin"
+    run mv -f "$path.cache-admin" "$path"
+}
+
+# link PATH TARGET
+link() {
+    [ "$(readlink "$1" 2> /dev/null)" = "$2" ] && return
+    change "link $1 to $2"
+    [ "$DRY_RUN" = yes ] && return
+    keep "$1"
+    [ -L "$1" ] || run rm -rf "$1"
+    run ln -sfn "$2" "$1.cache-admin"
+    run mv -fT "$1.cache-admin" "$1"
+}
+
+# unpack RELEASE TOP DIGEST PARTS...: of the package that was copied to incoming/
+unpack() {
+    local release=$1 top=$2 digest=$3 part members=() package=$INSTALL/incoming/package.tar.gz target=$INSTALL/releases/$1
+    shift 3
+    change "release $release"
+    [ "$DRY_RUN" = yes ] && return
+    [ "$(sha256sum < "$package" | cut -d ' ' -f 1)" = "$digest" ] || fail "the package came over damaged: run the command again, and if that does not help, look at the host's disk and network."
+    run rm -rf "$target.part"
+    run mkdir -p "$target.part"
+    for part in "$@"; do members+=("$top/$part"); done
+    run tar -xzf "$package" -C "$target.part" --no-same-owner --strip-components=1 "$top/VERSION" "$top/SHA256SUMS" "${members[@]}"
+    (
+        cd "$target.part" || exit 1
+        # of the parts that are wanted here; names in the list may begin with ./
+        sed 's|^\([0-9a-f]* [ *]\)\./|\1|' SHA256SUMS > SUMS.all
+        for part in VERSION "$@"; do
+            grep -E "^[0-9a-f]+ [ *]$part(/|\$)" SUMS.all
+        done > SUMS
+        rm -f SUMS.all
+        printf '%s\n' "$@" > PARTS
+        [ -s SUMS ] && sha256sum --quiet -c SUMS > /dev/null 2>&1
+    ) || fail "files of the package do not have the checksums that it names: get the package again."
+    run rm -rf "$target"
+    run mv "$target.part" "$target"
+    run rm -rf "$INSTALL/incoming"
+}
+
+# The release that is used from now on; the one before it is kept for the way back.
+use_release() {
+    local current
+    current=$(readlink "$INSTALL/current" 2> /dev/null)
+    [ "$current" = "releases/$1" ] && return
+    change "current release $1"
+    [ "$DRY_RUN" = yes ] && return
+    [ ! -d "$INSTALL/$current/" ] || [ -z "$current" ] || run ln -sfn "$current" "$INSTALL/previous"
+    run ln -sfn "releases/$1" "$INSTALL/current"
+}
+
+# Goes back to the release before; configuration and data stay.
+rollback() {
+    local previous jar
+    require_record
+    previous=$(readlink "$INSTALL/previous" 2> /dev/null)
+    previous=${previous##*/}
+    [ -n "$previous" ] && [ -d "$INSTALL/releases/$previous" ] || fail "there is no release before the current one: install the one that you want with cache-admin upgrade --package."
+    use_release "$previous"
+    if [ -n "$TRINO_HOME" ] && [ -d "$INSTALL/releases/$previous/plugin" ]; then
+        link "$PLUGIN_DIRECTORY/cachedhive" "$INSTALL/releases/$previous/plugin"
+    fi
+    if [ -n "$TRINO_HOME" ] && [ -L "$TRINO_HOME/lib/cachedhive-engine-extension.jar" ]; then
+        jar=$(ls "$INSTALL/releases/$previous"/engine-extension/engine-extension-*.jar 2> /dev/null | head -n 1)
+        [ -z "$jar" ] || link "$TRINO_HOME/lib/cachedhive-engine-extension.jar" "$jar"
+    fi
+}
+
+# Removes releases that no way leads to any more.
+prune() {
+    local release current previous
+    [ "$DRY_RUN" = yes ] && return
+    current=$(readlink "$INSTALL/current" 2> /dev/null)
+    previous=$(readlink "$INSTALL/previous" 2> /dev/null)
+    for release in "$INSTALL"/releases/*; do
+        case ${release##*/} in
+            "${current##*/}" | "${previous##*/}") ;;
+            *) [ ! -e "$release" ] || run rm -rf "$release" ;;
+        esac
+    done
+}
+
+# data_directory PATH MODE: one that the cache worker writes to
+data_directory() {
+    [ -d "$1" ] && return
+    find_user
+    make_directory "$1" "$run_as"
+    [ "$DRY_RUN" = yes ] || run chmod "$2" "$1"
+}
+
+# Of the socket. That of the default path is made by systemd at each start.
+socket_directory() {
+    if uses_systemd && [ "$1" = /run/cachedhive ]; then return; fi
+    data_directory "$1" 0755
+}
+
+# put_owned PATH CONTENT: a file with secrets, for the cache worker only
+put_owned() {
+    find_user
+    put "$1" 0600 "$run_as:" "$2"
+}
+
+# put_trino PATH CONTENT: a file with secrets for Trino
+put_trino() {
+    put "$1" 0600 "$(stat -c %U:%G "$TRINO_ETC")" "$2"
+}
+
+# main_class NAME
+main_class() {
+    local file=$TRINO_HOME/bin/launcher.properties
+    [ -f "$file" ] || fail "$file does not exist, in which the main class is named: correct trino-home in the hosts file, or install without --engine-extension."
+    grep -qx "main-class=$1" "$file" && return
+    put "$file" "$(stat -c %a "$file")" "$(stat -c %U:%G "$file")" "$( { grep -v '^main-class=' "$file"; echo "main-class=$1"; } | base64 -w 0)"
+}
+
+# unit RELEASE DROP_IN: hands the cache worker over to systemd, by the unit of the release
+unit() {
+    local directory=/etc/systemd/system source=$INSTALL/releases/$1/worker/systemd/cachedhive-worker.service changes
+    uses_systemd || return
+    if [ ! -f "$source" ]; then
+        [ "$DRY_RUN" = yes ] || fail "the package has no worker/systemd/cachedhive-worker.service: set service to launcher in the hosts file, or get the whole package."
+        [ -f "$directory/cachedhive-worker.service" ] || change "file $directory/cachedhive-worker.service"
+        return
+    fi
+    find_user
+    find_java
+    changes=$(
+        put "$directory/cachedhive-worker.service" 0644 '' "$(base64 -w 0 < "$source")"
+        # what only this host knows
+        put "$directory/cachedhive-worker.service.d/cache-admin.conf" 0644 '' \
+            "$(base64 -d <<< "$2" | sed -e "s|@RUN_AS@|$run_as|g" -e "s|@GROUP@|$(id -gn "$run_as")|g" -e "s|@JAVA_HOME@|$java_home|g" | base64 -w 0)"
+    ) || { printf '%s\n' "$changes"; exit 1; }
+    [ -n "$changes" ] || return
+    printf '%s\n' "$changes"
+    [ "$DRY_RUN" = yes ] && return
+    run systemctl daemon-reload
+    run systemctl enable cachedhive-worker.service
+}

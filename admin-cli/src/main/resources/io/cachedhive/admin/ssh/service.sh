@@ -1,0 +1,107 @@
+# Starts and stops the cache worker of this host.
+
+launcher() {
+    local command=("$INSTALL/current/worker/bin/launcher" -etc-dir "$INSTALL/etc" -data-dir "$INSTALL/data" -jvm-dir "$java_home" "$@")
+    if [ "$(id -u)" = 0 ] && [ "$run_as" != root ]; then
+        command=(runuser -u "$run_as" -- "${command[@]}")
+    fi
+    (cd "$INSTALL" && "${command[@]}") 2>&1 < /dev/null
+}
+
+require_installed() {
+    [ -x "$INSTALL/current/worker/bin/launcher" ] || fail "no cache worker is installed in $INSTALL: run cache-admin install first."
+    find_user
+    find_java || fail "no JDK 25 or newer was found there (found: ${java_seen:-none}): install one, or name its directory as java-home in the hosts file."
+}
+
+start() {
+    local said pid waited=0 log=$INSTALL/data/var/log
+    require_installed
+    worker_pid > /dev/null && return
+    change "started"
+    [ "$DRY_RUN" = yes ] && return
+    if uses_systemd; then
+        run systemctl start cachedhive-worker.service
+    else
+        # /run is empty after a reboot
+        if [ ! -d "$(dirname "$SOCKET_PATH")" ]; then
+            run mkdir -p "$(dirname "$SOCKET_PATH")"
+            [ "$(id -u)" != 0 ] || run chown "$run_as:" "$(dirname "$SOCKET_PATH")"
+        fi
+        # of a process that has ended: another one, or one that nobody has waited for, may have its number
+        rm -f "$INSTALL/data/var/run/launcher.pid"
+        said=$(launcher start) || fail "the launcher cannot start the cache worker (${said##*$'\n'}): see $INSTALL/data/var/log."
+    fi
+    while ! listens "$LISTEN_ADDRESS" "$HTTP_PORT"; do
+        if [ "$waited" -ge 4 ] && ! worker_pid > /dev/null; then
+            said=$(cat "$log/launcher.log" "$log/server.log" 2> /dev/null | sed -n 's/.*Cache worker cannot start: //p' | tail -n 1)
+            fail "the cache worker ended at once (${said:-no reason was given}): mend that; its log is $INSTALL/data/var/log/server.log."
+        fi
+        [ "$waited" -lt "$((WAIT_SECONDS * 2))" ] || fail "the cache worker runs and does not listen on $LISTEN_ADDRESS:$HTTP_PORT after $WAIT_SECONDS s: see $INSTALL/data/var/log/server.log."
+        sleep 0.5
+        waited=$((waited + 1))
+    done
+}
+
+stop() {
+    local pid waited=0
+    pid=$(worker_pid) || return 0
+    change "stopped"
+    [ "$DRY_RUN" = yes ] && return
+    if uses_systemd; then
+        run systemctl stop cachedhive-worker.service
+    else
+        run kill "$pid"
+    fi
+    while [ -e "/proc/$pid" ] && ! grep -qs '^State:.*Z' "/proc/$pid/status"; do
+        [ "$waited" -lt "$((WAIT_SECONDS * 5))" ] || fail "the cache worker (process $pid) does not end within $WAIT_SECONDS s: see $INSTALL/data/var/log/server.log, and end it with kill -9 if nothing else helps."
+        sleep 0.2
+        waited=$((waited + 1))
+    done
+    # the launcher takes a process that nobody has waited for, as in containers, for one that runs
+    uses_systemd || rm -f "$INSTALL/data/var/run/launcher.pid"
+}
+
+# Says `damaged=...` for each finding in the SSD directories.
+check_directories() {
+    local path said code command
+    require_installed
+    worker_pid > /dev/null && fail "the cache worker runs, and its directories cannot be checked: stop it first (cache-admin stop)."
+    for path in "${SSD_DIRECTORIES[@]}"; do
+        [ -e "$path/superblock" ] || continue
+        command=(env "JAVA_HOME=$java_home" "$INSTALL/current/worker/bin/cache-worker" fsck "$path")
+        if [ "$(id -u)" = 0 ] && [ "$run_as" != root ]; then command=(runuser -u "$run_as" -- "${command[@]}"); fi
+        said=$("${command[@]}" 2>&1 < /dev/null)
+        code=$?
+        case $code in
+            0) ;;
+            1) printf '%s\n' "$said" | awk -v path="$path" '$2 == "damaged" { print "damaged=" path ": " $0 }' ;;
+            *) fail "$path cannot be checked (${said##*$'\n'}): mend that and try again." ;;
+        esac
+    done
+}
+
+# Says the last lines of a log, each as `line=...`.
+show_log() {
+    local file=$INSTALL/data/var/log/$1.log
+    [ -f "$file" ] || fail "$file does not exist: the cache worker was never started there."
+    tail -n "$2" "$file" | sed 's/^/line=/'
+}
+
+# Says the contents of files, as `content:PATH=` and base 64.
+show_files() {
+    local path
+    for path in "$@"; do
+        [ -f "$path" ] && [ -r "$path" ] && printf 'content:%s=%s\n' "$path" "$(base64 -w 0 < "$path")"
+    done
+    return 0
+}
+
+# Stops a cache worker that does not run the current release.
+stop_outdated() {
+    local pid current running
+    pid=$(worker_pid) || return 0
+    current=$(readlink "$INSTALL/current")
+    running=$(tr '\0' '\n' < "/proc/$pid/cmdline" | sed -n 's|.*/releases/\([^/]*\)/worker/.*|\1|p' | head -n 1)
+    [ "$running" = "${current##*/}" ] || stop
+}

@@ -1,0 +1,568 @@
+package io.cachedhive.admin;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.cachedhive.admin.ssh.TestingSshHosts;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+/**
+ * From bare hosts to running cache workers and back, with real sshd and real cache workers: a coordinator and two workers on addresses of the
+ * loopback network, each with directories of its own. What of Trino the tool looks at is there as files.
+ *
+ * <p>Needs an OpenSSH server (apt-get install openssh-server), and is skipped with these words where there is none. Needs the packaged cache worker:
+ * {@code mvn package}, not {@code mvn test}.
+ */
+@Tag("conformance")
+class TestInstalledHosts
+{
+    private static final String COORDINATOR = "127.0.0.2";
+    private static final List<String> WORKERS = List.of("127.0.0.3", "127.0.0.4");
+
+    // short, for the paths of Unix sockets
+    private Path directory;
+    private Path bundle;
+    private TestingSshHosts hosts;
+
+    @BeforeEach
+    void setUp()
+            throws IOException, InterruptedException
+    {
+        assumeTrue(TestingSshHosts.findSshd().isPresent(), "no sshd on this machine: apt-get install openssh-server");
+        directory = Files.createTempDirectory("admin").toRealPath();
+        hosts = TestingSshHosts.start(directory.resolve("ssh"), COORDINATOR, WORKERS.get(0), WORKERS.get(1));
+        bundle = makeBundle("1.0");
+        for (String host : List.of(COORDINATOR, WORKERS.get(0), WORKERS.get(1))) {
+            makeTrino(root(host).resolve("trino"));
+        }
+        Files.createDirectories(directory.resolve("conf/catalog"));
+        Files.writeString(directory.resolve("conf/catalog/lake.properties"), """
+                connector.name=cachedhive
+                hive.metastore.uri=thrift://metastore:9083
+                s3.region=us-east-1
+                """);
+        Files.createDirectories(directory.resolve("conf/origins"));
+        Files.writeString(directory.resolve("conf/origins/default.properties"), """
+                s3.region=us-east-1
+                s3.aws-access-key=AKIAOFTHETEST
+                s3.aws-secret-key=secretkeyofthetest
+                """);
+        writeHostsFile("");
+    }
+
+    @AfterEach
+    void tearDown()
+            throws IOException, InterruptedException
+    {
+        if (directory == null) {
+            return;
+        }
+        run("stop");
+        hosts.close();
+        execute("rm", "-rf", directory.toString());
+    }
+
+    @Test
+    void testInstallStartUninstall()
+            throws IOException
+    {
+        Map<String, String> before = snapshot();
+
+        Outcome planned = run("install", "--dry-run", "--engine-extension", "--package", bundle.toString());
+        assertThat(planned.code()).as(planned.toString()).isEqualTo(ExitCode.OK);
+        assertThat(planned.out()).contains("WOULD CHANGE", "release 1.0-");
+        assertThat(snapshot()).isEqualTo(before);
+        assertThat(directory.resolve("secret")).doesNotExist();
+
+        Outcome installed = run("install", "--engine-extension", "--package", bundle.toString());
+        assertThat(installed.code()).as(installed.toString()).isEqualTo(ExitCode.OK);
+        assertThat(installed.error()).contains("A new shared secret", "3 hosts: 3 changed, 0 unchanged, 0 failed");
+        Path trino = root(WORKERS.getFirst()).resolve("trino");
+        assertThat(trino.resolve("plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
+        assertThat(trino.resolve("bin/launcher.properties")).content().contains("main-class=io.cachedhive.engine.CachedTrinoServer", "process-name=trino-server");
+        assertThat(trino.resolve("lib/cachedhive-engine-extension.jar")).hasContent("extension 1.0");
+        String secret = Files.readString(directory.resolve("secret")).strip();
+        assertThat(trino.resolve("etc/catalog/lake.properties")).content().contains("cachedhive.shared-secret=" + secret);
+        assertThat(root(COORDINATOR).resolve("opt/cachedhive/current/worker")).doesNotExist();
+
+        // nothing is left to be done
+        Map<String, String> afterFirst = snapshot();
+        Outcome again = run("install", "--engine-extension", "--package", bundle.toString());
+        assertThat(again.error()).contains("3 hosts: 0 changed, 3 unchanged, 0 failed");
+        assertThat(snapshot()).isEqualTo(afterFirst);
+
+        Outcome started = run("start");
+        assertThat(started.code()).as(started.toString()).isEqualTo(ExitCode.OK);
+        assertThat(run("start").error()).contains("0 changed, 2 unchanged");
+        Outcome status = run("status");
+        assertThat(status.code()).as(status.toString()).isEqualTo(ExitCode.OK);
+        assertThat(status.out().lines().filter(line -> line.contains("RUNNING"))).hasSize(2);
+        String worker = workerId(WORKERS.getFirst());
+
+        Outcome restarted = run("restart", "--hosts", WORKERS.getFirst());
+        assertThat(restarted.error()).as(restarted.toString()).contains("1 host: 1 changed, 0 unchanged, 0 failed");
+        assertThat(workerId(WORKERS.getFirst())).isEqualTo(worker);
+
+        // data and logs stay
+        Outcome removed = run("uninstall");
+        assertThat(removed.code()).as(removed.toString()).isEqualTo(ExitCode.OK);
+        assertThat(run("status").code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(root(WORKERS.getFirst()).resolve("ssd/superblock")).exists();
+        assertThat(root(WORKERS.getFirst()).resolve("opt/cachedhive/data/var/log/server.log")).exists();
+        assertThat(root(WORKERS.getFirst()).resolve("opt/cachedhive/releases")).doesNotExist();
+        Map<String, String> withoutData = snapshot();
+        withoutData.keySet().removeIf(path -> path.contains("/opt") || path.contains("/ssd"));
+        assertThat(withoutData).isEqualTo(before);
+
+        Outcome purged = run("uninstall", "--purge");
+        assertThat(purged.code()).as(purged.toString()).isEqualTo(ExitCode.OK);
+        assertThat(snapshot()).isEqualTo(before);
+    }
+
+    @Test
+    void testFailedHostsLeaveOthersAlone()
+            throws IOException, InterruptedException
+    {
+        hosts.stopHost(COORDINATOR);
+        writeHostsFile("    java-home: %s\n".formatted(makeOldJava()));
+
+        Outcome first = run("install", "--output", "json", "--package", bundle.toString());
+
+        assertThat(first.code()).isEqualTo(ExitCode.HOST_FAILED);
+        Map<String, JsonNode> results = new TreeMap<>();
+        for (String line : first.out().lines().toList()) {
+            JsonNode result = new ObjectMapper().readTree(line);
+            results.put(result.get("host").asText(), result);
+        }
+        assertThat(results.get(COORDINATOR).get("problem").asText()).contains("has no sshd on that port: start it");
+        assertThat(results.get(WORKERS.get(0)).get("result").asText()).isEqualTo("CHANGED");
+        assertThat(results.get(WORKERS.get(1)).get("problem").asText()).contains("no JDK 25 or newer was found", "(found: 17)", "install one");
+        assertThat(root(WORKERS.get(1)).resolve("opt")).doesNotExist();
+        assertThat(first.error()).contains("3 hosts: 1 changed, 0 unchanged, 2 failed");
+
+        // mended: the rest is done, and nothing else
+        hosts.startHost(COORDINATOR, Map.of());
+        writeHostsFile("");
+        Map<String, String> finished = snapshot(root(WORKERS.get(0)));
+        Outcome second = run("install", "--package", bundle.toString());
+        assertThat(second.code()).as(second.toString()).isEqualTo(ExitCode.OK);
+        assertThat(second.error()).contains("3 hosts: 2 changed, 1 unchanged, 0 failed");
+        assertThat(snapshot(root(WORKERS.get(0)))).isEqualTo(finished);
+    }
+
+    @Test
+    void testDamagedReleaseIsMended()
+            throws IOException
+    {
+        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        Path jar = root(COORDINATOR).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar");
+        Files.writeString(jar, "bit rot");
+
+        Outcome outcome = run("install", "--package", bundle.toString());
+
+        assertThat(outcome.error()).contains("3 hosts: 1 changed, 2 unchanged, 0 failed");
+        assertThat(jar).hasContent("plugin 1.0");
+    }
+
+    @Test
+    void testStartTellsWhyACacheWorkerEnds()
+            throws IOException
+    {
+        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        Path config = root(WORKERS.getFirst()).resolve("opt/cachedhive/etc/config.properties");
+        Files.writeString(config, Files.readString(config) + "cache.nonsense=1\n");
+
+        Outcome outcome = run("start", "--hosts", WORKERS.getFirst());
+
+        assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(outcome.error()).contains("the cache worker ended at once", "cache.nonsense");
+    }
+
+    @Test
+    void testUpgradeAndRollback()
+            throws IOException, InterruptedException
+    {
+        String first = WORKERS.get(0);
+        Path plugin = root(first).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar");
+        assertThat(run("rollback").error()).contains("nothing is installed");
+        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        assertThat(run("rollback").error()).contains("there is no release before the current one");
+        assertThat(run("start").code()).isEqualTo(ExitCode.OK);
+        String worker = workerId(first);
+        Path next = makeBundle("1.1");
+
+        // one that does not come back is the last one that is touched
+        Path config = root(first).resolve("opt/cachedhive/etc/config.properties");
+        writeHostsFile("");
+        Files.writeString(directory.resolve("hosts.yaml"), Files.readString(directory.resolve("hosts.yaml")).replace("ram-size: 128MB",
+                "ram-size: 128MB\nworker-properties: {cache.nonsense: 1}"));
+        Outcome broken = run("upgrade", "--package", next.toString());
+        assertThat(broken.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(broken.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": was not touched", COORDINATOR + ": was not touched");
+        assertThat(root(WORKERS.get(1)).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
+        writeHostsFile("");
+        assertThat(run("config", "push", "--hosts", first).code()).isEqualTo(ExitCode.OK);
+        assertThat(config).content().doesNotContain("cache.nonsense");
+        assertThat(run("start", "--hosts", first).code()).isEqualTo(ExitCode.OK);
+
+        Outcome upgraded = run("upgrade", "--package", next.toString());
+        assertThat(upgraded.code()).as(upgraded.toString()).isEqualTo(ExitCode.OK);
+        assertThat(upgraded.out()).contains("restarted, ");
+        assertThat(plugin).hasContent("plugin 1.1");
+        assertThat(workerId(first)).isEqualTo(worker);
+        assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
+        assertThat(run("upgrade", "--package", next.toString()).error()).contains("3 hosts: 0 changed, 3 unchanged, 0 failed");
+
+        Outcome back = run("rollback");
+        assertThat(back.code()).as(back.toString()).isEqualTo(ExitCode.OK);
+        assertThat(plugin).hasContent("plugin 1.0");
+        assertThat(workerId(first)).isEqualTo(worker);
+        assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
+    }
+
+    @Test
+    void testDoctorFindsWhatIsWrong()
+            throws IOException, InterruptedException
+    {
+        String first = WORKERS.get(0);
+        String second = WORKERS.get(1);
+        assertThat(run("doctor").out()).contains("NOT_INSTALLED: " + first).contains("run cache-admin install");
+        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        Outcome stopped = run("doctor", "--output", "json");
+        assertThat(faults(stopped)).containsExactlyInAnyOrder(first + " NOT_RUNNING", second + " NOT_RUNNING");
+        assertThat(run("start").code()).isEqualTo(ExitCode.OK);
+
+        Outcome sound = run("doctor");
+        assertThat(sound.out()).isEmpty();
+        assertThat(sound.error()).contains("All is well on 3 hosts.");
+        assertThat(sound.code()).isEqualTo(ExitCode.OK);
+
+        // what changes by itself, or by hand
+        Path release = root(COORDINATOR).resolve("opt/cachedhive/current/plugin/plugin-cachedhive.jar");
+        Files.writeString(release, "bit rot");
+        Path catalog = root(COORDINATOR).resolve("trino/etc/catalog/lake.properties");
+        Files.writeString(catalog, Files.readString(catalog).replaceAll("shared-secret=.*", "shared-secret=another"));
+        Path plugin = root(first).resolve("trino/plugin/cachedhive");
+        Files.delete(plugin);
+        Path log = root(first).resolve("opt/cachedhive/etc/log.properties");
+        Files.writeString(log, "io.cachedhive=DEBUG\n");
+        Path config = root(first).resolve("opt/cachedhive/etc/config.properties");
+        Files.writeString(config, Files.readString(config).replaceAll("(?m)^internal-communication.shared-secret=.*", "internal-communication.shared-secret=another"));
+        // what the hosts file says, and the host has not; and a clock that is an hour fast
+        hosts.stopHost(second);
+        Path programs = Files.createDirectories(directory.resolve("bin"));
+        Path date = Files.writeString(programs.resolve("date"), "#!/bin/sh\nexec /bin/date -d '+1 hour' \"$@\"\n");
+        assertThat(date.toFile().setExecutable(true)).isTrue();
+        hosts.startHost(second, Map.of("PATH", programs + ":/usr/bin:/bin"));
+        writeHostsFile("""
+                    java-home: %s
+                    ram-size: 100TB
+                    address: 127.0.0.9
+                """.formatted(makeOldJava()));
+
+        Outcome sick = run("doctor", "--output", "json");
+        assertThat(sick.code()).isEqualTo(ExitCode.FOUND);
+        assertThat(faults(sick)).containsExactlyInAnyOrder(
+                COORDINATOR + " DAMAGED_FILES",
+                COORDINATOR + " CONFIG_DRIFT",
+                COORDINATOR + " SECRET",
+                COORDINATOR + " PORT",
+                first + " PLUGIN",
+                first + " CONFIG_DRIFT",
+                first + " SECRET",
+                first + " PORT",
+                second + " CLOCK",
+                second + " JAVA",
+                second + " MEMORY",
+                second + " SHARED_MEMORY",
+                second + " CONFIG_DRIFT",
+                second + " PORT");
+
+        // mended by what it says
+        hosts.stopHost(second);
+        hosts.startHost(second, Map.of());
+        writeHostsFile("");
+        Outcome difference = run("config", "diff", "--hosts", first);
+        assertThat(difference.code()).isEqualTo(ExitCode.FOUND);
+        assertThat(difference.out()).contains("- io.cachedhive=DEBUG", "+ io.cachedhive=INFO", "shared-secret=***").doesNotContain("=another");
+        assertThat(run("config", "push").error()).contains("3 hosts: 2 changed, 1 unchanged, 0 failed");
+        assertThat(run("config", "diff").code()).isEqualTo(ExitCode.OK);
+        assertThat(run("install", "--package", bundle.toString()).error()).contains("2 changed, 1 unchanged, 0 failed");
+        assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
+
+        // versions, directories, and what does not answer
+        assertThat(run("stop", "--hosts", first).code()).isEqualTo(ExitCode.OK);
+        assertThat(run("fsck", "--hosts", first).out()).contains("CLEAN");
+        assertThat(run("fsck", "--hosts", second).error()).contains("stop it first");
+        execute("rm", "-rf", root(first).resolve("ssd").toString());
+        assertThat(run("install", "--hosts", second, "--package", makeBundle("1.1").toString()).code()).isEqualTo(ExitCode.OK);
+        hosts.stopHost(COORDINATOR);
+        try (ServerSocket other = new ServerSocket()) {
+            other.bind(new InetSocketAddress(first, port(first, "http")));
+            assertThat(faults(run("doctor", "--output", "json"))).contains(
+                    COORDINATOR + " UNREACHABLE",
+                    first + " DIRECTORY",
+                    first + " NOT_RUNNING",
+                    first + " PORT",
+                    // what is running there is 1.0
+                    second + " VERSION_DRIFT");
+        }
+        hosts.startHost(COORDINATOR, Map.of());
+    }
+
+    @Test
+    void testLogsSupportBundleAndDrain()
+            throws IOException
+    {
+        assertThat(run("config", "check").code()).isEqualTo(ExitCode.OK);
+        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        assertThat(run("start").code()).isEqualTo(ExitCode.OK);
+        String secret = Files.readString(directory.resolve("secret")).strip();
+
+        Outcome logs = run("logs", "--lines", "3");
+        assertThat(logs.code()).as(logs.toString()).isEqualTo(ExitCode.OK);
+        assertThat(logs.out().lines()).hasSize(6).allMatch(line -> line.startsWith("127.0.0."));
+
+        // a secret may also stand where nobody expects it
+        Path log = root(WORKERS.getFirst()).resolve("opt/cachedhive/data/var/log/launcher.log");
+        Files.writeString(log, Files.readString(log) + "\nsomebody wrote " + secret + " and secretkeyofthetest here\n");
+        Path file = directory.resolve("support.zip");
+        Outcome collected = run("support-bundle", "--to", file.toString());
+        assertThat(collected.code()).as(collected.toString()).isEqualTo(ExitCode.OK);
+        Map<String, String> entries = unzip(file);
+        assertThat(entries.keySet()).contains("doctor.txt", "hosts.yaml", WORKERS.getFirst() + "/status.json", WORKERS.getFirst() + "/server.log", COORDINATOR + "/facts.txt");
+        assertThat(entries.get("doctor.txt")).isEqualTo("All is well.\n");
+        assertThat(entries.get(WORKERS.getFirst() + "/launcher.log")).contains("somebody wrote *** and *** here");
+        assertThat(entries.values()).noneMatch(content -> content.contains(secret) || content.contains("secretkeyofthetest") || content.contains("AKIAOFTHETEST"));
+        assertThat(run("support-bundle", "--to", file.toString()).code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+
+        assertThat(run("drain").error()).contains("All cache workers would leave");
+        Outcome drained = run("drain", "--hosts", WORKERS.getFirst(), "--deadline", "1s");
+        assertThat(drained.code()).as(drained.toString()).isEqualTo(ExitCode.OK);
+        long deadline = System.nanoTime() + 120_000_000_000L;
+        while (!faults(run("doctor", "--output", "json")).equals(List.of(WORKERS.getFirst() + " NOT_RUNNING"))) {
+            assertThat(System.nanoTime()).as("the cache worker ends").isLessThan(deadline);
+        }
+    }
+
+    private static List<String> faults(Outcome outcome)
+            throws IOException
+    {
+        List<String> faults = new ArrayList<>();
+        for (String line : outcome.out().lines().toList()) {
+            JsonNode fault = new ObjectMapper().readTree(line);
+            // each with its remedy
+            assertThat(fault.get("problem").asText()).matches("(?s).+:.+\\.");
+            faults.add(fault.get("host").asText() + " " + fault.get("fault").asText());
+        }
+        return faults;
+    }
+
+    private static Map<String, String> unzip(Path file)
+            throws IOException
+    {
+        Map<String, String> entries = new TreeMap<>();
+        try (ZipFile zip = new ZipFile(file.toFile())) {
+            for (ZipEntry entry : zip.stream().toList()) {
+                entries.put(entry.getName(), new String(zip.getInputStream(entry).readAllBytes(), UTF_8));
+            }
+        }
+        return entries;
+    }
+
+    private Path root(String host)
+    {
+        return directory.resolve("h" + host.substring(host.lastIndexOf('.') + 1));
+    }
+
+    private String workerId(String host)
+            throws IOException
+    {
+        for (String line : run("status", "--output", "json").out().lines().toList()) {
+            JsonNode status = new ObjectMapper().readTree(line);
+            if (status.get("host").asText().startsWith(host + ":")) {
+                return status.get("answer").get("worker").asText();
+            }
+        }
+        throw new AssertionError("no status of " + host);
+    }
+
+    private void writeHostsFile(String settingsOfLastWorker)
+            throws IOException
+    {
+        StringBuilder text = new StringBuilder("""
+                cluster: testing
+                ssh: {config-file: %s, connect-timeout: 20s, command-timeout: 5m}
+                secret-file: secret
+                configuration-directory: conf
+                service: launcher
+                java-home: %s
+                ram-size: 128MB
+                heap-size: 256MB
+                coordinators:
+                """.formatted(hosts.configFile(), System.getProperty("java.home")));
+        text.append(entry(COORDINATOR)).append("workers:\n");
+        for (String worker : WORKERS) {
+            text.append(entry(worker)).append("""
+                        socket-path: %1$s/s/w.sock
+                        worker-port: %2$s
+                        http-port: %3$s
+                        ssd: [{directory: %1$s/ssd, size: 64MB}]
+                    """.formatted(root(worker), port("all", "worker"), port(worker, "http")));
+        }
+        text.append(settingsOfLastWorker);
+        Files.writeString(directory.resolve("hosts.yaml"), text);
+    }
+
+    private String entry(String host)
+    {
+        return """
+                  - host: %1$s
+                    ssh-port: %2$s
+                    install-directory: %3$s/opt/cachedhive
+                    trino-home: %3$s/trino
+                """.formatted(host, hosts.port(host), root(host));
+    }
+
+    private final Map<String, Integer> ports = new TreeMap<>();
+
+    private int port(String host, String name)
+            throws IOException
+    {
+        Integer port = ports.get(host + name);
+        if (port == null) {
+            port = TestingSshHosts.freePort(host.equals("all") ? "0.0.0.0" : host);
+            ports.put(host + name, port);
+        }
+        return port;
+    }
+
+    /// The cache worker is the real one; of plugin and extension only that they arrive is looked at.
+    private Path makeBundle(String version)
+            throws IOException, InterruptedException
+    {
+        Path target = Path.of(System.getProperty("user.dir")).resolveSibling("cache-worker-daemon").resolve("target");
+        Path worker;
+        try (Stream<Path> paths = Files.list(target)) {
+            worker = paths.filter(path -> path.getFileName().toString().startsWith("cache-worker-") && Files.isDirectory(path.resolve("lib")))
+                    .findFirst()
+                    .orElseThrow(() -> new AssertionError("no packaged cache worker in %s: run mvn package -DskipTests -pl cache-worker-daemon -am".formatted(target)));
+        }
+        Path top = Files.createDirectories(directory.resolve("bundle/cachedhive-" + version));
+        execute("cp", "-a", worker.toString(), top.resolve("worker").toString());
+        execute("rm", "-rf", top.resolve("worker/var").toString());
+        Files.writeString(Files.createDirectories(top.resolve("plugin")).resolve("plugin-cachedhive.jar"), "plugin " + version);
+        Files.writeString(Files.createDirectories(top.resolve("engine-extension")).resolve("engine-extension-" + version + ".jar"), "extension " + version);
+        Files.writeString(top.resolve("VERSION"), "version=%s\n".formatted(version));
+        execute("bash", "-c", "cd \"$0\" && find . -type f ! -name SHA256SUMS -printf '%P\\0' | xargs -0 sha256sum > SHA256SUMS", top.toString());
+        Path file = directory.resolve("cachedhive-" + version + ".tar.gz");
+        execute("bash", "-c", "tar -c -C \"$0\" \"$1\" | gzip -1 > \"$2\"", top.getParent().toString(), top.getFileName().toString(), file.toString());
+        execute("rm", "-rf", top.toString());
+        return file;
+    }
+
+    private static void makeTrino(Path home)
+            throws IOException
+    {
+        for (String name : List.of("lib", "bin", "etc/catalog", "plugin/cachedhive", "plugin/hive", "var/log")) {
+            Files.createDirectories(home.resolve(name));
+        }
+        Files.writeString(home.resolve("lib/trino-spi-483.jar"), "");
+        Files.writeString(home.resolve("bin/launcher.properties"), "main-class=io.trino.server.TrinoServer\nprocess-name=trino-server\n");
+        Files.writeString(home.resolve("etc/jvm.config"), "-server\n-Xmx256M\n");
+        // of an earlier installation by hand
+        Files.writeString(home.resolve("plugin/cachedhive/old.jar"), "old");
+        Files.writeString(home.resolve("etc/catalog/lake.properties"), "connector.name=hive\n");
+    }
+
+    private Path makeOldJava()
+            throws IOException
+    {
+        Path home = directory.resolve("java17");
+        Files.createDirectories(home.resolve("bin"));
+        Files.writeString(home.resolve("release"), "JAVA_VERSION=\"17.0.9\"\n");
+        Path java = Files.writeString(home.resolve("bin/java"), "#!/bin/sh\nexit 1\n");
+        assertThat(java.toFile().setExecutable(true)).isTrue();
+        return home;
+    }
+
+    private Map<String, String> snapshot()
+            throws IOException
+    {
+        Map<String, String> all = new TreeMap<>();
+        for (String host : List.of(COORDINATOR, WORKERS.get(0), WORKERS.get(1))) {
+            all.putAll(snapshot(root(host)));
+        }
+        return all;
+    }
+
+    /// Of every file below: what it is, who may use it, when it was changed, and what is in it.
+    private static Map<String, String> snapshot(Path root)
+            throws IOException
+    {
+        Map<String, String> files = new TreeMap<>();
+        try (Stream<Path> paths = Files.walk(root)) {
+            for (Path path : paths.toList()) {
+                String what;
+                if (Files.isSymbolicLink(path)) {
+                    what = "link " + Files.readSymbolicLink(path);
+                }
+                else if (Files.isDirectory(path)) {
+                    what = "directory";
+                }
+                else {
+                    what = "%s %s %s".formatted(
+                            Files.getPosixFilePermissions(path),
+                            Files.getLastModifiedTime(path),
+                            Files.size(path) > 10_000 ? Files.size(path) : Files.readString(path, ISO_8859_1));
+                }
+                files.put(path.toString(), what);
+            }
+        }
+        return files;
+    }
+
+    private record Outcome(int code, String out, String error) {}
+
+    private Outcome run(String... arguments)
+    {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.addAll(List.of("--config", directory.resolve("hosts.yaml").toString()));
+        StringWriter out = new StringWriter();
+        StringWriter error = new StringWriter();
+        int code = CacheAdmin.run(new Console(new PrintWriter(out), new PrintWriter(error), false), all.toArray(String[]::new));
+        return new Outcome(code, out.toString(), error.toString());
+    }
+
+    private static void execute(String... command)
+            throws IOException, InterruptedException
+    {
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+        if (process.waitFor() != 0) {
+            throw new IOException("%s failed: %s".formatted(List.of(command), said));
+        }
+    }
+}

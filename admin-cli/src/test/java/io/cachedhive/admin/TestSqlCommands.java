@@ -1,0 +1,118 @@
+package io.cachedhive.admin;
+
+import com.sun.net.httpserver.HttpServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The commands that run SQL, against a server that speaks Trino's protocol as far as they need it.
+ */
+class TestSqlCommands
+{
+    private final List<String> statements = new CopyOnWriteArrayList<>();
+    private HttpServer server;
+
+    @TempDir
+    private Path directory;
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        String url = "http://127.0.0.1:" + server.getAddress().getPort();
+        server.createContext("/v1/statement", exchange -> {
+            String body = new String(exchange.getRequestBody().readAllBytes(), UTF_8);
+            if (exchange.getRequestMethod().equals("POST")) {
+                statements.add(exchange.getRequestHeaders().getFirst("X-Trino-User") + ": " + body);
+            }
+            String answer = exchange.getRequestMethod().equals("POST") ?
+                    "{\"id\": \"q1\", \"nextUri\": \"%s/v1/statement/next\"}".formatted(url) :
+                    statements.getLast().contains("missing") ? "{\"id\": \"q1\", \"error\": {\"message\": \"no such table\"}}" : "{\"id\": \"q1\"}";
+            byte[] bytes = answer.getBytes(UTF_8);
+            exchange.sendResponseHeaders(200, bytes.length);
+            exchange.getResponseBody().write(bytes);
+            exchange.close();
+        });
+        server.start();
+        Files.createDirectories(directory.resolve("conf/catalog"));
+        Files.writeString(directory.resolve("conf/catalog/lake.properties"), "connector.name=cachedhive\n");
+        Files.writeString(directory.resolve("conf/catalog/other.properties"), "connector.name=tpch\n");
+        Files.writeString(directory.resolve("hosts.yaml"), "workers: [w1]\nconfiguration-directory: conf\ntrino-user: ops\ntrino-url: %s\n".formatted(url));
+    }
+
+    @AfterEach
+    void tearDown()
+    {
+        server.stop(0);
+    }
+
+    @Test
+    void testModes()
+    {
+        assertThat(run("disable").code()).isEqualTo(ExitCode.OK);
+        assertThat(run("enable").out()).contains("lake: done (query q1)");
+        assertThat(run("enable", "--mode", "shadow", "--catalog", "a,b").code()).isEqualTo(ExitCode.OK);
+
+        assertThat(statements).containsExactly(
+                "ops: CALL \"lake\".system.set_cache_mode('OFF')",
+                "ops: CALL \"lake\".system.set_cache_mode('ON')",
+                "ops: CALL \"a\".system.set_cache_mode('SHADOW')",
+                "ops: CALL \"b\".system.set_cache_mode('SHADOW')");
+    }
+
+    @Test
+    void testFlushAndPreload()
+    {
+        assertThat(run("flush", "web.it's", "--partition", "ds=2024-03-08,region=eu").code()).isEqualTo(ExitCode.OK);
+        assertThat(run("preload", "web.visits", "--columns", "a,b", "--wait").code()).isEqualTo(ExitCode.OK);
+        Outcome dry = run("preload", "web.visits", "--partition", "ds=x", "--dry-run");
+
+        assertThat(statements).containsExactly(
+                "ops: CALL \"lake\".system.flush_data_cache(schema_name => 'web', table_name => 'it''s', "
+                        + "partition_columns => ARRAY['ds', 'region'], partition_values => ARRAY['2024-03-08', 'eu'])",
+                "ops: CALL \"lake\".system.preload_table(schema_name => 'web', table_name => 'visits', columns => ARRAY['a', 'b'], wait => true)");
+        assertThat(dry.out()).startsWith("CALL \"lake\".system.preload_partition(");
+    }
+
+    @Test
+    void testFailures()
+    {
+        Outcome refused = run("flush", "web.missing");
+        assertThat(refused.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(refused.error()).contains("lake: Trino says: no such table (query q1)");
+        assertThat(run("flush", "missing").code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+        assertThat(run("disable", "--trino-url", "nonsense").code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+        server.stop(0);
+        assertThat(run("disable").error()).contains("cannot be reached", "correct trino-url");
+    }
+
+    private record Outcome(int code, String out, String error) {}
+
+    private Outcome run(String... arguments)
+    {
+        List<String> all = new ArrayList<>(Arrays.asList(arguments));
+        all.addAll(List.of("--config", directory.resolve("hosts.yaml").toString()));
+        StringWriter out = new StringWriter();
+        StringWriter error = new StringWriter();
+        int code = CacheAdmin.run(new Console(new PrintWriter(out), new PrintWriter(error), false), all.toArray(String[]::new));
+        return new Outcome(code, out.toString(), error.toString());
+    }
+}

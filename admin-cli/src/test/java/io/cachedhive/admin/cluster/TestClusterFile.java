@@ -1,0 +1,137 @@
+package io.cachedhive.admin.cluster;
+
+import io.cachedhive.admin.cluster.ClusterHost.Role;
+import io.cachedhive.admin.cluster.ClusterHost.Service;
+import io.cachedhive.admin.cluster.ClusterHost.SsdDirectory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+class TestClusterFile
+{
+    private static final Path FILE = Path.of("/etc/hosts.yaml");
+
+    @Test
+    void testDefaults()
+            throws ClusterFileException
+    {
+        Cluster cluster = ClusterFile.parse("workers: [w1]", FILE);
+
+        assertThat(cluster.name()).isEqualTo("production");
+        assertThat(cluster.ssh().parallel()).isEqualTo(16);
+        assertThat(cluster.ssh().connectTimeout()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(cluster.configurationDirectory()).isEqualTo(Path.of("/etc/cache-admin.d"));
+        ClusterHost host = cluster.hosts().getFirst();
+        assertThat(host.roles()).containsExactly(Role.WORKER);
+        assertThat(host.installDirectory()).isEqualTo("/opt/cachedhive");
+        assertThat(host.trinoHome()).isEmpty();
+        assertThat(host.service()).isEqualTo(Service.AUTO);
+        assertThat(host.workerPort()).isEqualTo(8484);
+        assertThat(host.http()).hasToString("w1:8485");
+        assertThat(host.ram().bytes()).isEqualTo(1L << 30);
+        assertThat(host.ssd()).isEmpty();
+    }
+
+    @Test
+    void testHostOverGroupOverAll()
+            throws ClusterFileException
+    {
+        Cluster cluster = ClusterFile.parse("""
+                cluster: blue
+                coordinators: [c1]
+                workers:
+                  - w[08-10].net
+                  - host: big1
+                    address: 10.0.0.9
+                    zone: b
+                    worker-properties: {cache.ttl: 2d}
+                  - c1
+                groups:
+                  large:
+                    hosts: [big1, w09.net]
+                    ram-size: 64GB
+                    zone: a
+                    ssd:
+                      - {directory: /mnt/a/, size: 1.5TB}
+                    worker-properties: {cache.ttl: 1d, cache.block-size: 2MB}
+                ram-size: 8GB
+                trino-home: /srv/trino
+                sudo: true
+                """, FILE);
+
+        assertThat(cluster.hosts()).extracting(ClusterHost::name).containsExactly("c1", "w08.net", "w09.net", "w10.net", "big1");
+        assertThat(cluster.hosts().getFirst().roles()).containsExactlyInAnyOrder(Role.COORDINATOR, Role.WORKER);
+        ClusterHost big = cluster.hosts().getLast();
+        assertThat(big.ram().bytes()).isEqualTo(64L << 30);
+        assertThat(big.zone()).contains("b");
+        assertThat(big.ssd()).containsExactly(new SsdDirectory("/mnt/a", new Size(3L << 39, "1.5TB")));
+        assertThat(big.workerProperties()).containsEntry("cache.ttl", "2d").containsEntry("cache.block-size", "2MB");
+        assertThat(big.pluginDirectory()).isEqualTo("/srv/trino/plugin");
+        assertThat(big.http()).hasToString("10.0.0.9:8485");
+        assertThat(cluster.hosts().get(2).zone()).contains("a");
+        assertThat(cluster.hosts().get(1).ram().bytes()).isEqualTo(8L << 30);
+        assertThat(cluster.hosts()).allMatch(ClusterHost::sudo);
+
+        assertThat(cluster.select(Set.of("large", "c1"))).extracting(ClusterHost::name).containsExactly("c1", "w09.net", "big1");
+        assertThat(cluster.select(Set.of())).hasSize(5);
+        assertThatThrownBy(() -> cluster.select(Set.of("nobody"))).hasMessageContaining("nobody is neither a host nor a group").hasMessageContaining("w08.net");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            workers: w1                                          | 1 | workers is to be a list
+            cluster: x                                           | 1 | no host is named
+            workers: [w1]\\nram: 1GB                             | 2 | ram is unknown
+            workers: [w1]\\nram-size: much                       | 2 | ram-size: a size is written as
+            workers: [w1]\\n\\nworker-port: 70000                | 3 | worker-port: 70000 is not a number from 1 to 65535
+            workers: [w1]\\ninstall-directory: opt               | 2 | install-directory: opt is not an absolute path
+            workers: [w1]\\ninstall-directory: /                 | 2 | the root directory cannot be used
+            workers: [w1]\\nservice: upstart                     | 2 | upstart is none of auto, systemd, launcher
+            workers: [w1]\\nsudo: maybe                          | 2 | maybe is neither true nor false
+            workers: [w1, w1]                                    | 1 | w1 is named twice
+            workers: [w1]\\nworkers: [w2]                        | 2 | workers stands here twice
+            workers: ['-oProxyCommand=x']                        | 1 | is not the name of a host
+            workers: ['w[3-1]']                                  | 1 | is no range of hosts
+            workers:\\n- ram-size: 1GB                           | 2 | has no name
+            workers:\\n- w1\\ngroups:\\n  g:\\n    hosts: [w2]   | 5 | group g has the host w2
+            workers: [w1]\\nssd:\\n- directory: /a               | 3 | an entry of ssd needs both
+            workers: [w1]\\nssh: {timeout: 1s}                   | 2 | timeout is unknown
+            workers: [w1]\\nssh: {connect-timeout: soon}         | 2 | soon is not a duration
+            workers: [w1\\ncluster: a                            | 2 | this is not YAML
+            """)
+    void testMistakesAreToldWithLineAndRemedy(String text, int line, String message)
+    {
+        assertThatThrownBy(() -> ClusterFile.parse(text.replace("\\n", "\n"), FILE))
+                .isInstanceOf(ClusterFileException.class)
+                .hasMessageStartingWith("/etc/hosts.yaml line " + line + ": ")
+                .hasMessageContaining(message)
+                .hasMessageMatching("(?s).*[:(].*\\.");
+    }
+
+    @Test
+    void testTemplateIsCompleteWhenFilledIn()
+            throws IOException, ClusterFileException
+    {
+        String text = ClusterFile.templateText()
+                .replace("<coordinator.example.net>", "c1")
+                .replace("<worker[1-3].example.net>", "w[1-3]");
+        assertThat(ClusterFile.parse(text, FILE).hosts()).hasSize(4);
+
+        // what is commented out is right, too
+        String all = text.replaceAll("(?m)^#([a-z][a-z-]*:|  )", "$1").replaceAll("hosts: \\[worker3.example.net]", "hosts: [w3]");
+        assertThat(all).doesNotContain("#zone");
+        Cluster cluster = ClusterFile.parse(all, FILE);
+        assertThat(cluster.hosts()).extracting(ClusterHost::name).containsExactly("c1", "w1", "w2", "w3", "worker21.example.net");
+        assertThat(cluster.hosts().getLast().zone()).contains("eu-1a");
+        assertThat(cluster.hosts().getLast().ssd()).hasSize(1);
+        assertThat(cluster.hosts().get(3).ram().bytes()).isEqualTo(64L << 30);
+    }
+}

@@ -1,0 +1,72 @@
+package io.cachedhive.admin.settings;
+
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+class TestCatalogMigration
+{
+    @Test
+    void testFileSystemCache()
+    {
+        CatalogMigration migration = CatalogMigration.of("""
+                # the lake
+                connector.name=hive
+                hive.metastore.uri=thrift://m:9083
+                fs.cache.enabled=true
+                fs.cache.directories=/mnt/a/cache,/mnt/b/cache/
+                fs.cache.max-sizes=100GB,200GB
+                fs.cache.ttl=3d
+                fs.cache.page-size=2MB
+                fs.cache.something-new=1
+                s3.region=eu-1
+                s3.aws-access-key=k
+                """);
+
+        assertThat(migration.catalog()).isEqualTo("""
+                # the lake
+                connector.name=cachedhive
+                hive.metastore.uri=thrift://m:9083
+                s3.region=eu-1
+                s3.aws-access-key=k
+                """);
+        assertThat(migration.origin()).endsWith("s3.region=eu-1\ns3.aws-access-key=k\n");
+        assertThat(migration.hostSettings()).containsExactly(
+                "ssd:",
+                "  - directory: /mnt/a/cache-cachedhive",
+                "    size: 100GB",
+                "  - directory: /mnt/b/cache-cachedhive",
+                "    size: 200GB",
+                "worker-properties:",
+                "  cache.ttl: '3d'",
+                "  cache.block-size: '2MB'");
+        assertThat(migration.notes()).hasSize(2);
+        assertThat(migration.notes().getFirst()).contains("fs.cache.something-new");
+    }
+
+    @Test
+    void testOlderCacheWithShares()
+    {
+        CatalogMigration migration = CatalogMigration.of("""
+                connector.name=hive-hadoop2
+                hive.cache.enabled=true
+                hive.cache.location=/mnt/a,/mnt/b
+                hive.cache.disk-usage-percentage=70
+                hive.cache.data-transfer-port=8898
+                """);
+
+        assertThat(migration.catalog()).isEqualTo("connector.name=cachedhive\n");
+        assertThat(migration.hostSettings()).containsExactlyInAnyOrder(
+                "worker-properties:",
+                "  cache.ssd.max-disk-usage-percentages: '70,70'",
+                "  cache.ssd.directories: '/mnt/a-cachedhive,/mnt/b-cachedhive'");
+    }
+
+    @Test
+    void testOtherConnectors()
+    {
+        assertThatThrownBy(() -> CatalogMigration.of("connector.name=iceberg\n")).hasMessageContaining("connector.name is iceberg");
+        assertThatThrownBy(() -> CatalogMigration.of("")).hasMessageContaining("connector.name is missing");
+    }
+}
