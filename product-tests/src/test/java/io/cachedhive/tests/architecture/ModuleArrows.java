@@ -44,6 +44,7 @@ final class ModuleArrows
         rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of(), true));
         rules.put("admin-cli", new Rule("io.cachedhive.admin", Set.of("cache-protocol", "cache-client"), false));
         rules.put("product-tests", new Rule("io.cachedhive.tests", Set.of("quickstart"), true));
+        rules.put("product-tests-containers", new Rule("io.cachedhive.tests.containers", Set.of("quickstart"), true));
         rules.put("product-tests-metastore", new Rule("io.cachedhive.metastore", Set.of(), false));
         rules.put(
                 "benchmarks",
