@@ -113,7 +113,7 @@ final class HostCluster
             throws Exception
     {
         Map<String, ContainerHost.Builder> builders = new LinkedHashMap<>();
-        builders.put("admin", hostBuilder("admin"));
+        builders.put("admin", Administrator.withReleases(hostBuilder("admin")));
         Path s3Library = linkS3Library();
         builders.put("s3", hostBuilder("s3")
                 .readOnly(s3Library, "/opt/s3/lib")
@@ -151,7 +151,6 @@ final class HostCluster
                 .readOnly(distribution.cachedHivePlugin())
                 .readOnly(distribution.tpchJars())
                 .readOnly(createDirectory("homes/" + name), "/mnt/trino-home")
-                .readOnly(distribution.cacheWorker(), "/mnt/cache-worker")
                 .memory(HOST_MEMORY_MEGABYTES, HOST_SHARED_MEGABYTES)
                 .ownFirewall();
     }

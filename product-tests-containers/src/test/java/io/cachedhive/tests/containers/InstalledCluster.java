@@ -30,7 +30,10 @@ final class InstalledCluster
         HostCluster hosts = HostCluster.start(name, 3, Map.of());
         try {
             hosts.startStorage();
-            CopiedParts.install(hosts);
+            Administrator administrator = Administrator.of(hosts);
+            Administrator.check(administrator.install());
+            Administrator.check(administrator.cacheAdmin("start"));
+            hosts.say("cache-admin has installed and started everything");
             hosts.startTrino();
             InstalledCluster cluster = new InstalledCluster(hosts);
             Await.until("the coordinator hears of three cache workers", START_TIMEOUT, () -> cluster.runningCacheWorkers() == hosts.workers().size());
