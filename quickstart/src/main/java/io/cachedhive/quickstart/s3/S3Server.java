@@ -34,6 +34,7 @@ import static java.util.Objects.requireNonNull;
 public final class S3Server
         implements S3Service
 {
+    private static final String ALL_ADDRESSES = "0.0.0.0";
     // held so that the level stays: the log manager keeps loggers weakly
     private static final Logger S3PROXY_LOGGER = Logger.getLogger("org.gaul");
 
@@ -134,7 +135,15 @@ public final class S3Server
         /** A loopback address; 127.0.0.1 if not called. */
         public Builder address(String address)
         {
-            this.address = requireNonNull(address, "address is null");
+            checkArgument(address.startsWith("127."), "not a loopback address: %s", address);
+            this.address = address;
+            return this;
+        }
+
+        /** Listens on all addresses. Only for a host that is a container of its own: everybody else's network is no place for this server. */
+        public Builder allAddresses()
+        {
+            address = ALL_ADDRESSES;
             return this;
         }
 
@@ -179,7 +188,6 @@ public final class S3Server
          */
         public S3Server start()
         {
-            checkArgument(address.startsWith("127."), "not a loopback address: %s", address);
             S3PROXY_LOGGER.setLevel(Level.WARNING);
 
             Properties properties = new Properties();

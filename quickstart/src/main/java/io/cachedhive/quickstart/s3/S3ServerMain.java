@@ -25,7 +25,7 @@ import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static java.util.stream.Collectors.joining;
 
 /**
- * The S3 server as a process of its own: {@code --directory DIR [--address 127.0.0.1] [--port 0] [--bucket NAME]... [--foreground]}.
+ * The S3 server as a process of its own: {@code --directory DIR [--address 127.0.0.1 | --all-addresses] [--port 0] [--bucket NAME]... [--foreground]}.
  * <p>
  * Objects are kept in {@code DIR/objects}, the request log is {@code DIR/requests.log}; {@code DIR/server.properties} appears when the server answers and names
  * {@code endpoint} and {@code control}, the URI where faults and holds are ordered (see {@link S3ServerProcess}, its client).
@@ -44,7 +44,7 @@ public final class S3ServerMain
     {
         Map<String, List<String>> options = parse(args);
         if (!options.containsKey("directory")) {
-            System.err.println("usage: S3ServerMain --directory DIR [--address 127.0.0.1] [--port 0] [--bucket NAME]... [--foreground]");
+            System.err.println("usage: S3ServerMain --directory DIR [--address 127.0.0.1 | --all-addresses] [--port 0] [--bucket NAME]... [--foreground]");
             System.exit(2);
         }
         Path directory = Path.of(options.get("directory").getFirst());
@@ -55,6 +55,9 @@ public final class S3ServerMain
                 .directory(directory.resolve(OBJECTS_DIRECTORY))
                 .logFile(directory.resolve(LOG_FILE));
         options.getOrDefault("bucket", List.of()).forEach(builder::bucket);
+        if (options.containsKey("all-addresses")) {
+            builder.allAddresses();
+        }
 
         CountDownLatch stop = new CountDownLatch(1);
         S3Server s3;

@@ -1,0 +1,125 @@
+package io.cachedhive.tests.containers;
+
+import io.cachedhive.quickstart.home.Distribution;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Who looks after a cluster, at the administrator's host: has a release and {@code cache-admin} out of it, and a hosts file.
+ */
+final class Administrator
+{
+    static final String INSTALL_DIRECTORY = "/opt/cachedhive";
+    static final String SSD_DIRECTORY = "/var/lib/cachedhive";
+
+    private static final String RELEASE_DIRECTORY = "/mnt/release";
+    private static final String TOOL_DIRECTORY = "/opt/cache-admin";
+
+    private final ContainerHost host;
+    private final String release;
+
+    private Administrator(ContainerHost host, String release)
+    {
+        this.host = requireNonNull(host, "host is null");
+        this.release = requireNonNull(release, "release is null");
+    }
+
+    /**
+     * The administrator's host has to see the releases of this machine.
+     */
+    static ContainerHost.Builder withReleases(ContainerHost.Builder host)
+    {
+        return host.readOnly(releases(), RELEASE_DIRECTORY);
+    }
+
+    private static Path releases()
+    {
+        return Distribution.find().root().resolve("packages/target");
+    }
+
+    /**
+     * Unpacks the tool, and writes the hosts file and the configuration that is to be on the hosts.
+     */
+    static Administrator of(HostCluster cluster)
+            throws IOException
+    {
+        ContainerHost host = cluster.admin();
+        Administrator administrator = new Administrator(host, "%s/%s".formatted(RELEASE_DIRECTORY, builtRelease()));
+        host.mustRun("mkdir %1$s && tar -xzf %2$s -C %1$s --strip-components=2 --wildcards '*/admin'".formatted(TOOL_DIRECTORY, administrator.release));
+        host.write("/root/.cache-admin.yaml", hostsFile(cluster));
+        Map<String, String> catalog = new LinkedHashMap<>(HostCluster.hiveProperties());
+        catalog.put("connector.name", "cachedhive");
+        host.write("/root/.cache-admin.d/catalog/cachedhive.properties", HostCluster.text(catalog));
+        host.write("/root/.cache-admin.d/origins/default.properties", HostCluster.text(HostCluster.s3Properties()));
+        return administrator;
+    }
+
+    private static String builtRelease()
+            throws IOException
+    {
+        try (Stream<Path> files = Files.list(releases())) {
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.matches("cachedhive-[0-9].*\\.tar\\.gz"))
+                    .findFirst()
+                    .orElseThrow(() -> new IllegalStateException("no cachedhive-VERSION.tar.gz in %s: build module packages".formatted(releases())));
+        }
+    }
+
+    private static String hostsFile(HostCluster cluster)
+    {
+        return """
+                cluster: production
+                coordinators:
+                  - coordinator
+                workers:
+                  - worker-[1-%s]
+                ssh-user: root
+                ssh:
+                  connect-timeout: 5s
+                secret-file: ~/.cache-admin.secret
+                configuration-directory: ~/.cache-admin.d
+                trino-url: http://coordinator:%s
+                install-directory: %s
+                trino-home: %s
+                ram-size: 128MB
+                heap-size: 512MB
+                ssd:
+                  - directory: %s
+                    size: 512MB
+                """.formatted(cluster.workers().size(), Ports.TRINO, INSTALL_DIRECTORY, HostCluster.TRINO_HOME, SSD_DIRECTORY);
+    }
+
+    /**
+     * Runs {@code cache-admin}.
+     */
+    CommandResult cacheAdmin(String... arguments)
+    {
+        return host.run("%s/bin/cache-admin %s".formatted(TOOL_DIRECTORY, String.join(" ", List.of(arguments))));
+    }
+
+    /**
+     * Runs {@code cache-admin install} with everything.
+     */
+    CommandResult install()
+    {
+        return cacheAdmin("install", "--package", release, "--engine-extension");
+    }
+
+    /**
+     * @throws AssertionError if a command of the administrator's did not end well
+     */
+    static void check(CommandResult result)
+    {
+        if (result.exitCode() != 0) {
+            throw new AssertionError("cache-admin: " + result.text());
+        }
+    }
+}

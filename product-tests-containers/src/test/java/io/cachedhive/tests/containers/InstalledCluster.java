@@ -1,0 +1,83 @@
+package io.cachedhive.tests.containers;
+
+import io.cachedhive.quickstart.sql.SqlConnection;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A cluster of hosts on which cachedhive was installed as an operator does it, with everything running.
+ */
+final class InstalledCluster
+        implements AutoCloseable
+{
+    private static final Duration START_TIMEOUT = Duration.ofMinutes(3);
+
+    private final HostCluster hosts;
+
+    private InstalledCluster(HostCluster hosts)
+    {
+        this.hosts = requireNonNull(hosts, "hosts is null");
+    }
+
+    static InstalledCluster start(String name)
+            throws Exception
+    {
+        HostCluster hosts = HostCluster.start(name, 3, Map.of());
+        try {
+            hosts.startStorage();
+            Administrator administrator = Administrator.of(hosts);
+            Administrator.check(administrator.install());
+            Administrator.check(administrator.cacheAdmin("start"));
+            hosts.say("cache-admin has installed and started everything");
+            hosts.startTrino();
+            InstalledCluster cluster = new InstalledCluster(hosts);
+            Await.until("the coordinator hears of three cache workers", START_TIMEOUT, () -> cluster.runningCacheWorkers() == hosts.workers().size());
+            return cluster;
+        }
+        catch (Exception | Error e) {
+            hosts.close();
+            throw e;
+        }
+    }
+
+    HostCluster hosts()
+    {
+        return hosts;
+    }
+
+    SqlConnection connect(String catalog, String schema)
+            throws SQLException
+    {
+        return hosts.connect(catalog, schema);
+    }
+
+    int runningCacheWorkers()
+            throws SQLException
+    {
+        try (SqlConnection connection = connect("cachedhive", "cache")) {
+            return connection.query("SELECT node_id FROM cachedhive.cache.stats WHERE state = 'RUNNING'").rows().size();
+        }
+    }
+
+    /**
+     * Runs a statement in a session of its own.
+     */
+    List<List<Object>> rows(String sql)
+            throws SQLException
+    {
+        try (SqlConnection connection = connect("cachedhive", "default")) {
+            return connection.query(sql).rows();
+        }
+    }
+
+    @Override
+    public void close()
+    {
+        hosts.close();
+    }
+}

@@ -1,0 +1,32 @@
+package io.cachedhive.tests.containers;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+
+/**
+ * Where the programs of the hosts listen. Each host has its own address, so that all may have the usual ports.
+ */
+final class Ports
+{
+    static final int SSH = 22;
+    static final int TRINO = 8080;
+    static final int CACHE_WORKER = 8484;
+    static final int METASTORE = 9083;
+    static final int S3 = 9000;
+
+    private static final int CONNECT_TIMEOUT_MILLIS = 1000;
+
+    private Ports() {}
+
+    static boolean isOpen(String address, int port)
+    {
+        try (Socket socket = new Socket()) {
+            socket.connect(new InetSocketAddress(address, port), CONNECT_TIMEOUT_MILLIS);
+            return true;
+        }
+        catch (IOException _) {
+            return false;
+        }
+    }
+}

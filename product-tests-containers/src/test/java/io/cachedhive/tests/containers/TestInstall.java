@@ -1,0 +1,128 @@
+package io.cachedhive.tests.containers;
+
+import org.testng.annotations.Test;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * {@code cache-admin} on hosts that have sshd, Java and Trino only. Trino does not run there: see {@link TestQueries} for what it does with what was installed.
+ */
+// before the others, whose cluster runs on until the end: not more hosts at once than needed
+@Test(groups = "install", singleThreaded = true, priority = -1)
+public class TestInstall
+{
+    public void testInstalledHostsAreLeftAsTheyWere()
+            throws Exception
+    {
+        try (HostCluster cluster = HostCluster.start("installed", 3, Map.of())) {
+            Administrator administrator = Administrator.of(cluster);
+            Map<ContainerHost, FileListing> before = listings(cluster.trinoHosts());
+            Map<ContainerHost, String> processesBefore = processes(cluster.trinoHosts());
+
+            CommandResult install = administrator.install();
+            assertThat(install.exitCode()).as(install.text()).isZero();
+            CommandResult start = administrator.cacheAdmin("start");
+            assertThat(start.exitCode()).as(start.text()).isZero();
+            for (ContainerHost worker : cluster.workers()) {
+                assertThat(Ports.isOpen(worker.address(), Ports.CACHE_WORKER)).as("cache worker of %s", worker).isTrue();
+            }
+            CommandResult status = administrator.cacheAdmin("status", "--output", "json");
+            assertThat(status.exitCode()).as(status.text()).isZero();
+            assertThat(status.output().lines()).hasSize(3).allMatch(line -> line.contains("RUNNING"));
+
+            // nothing is left to be done
+            CommandResult again = administrator.install();
+            assertThat(again.exitCode()).as(again.text()).isZero();
+            assertThat(again.output()).doesNotContain("CHANGED ").contains("UNCHANGED");
+
+            CommandResult uninstall = administrator.cacheAdmin("uninstall");
+            assertThat(uninstall.exitCode()).as(uninstall.text()).isZero();
+            for (ContainerHost host : cluster.trinoHosts()) {
+                assertThat(FileListing.of(host).changesSince(before.get(host)).keySet()).as("left on %s beside data and logs", host)
+                        .allMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY) || path.startsWith(Administrator.INSTALL_DIRECTORY));
+            }
+            for (ContainerHost worker : cluster.workers()) {
+                assertThat(FileListing.of(worker).entries().keySet()).as("data of %s", worker).anyMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY + "/slab-"));
+                assertThat(FileListing.of(worker).entries().keySet()).as("log of %s", worker).contains(Administrator.INSTALL_DIRECTORY + "/data/var/log/server.log");
+            }
+
+            CommandResult purge = administrator.cacheAdmin("uninstall", "--purge");
+            assertThat(purge.exitCode()).as(purge.text()).isZero();
+            for (ContainerHost host : cluster.trinoHosts()) {
+                assertThat(FileListing.of(host).changesSince(before.get(host))).as("left on %s", host).isEmpty();
+            }
+            assertThat(processes(cluster.trinoHosts())).isEqualTo(processesBefore);
+        }
+    }
+
+    public void testFaultyHostsDoNotHinderOthers()
+            throws Exception
+    {
+        String unreachable = "worker-1";
+        String full = "worker-2";
+        String otherJava = "worker-3";
+        try (HostCluster cluster = HostCluster.start("faulty", 4, Map.of(full, host -> host.disk(Administrator.INSTALL_DIRECTORY, 2500)))) {
+            Administrator administrator = Administrator.of(cluster);
+            cluster.host(unreachable).dropFrom(cluster.admin(), "");
+            String ballast = Administrator.INSTALL_DIRECTORY + "/ballast";
+            cluster.host(full).mustRun("fallocate -l 2400M " + ballast);
+            cluster.host(otherJava).mustRun(ContainerHost.steps(List.of(
+                    "rm " + HostCluster.JAVA_HOME,
+                    "mkdir -p /usr/lib/jvm/jdk-21/bin",
+                    "echo 'JAVA_VERSION=\"21.0.2\"' > /usr/lib/jvm/jdk-21/release",
+                    "printf '#!/bin/sh\\necho openjdk version 21.0.2\\n' > /usr/lib/jvm/jdk-21/bin/java",
+                    "chmod +x /usr/lib/jvm/jdk-21/bin/java")));
+
+            CommandResult first = administrator.install();
+            assertThat(first.exitCode()).as(first.text()).isEqualTo(1);
+            assertThat(first.error().lines())
+                    .as("a sentence with cause and remedy for each faulty host")
+                    .anyMatch(line -> line.contains(unreachable + " cannot be reached by ssh") && line.contains("check that the host is up"))
+                    .anyMatch(line -> line.contains(full + ":") && line.contains(Administrator.INSTALL_DIRECTORY) && line.contains("make room"))
+                    .anyMatch(line -> line.contains(otherJava + ":") && line.contains("21") && line.contains("java-home"));
+            assertThat(first.error()).contains("5 hosts: 2 changed, 0 unchanged, 3 failed");
+            for (String sound : List.of("coordinator", "worker-4")) {
+                cluster.host(sound).mustRun("test -L %s/plugin/cachedhive".formatted(HostCluster.TRINO_HOME));
+            }
+            for (String faulty : List.of(full, otherJava)) {
+                assertThat(cluster.host(faulty).run("test -e %s/plugin/cachedhive".formatted(HostCluster.TRINO_HOME)).exitCode()).as(faulty).isNotZero();
+            }
+
+            cluster.host(unreachable).dropNothing();
+            cluster.host(full).mustRun("rm " + ballast);
+            cluster.host(otherJava).mustRun("ln -s %s %s".formatted(HostCluster.JAVA_MOUNT, HostCluster.JAVA_HOME));
+            Map<ContainerHost, FileListing> sound = listings(List.of(cluster.coordinator(), cluster.host("worker-4")));
+
+            CommandResult second = administrator.install();
+            assertThat(second.exitCode()).as(second.text()).isZero();
+            assertThat(second.error()).contains("5 hosts: 3 changed, 2 unchanged, 0 failed");
+            sound.forEach((host, listing) -> assertThat(FileListing.of(host).changesSince(listing)).as("touched on %s", host).isEmpty());
+            CommandResult start = administrator.cacheAdmin("start");
+            assertThat(start.exitCode()).as(start.text()).isZero();
+            for (ContainerHost worker : cluster.workers()) {
+                assertThat(Ports.isOpen(worker.address(), Ports.CACHE_WORKER)).as("cache worker of %s", worker).isTrue();
+            }
+        }
+    }
+
+    private static Map<ContainerHost, FileListing> listings(List<ContainerHost> hosts)
+    {
+        Map<ContainerHost, FileListing> listings = new LinkedHashMap<>();
+        hosts.forEach(host -> listings.put(host, FileListing.of(host)));
+        return listings;
+    }
+
+    /**
+     * Users and programs of what runs, but for the listing itself.
+     */
+    private static Map<ContainerHost, String> processes(List<ContainerHost> hosts)
+    {
+        Map<ContainerHost, String> processes = new LinkedHashMap<>();
+        hosts.forEach(host -> processes.put(host, host.mustRun("ps -eo user=,comm= | grep -vE ' (bash|ps|grep|sort)$' | sort")));
+        return processes;
+    }
+}
