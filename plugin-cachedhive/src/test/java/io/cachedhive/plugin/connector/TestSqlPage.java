@@ -89,7 +89,7 @@ class TestSqlPage
                 .map(SystemTable::getTableMetadata)
                 .filter(table -> table.getTable().getSchemaName().equals("cache"))
                 .collect(toSet());
-        assertThat(tables).extracting(table -> table.getTable().getTableName()).contains("stats", "stats_detail", "nodes", "tables", "files", "preloads", "rules", "sizing");
+        assertThat(tables).extracting(table -> table.getTable().getTableName()).contains("stats", "stats_detail", "nodes", "tables", "files", "preloads", "pins", "rules", "sizing");
         for (ConnectorTableMetadata table : tables) {
             String name = table.getTable().getTableName();
             List<String> section = section(name);
@@ -108,7 +108,7 @@ class TestSqlPage
                 .filter(procedure -> !OF_HIVE.contains(procedure.getName()))
                 .collect(toSet());
         assertThat(procedures).extracting(Procedure::getName)
-                .contains("preload_partition", "preload_table", "cancel_preload", "flush_data_cache", "refresh_cache_rules", "set_cache_mode");
+                .contains("preload_partition", "preload_table", "cancel_preload", "pin_partition", "unpin_partition", "flush_data_cache", "refresh_cache_rules", "set_cache_mode");
         for (Procedure procedure : procedures) {
             List<String> section = section(procedure.getName());
             String text = String.join("\n", section);
