@@ -218,9 +218,7 @@ public final class Quickstart
                 problems.forEach(problem -> fail(CANNOT_RUN, problem));
                 return CANNOT_RUN;
             }
-            Path rules = temporary.resolve("rules.json");
-            Files.writeString(rules, Resources.toString(Resources.getResource("sql-page-rules.json"), UTF_8));
-            try (Cluster cluster = clusterBuilder(distribution, temporary).cachedHiveProperty("cachedhive.rules-file", rules.toString()).start()) {
+            try (Cluster cluster = clusterBuilder(distribution, temporary).start()) {
                 awaitHealthy(cluster);
                 problems = new SqlPage(cluster.coordinator().httpUri(), this::progress).write(distribution.root());
             }
@@ -310,7 +308,13 @@ public final class Quickstart
     }
 
     private Cluster.Builder clusterBuilder(Distribution distribution, Path directory)
+            throws IOException
     {
+        // one to try rules with: what somebody has made of it stays
+        Path rules = directory.resolve("rules.json");
+        if (!Files.exists(rules)) {
+            Files.writeString(rules, Resources.toString(Resources.getResource("quickstart-rules.json"), UTF_8));
+        }
         return Cluster.builder(directory)
                 .distribution(distribution)
                 .hosts(workers)
@@ -318,6 +322,7 @@ public final class Quickstart
                 .ssdMaxSize(ssdBytes() / GIB + "GB")
                 .s3Faults(S3Faults.NONE.withLatency(Duration.ofMillis(latencyMillis)))
                 .startTimeout(START_TIMEOUT)
+                .cachedHiveProperty("cachedhive.rules-file", rules.toString())
                 .progress(this::progress);
     }
 
