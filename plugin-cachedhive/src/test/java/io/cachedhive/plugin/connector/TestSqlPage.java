@@ -89,7 +89,8 @@ class TestSqlPage
                 .map(SystemTable::getTableMetadata)
                 .filter(table -> table.getTable().getSchemaName().equals("cache"))
                 .collect(toSet());
-        assertThat(tables).extracting(table -> table.getTable().getTableName()).contains("stats", "stats_detail", "nodes", "tables", "files", "preloads", "pins", "rules", "sizing");
+        assertThat(tables).extracting(table -> table.getTable().getTableName())
+                .contains("stats", "stats_detail", "nodes", "tables", "files", "preloads", "pins", "rules", "sizing");
         for (ConnectorTableMetadata table : tables) {
             String name = table.getTable().getTableName();
             List<String> section = section(name);
