@@ -598,7 +598,9 @@ public final class BlockStore
             lock.lock();
             try {
                 tooMany = !closed && pinnedBytesLocked() > maxPinnedBytesLocked();
-                again = !closed && pinsWait && pinnedBytesLocked() + blockSizeBytes <= maxPinnedBytesLocked();
+                // not for each block that leaves: all files are looked at
+                long worthwhileBytes = Math.max(blockSizeBytes, maxPinnedBytesLocked() / 64);
+                again = !closed && pinsWait && pinnedBytesLocked() + worthwhileBytes <= maxPinnedBytesLocked();
                 if (again) {
                     pinsWait = false;
                 }
@@ -609,13 +611,25 @@ public final class BlockStore
             if (tooMany) {
                 unpinExcess();
             }
-            else if (again) {
-                pins.ifPresent(this::applyPins);
+            else if (again && !pins.map(this::applyPins).orElse(true)) {
+                // the journal of a directory is full
+                setPinsWait();
             }
         }
         catch (RuntimeException | Error e) {
             // an exception would end the repetition
             log.error(e, "Pinned blocks could not be kept within their share");
+        }
+    }
+
+    private void setPinsWait()
+    {
+        lock.lock();
+        try {
+            pinsWait = true;
+        }
+        finally {
+            lock.unlock();
         }
     }
 
@@ -2040,6 +2054,10 @@ public final class BlockStore
                 }
                 ram.publish(frame, file, digest, length, checksum);
                 settleClass(frame);
+                if (!isGuest(frame)) {
+                    // a block that was restored since the fill began is there with the class that it had
+                    ssd.setClass(digest, frame.terms().blockClass());
+                }
                 requestFromSsd(frame, true);
                 return Optional.of(new Pin(frame, file.etagDigest(), BlockOrigin.RAM));
             }

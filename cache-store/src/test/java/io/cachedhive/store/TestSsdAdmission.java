@@ -131,7 +131,7 @@ class TestSsdAdmission
             throws Exception
     {
         // more of it than of SSD, since nothing leaves RAM either
-        config = config.withRam(config.ramDirectory(), 10 << 20);
+        config = config.withRam(config.ramDirectory(), 10 << 20).withPinnedMaxShare(1);
         try (BlockStore store = open()) {
             int next = 0;
             while (refused(store) == 0) {

@@ -268,7 +268,12 @@ final class DirectoryWriter
         SsdDirectory.Reservation reservation;
         lock.lock();
         try {
-            if (write.file().isDropped() || directory.find(write.digest()).isPresent()) {
+            if (write.file().isDropped()) {
+                return;
+            }
+            if (directory.find(write.digest()).isPresent()) {
+                // restored since it was filled anew
+                directory.setClass(write.digest(), write.terms().get().blockClass());
                 return;
             }
             if (!directory.isInService() || !directory.hasJournalRoom()) {
