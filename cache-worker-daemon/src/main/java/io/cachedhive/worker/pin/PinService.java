@@ -47,6 +47,8 @@ public final class PinService
     private final Executor executor;
     // guarded by this
     private final PinBook book;
+    // guarded by this: whether what is known could not be written down
+    private boolean unsaved;
     // those that hold; replaced, never changed
     private volatile LocationIndex<Pin> pinned = LocationIndex.ofPins(List.of());
     private volatile LocationIndex<Pin> unpinned = LocationIndex.ofPins(List.of());
@@ -136,7 +138,7 @@ public final class PinService
     {
         CompletableFuture<Void> done = new CompletableFuture<>();
         List<Pin> changed;
-        boolean saved = true;
+        boolean saved;
         synchronized (this) {
             Optional<List<Pin>> added = book.add(pins, nowMillis());
             if (added.isEmpty()) {
@@ -146,8 +148,9 @@ public final class PinService
             changed = added.get();
             if (!changed.isEmpty()) {
                 index();
-                saved = save();
             }
+            // also what was known before: who could not be told that it is kept asks again
+            saved = changed.isEmpty() && !unsaved || save();
         }
         boolean kept = saved;
         try {
@@ -250,10 +253,12 @@ public final class PinService
     {
         try {
             book.save(nowMillis());
+            unsaved = false;
             return true;
         }
         catch (IOException e) {
             log.warn("What is pinned cannot be written down (%s): after a restart, it comes from other cache workers again", e.getMessage());
+            unsaved = true;
             return false;
         }
     }

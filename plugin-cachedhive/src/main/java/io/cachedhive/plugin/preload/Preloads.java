@@ -120,7 +120,10 @@ public final class Preloads
                 decisions::problem,
                 Patience.DEFAULT);
         try {
-            executor.execute(() -> run(job, run));
+            Runnable task = () -> run(job, run);
+            executor.execute(task);
+            // one that is cancelled while it waits would be remembered, with all its files, until there is a thread for it
+            job.cancellation().thenRun(() -> executor.remove(task));
         }
         catch (RejectedExecutionException e) {
             job.cancel("the catalog is shut down", Instant.now());

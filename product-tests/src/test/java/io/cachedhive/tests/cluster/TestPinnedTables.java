@@ -58,7 +58,8 @@ public class TestPinnedTables
                 .hosts(2)
                 .ramMaxSize("32MB")
                 .ssdMaxSize("32MB")
-                .cacheWorker((_, home) -> home.config("cache.block-size", "256kB"))
+                // no guests: they count as cached, and are not pinned
+                .cacheWorker((_, home) -> home.config("cache.block-size", "256kB").config("cache.guest-max-share", "0"))
                 // so that each file is shared by both hosts
                 .cachedHiveProperty("cachedhive.chunk-size", "4MB")
                 .cachedHiveProperty("hive.security", "file")
@@ -183,7 +184,9 @@ public class TestPinnedTables
 
             for (int i = 0; i < SCANNED_FILES; i++) {
                 assertThat(gets(connection, scan(i))).isPositive();
-                assertThat(gets(connection, count(1)) + gets(connection, count(2))).as("after file %s of the scan", i).isZero();
+                // none has left; so little RAM may still be busy with what was scanned, and then somebody reads past it
+                assertThat(pinnedBytes(connection)).as("after file %s of the scan", i).isEqualTo(bytes);
+                Await.until("it is served", TIMEOUT, () -> gets(connection, count(1)) + gets(connection, count(2)) == 0);
             }
             assertThat(number(connection, "SELECT sum(ssd_evictions) FROM cachedhive.cache.stats_detail")).as("there was no room for all").isPositive();
             assertThat(pinnedBytes(connection)).isEqualTo(bytes);
@@ -226,7 +229,8 @@ public class TestPinnedTables
                 connection.query(scan(i));
             }
             assertThat(gets(connection, count(1))).isPositive();
-            assertThat(gets(connection, count(2))).isZero();
+            assertThat(number(connection, "SELECT pinned_bytes FROM cachedhive.cache.pins WHERE partition = 'part=2'")).isEqualTo(fileBytes(connection, "2"));
+            Await.until("what is pinned is served", TIMEOUT, () -> gets(connection, count(2)) == 0);
             assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.stats_detail WHERE pinned_bytes > pinned_max_bytes OR refused_pins = 0")).isZero();
             assertThat(connection.query("SELECT partition IS NULL, pinned_bytes < cached_bytes FROM cachedhive.cache.pins WHERE table_name = 'big'").rows())
                     .containsExactly(List.of(true, true));
