@@ -72,7 +72,8 @@ class TestSystemdUnit
         // the program is not installed here
         Path unit = directory.resolve("cachedhive-worker.service");
         Files.writeString(unit, Files.readString(UNIT).replaceAll("(?m)^ExecStart=\\S+", "ExecStart=/bin/true"));
-        assertThat(run("systemd-analyze", "verify", unit.toString())).isEqualTo("0 ");
+        // it also looks at the machine's own units that ours names
+        assertThat(run("systemd-analyze", "verify", unit.toString()).lines().filter(line -> line.contains("cachedhive"))).isEmpty();
         // tenths; 96 is a service without any protection
         String security = run("systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", unit.toString());
         assumeTrue(!security.contains("unrecognized option"), "systemd-analyze of this host is older than 250");
