@@ -335,7 +335,7 @@ class TestReadsThroughWorker
                     .hasMessageContaining("Access Denied: Cannot select from columns");
             assertThatThrownBy(() -> queryRunner.execute(nobody, "CALL cachedhive.system.preload_table('s', 'secret', ARRAY['name', 'comment'])"))
                     .hasMessageContaining("Access Denied: Cannot select from columns");
-            queryRunner.execute(nobody, "CALL cachedhive.system.preload_table('s', 'secret', ARRAY['name'], 'names')");
+            queryRunner.execute(nobody, "CALL cachedhive.system.preload_table('s', 'secret', ARRAY['name'], false, 'names')");
             assertThat(queryRunner.execute(nobody, jobs.formatted("cachedhive")).getMaterializedRows())
                     .extracting(MaterializedRow::getFields)
                     .containsExactly(List.of("names", "name"));
