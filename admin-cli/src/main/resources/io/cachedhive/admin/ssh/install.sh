@@ -57,8 +57,11 @@ keep() {
         return
     elif [ -e "$path" ] || [ -L "$path" ]; then
         name=$(printf '%s' "$path" | sha256sum | cut -c 1-16)-${path##*/}
+        # recorded when the copy is whole: by the record it is put back, and by it no other copy is made
+        run rm -rf "$kept/$name.part" "$kept/$name"
+        run cp -a "$path" "$kept/$name.part"
+        run mv -T "$kept/$name.part" "$kept/$name"
         remember "kept	$path	$name"
-        run cp -a "$path" "$kept/$name"
     else
         remember "file	$path"
     fi

@@ -1,0 +1,109 @@
+package io.cachedhive.admin.install;
+
+import io.cachedhive.admin.cluster.ClusterFile;
+import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.ssh.RemoteResult;
+import io.cachedhive.admin.ssh.RemoteScript;
+import io.cachedhive.admin.task.TaskException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+
+import static io.cachedhive.admin.ssh.RemoteScript.base64;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The scripts on this machine, below a directory of the test's.
+ */
+class TestHostScripts
+{
+    @TempDir
+    private Path directory;
+
+    private Path trino;
+    private Path install;
+
+    @BeforeEach
+    void setUp()
+            throws IOException
+    {
+        trino = Files.createDirectories(directory.resolve("trino"));
+        install = directory.resolve("opt");
+        for (String name : new String[] {"etc/catalog", "lib", "bin", "plugin"}) {
+            Files.createDirectories(trino.resolve(name));
+        }
+    }
+
+    @Test
+    void testKeptCopyThatIsCutOff()
+            throws Exception
+    {
+        Path file = Files.writeString(trino.resolve("etc/lake.properties"), "the original");
+
+        // a disk that becomes full under the copy
+        RemoteResult failed = bash(script("install.sh")
+                .call("prepare")
+                .call("eval", "cp() { printf 'the' > \"${@: -1}\"; return 1; }")
+                .call("put", file.toString(), "0644", "", base64("ours")));
+        assertThat(failed.facts().get("problem")).contains("cp failed");
+        assertThat(file).hasContent("the original");
+
+        bash(script("uninstall.sh").set("PURGE", "no").call("uninstall"));
+        assertThat(file).hasContent("the original");
+
+        // a second installation takes the copy anew
+        bash(script("install.sh")
+                .call("prepare")
+                .call("eval", "cp() { printf 'the' > \"${@: -1}\"; return 1; }")
+                .call("put", file.toString(), "0644", "", base64("ours")));
+        bash(script("install.sh").call("put", file.toString(), "0644", "", base64("ours")));
+        assertThat(file).hasContent("ours");
+        bash(script("uninstall.sh").set("PURGE", "no").call("uninstall"));
+        assertThat(file).hasContent("the original");
+        assertThat(install).doesNotExist();
+    }
+
+    private RemoteScript script(String name)
+            throws IOException, ClusterFileException, TaskException
+    {
+        return script(name, "");
+    }
+
+    /// @param settings of the hosts file
+    private RemoteScript script(String name, String settings)
+            throws IOException, ClusterFileException, TaskException
+    {
+        return HostScripts.script(host(settings), name).set("DRY_RUN", "no");
+    }
+
+    private ClusterHost host(String settings)
+            throws IOException, ClusterFileException
+    {
+        Path file = Files.writeString(directory.resolve("hosts.yaml"), """
+                workers: [127.0.0.1]
+                service: launcher
+                install-directory: %s
+                trino-home: %s
+                socket-path: %s/w.sock
+                """.formatted(install, trino, directory) + settings);
+        return ClusterFile.read(file).hosts().getFirst();
+    }
+
+    private static RemoteResult bash(RemoteScript script)
+            throws IOException, InterruptedException
+    {
+        Process process = new ProcessBuilder("bash", "-s").redirectErrorStream(true).start();
+        process.getOutputStream().write(script.text().getBytes(UTF_8));
+        process.getOutputStream().close();
+        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        return new RemoteResult(output);
+    }
+}
