@@ -10,11 +10,14 @@ import java.util.regex.Pattern;
  */
 public final class Secrets
 {
-    private static final String WORDS = "(?:secret|password|passphrase|token|credential|access-key|encryption-key|private-key|external-id|customer-key)";
+    private static final String WORDS = "(?:secret|password|passphrase|token|credential|access-key|encryption-key|private-key|external-id|customer-key"
+            + "|json-key(?!-file)|(?<![A-Za-z])sas(?![A-Za-z]))";
     private static final Pattern NAME = Pattern.compile(".*" + WORDS + ".*");
     private static final Pattern ASSIGNMENT = Pattern.compile("(?im)^(\\s*[#+-]?\\s*[a-z0-9_.-]*" + WORDS + "[a-z0-9_.-]*\\s*[=:]\\s*).*$");
     // a URL may have a password in it
     private static final Pattern USER_INFO = Pattern.compile("(://[^/@\\s:]+:)[^/@\\s]+@");
+    // or as a parameter of it, also as JDBC writes them
+    private static final Pattern PARAMETER = Pattern.compile("(?i)([?&;][a-z0-9_.-]*(?:" + WORDS + "|pwd|signature|(?<![a-z])sig(?![a-z]))[a-z0-9_.-]*=)[^&;\\s\"'<>]+");
     private static final String MASK = "***";
     // shorter ones would take ordinary words with them
     private static final int MIN_LENGTH = 6;
@@ -49,6 +52,7 @@ public final class Secrets
     {
         String masked = ASSIGNMENT.matcher(text).replaceAll("$1" + MASK);
         masked = USER_INFO.matcher(masked).replaceAll("$1" + MASK + "@");
+        masked = PARAMETER.matcher(masked).replaceAll("$1" + MASK);
         for (String value : values) {
             masked = masked.replace(value, MASK);
         }

@@ -18,6 +18,11 @@ class TestSecrets
                 #cachedhive.shared-secret=old
                 hive.metastore.thrift.client.ssl.trust-certificate-password: y
                 cache.ttl=7d
+                gcs.json-key={"type": "service_account"}
+                gcs.json-key-file-path=/etc/key.json
+                azure.sas=sv=2024&sig=abc
+                connection-url=jdbc:mysql://db:3306/x?user=joe&password=pw1&useSSL=true
+                connection-url=jdbc:sqlserver://db;trustStorePassword=pw2;user=joe
                 GET failed with verysecret1 at thrift://user:pass@host/
                 """)).isEqualTo("""
                 s3.aws-access-key=***
@@ -25,6 +30,11 @@ class TestSecrets
                 #cachedhive.shared-secret=***
                 hive.metastore.thrift.client.ssl.trust-certificate-password: ***
                 cache.ttl=7d
+                gcs.json-key=***
+                gcs.json-key-file-path=/etc/key.json
+                azure.sas=***
+                connection-url=jdbc:mysql://db:3306/x?user=joe&password=***&useSSL=true
+                connection-url=jdbc:sqlserver://db;trustStorePassword=***;user=joe
                 GET failed with *** at thrift://user:***@host/
                 """);
     }
