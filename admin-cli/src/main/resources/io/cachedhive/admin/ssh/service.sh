@@ -21,6 +21,8 @@ start() {
     change "started"
     [ "$DRY_RUN" = yes ] && return
     if uses_systemd; then
+        # it refuses a unit that failed too often, also when that is mended
+        systemctl reset-failed cachedhive-worker.service 2> /dev/null
         run systemctl start cachedhive-worker.service
     else
         # /run is empty after a reboot
