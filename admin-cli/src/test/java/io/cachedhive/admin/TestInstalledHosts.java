@@ -207,7 +207,7 @@ class TestInstalledHosts
         String first = WORKERS.get(0);
         Path plugin = root(first).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar");
         assertThat(run("rollback").error()).contains("nothing is installed");
-        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        assertThat(run("install", "--engine-extension", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
         assertThat(run("rollback").error()).contains("there is no release before the current one");
         assertThat(run("start").code()).isEqualTo(ExitCode.OK);
         String worker = workerId(first);
@@ -231,6 +231,8 @@ class TestInstalledHosts
         assertThat(upgraded.code()).as(upgraded.toString()).isEqualTo(ExitCode.OK);
         assertThat(upgraded.out()).contains("restarted, ");
         assertThat(plugin).hasContent("plugin 1.1");
+        // goes along where it is
+        assertThat(extension).hasContent("extension 1.1");
         assertThat(workerId(first)).isEqualTo(worker);
         assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
         assertThat(run("upgrade", "--package", next.toString()).error()).contains("3 hosts: 0 changed, 3 unchanged, 0 failed");
@@ -238,6 +240,7 @@ class TestInstalledHosts
         Outcome back = run("rollback");
         assertThat(back.code()).as(back.toString()).isEqualTo(ExitCode.OK);
         assertThat(plugin).hasContent("plugin 1.0");
+        assertThat(extension).hasContent("extension 1.0");
         assertThat(workerId(first)).isEqualTo(worker);
         assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
     }

@@ -39,6 +39,7 @@ public final class Installation
     private final boolean engineExtension;
     private final boolean dryRun;
 
+    /// @param engineExtension also where it is not there yet; where it is, it always goes along
     public Installation(Ssh ssh, Bundle bundle, HostFiles files, boolean engineExtension, boolean dryRun)
     {
         this.ssh = requireNonNull(ssh, "ssh is null");
@@ -54,8 +55,10 @@ public final class Installation
             throws TaskException
     {
         List<HostFile> wanted = wanted(files, host);
-        Set<String> parts = parts(host);
         HostFacts facts = facts(ssh, host, Optional.of(bundle.release()), wanted, List.of());
+        // its link must not stay behind on a release that is pruned some day: Trino would not start
+        boolean engineExtension = this.engineExtension || facts.is("engine_extension");
+        Set<String> parts = parts(host, engineExtension);
         boolean unpacked = facts.text("release").equals(Optional.of("intact"))
                 && Set.of(facts.text("release_parts").orElse("").split(" ")).containsAll(parts);
         List<Fault> faults = HostChecks.check(host, facts, unpacked ? 0 : HostChecks.neededBytes(bundle.bytes()));
@@ -150,7 +153,7 @@ public final class Installation
         return ssh.run(host, HostScripts.script(host, "service.sh").call("show_log", name, Integer.toString(lines))).values("line");
     }
 
-    private Set<String> parts(ClusterHost host)
+    private Set<String> parts(ClusterHost host, boolean engineExtension)
             throws TaskException
     {
         Set<String> parts = new TreeSet<>();

@@ -109,6 +109,7 @@ if [ -n "$TRINO_HOME" ]; then
         fact plugin.target "$(readlink -f "$PLUGIN_DIRECTORY/cachedhive")"
         ls "$PLUGIN_DIRECTORY"/cachedhive/*.jar > /dev/null 2>&1 && fact plugin.jars yes
     fi
+    [ ! -L "$TRINO_HOME/lib/cachedhive-engine-extension.jar" ] || fact engine_extension yes
     for file in "$TRINO_ETC"/catalog/*.properties; do
         [ -f "$file" ] && grep -q '^ *connector.name *= *cachedhive *$' "$file" || continue
         name=$(basename "$file" .properties)

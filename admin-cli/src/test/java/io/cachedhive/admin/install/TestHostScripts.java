@@ -13,6 +13,9 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 import static io.cachedhive.admin.ssh.RemoteScript.base64;
@@ -68,6 +71,23 @@ class TestHostScripts
         bash(script("uninstall.sh").set("PURGE", "no").call("uninstall"));
         assertThat(file).hasContent("the original");
         assertThat(install).doesNotExist();
+    }
+
+    @Test
+    void testLinkOfTheEngineExtensionIsTold()
+            throws Exception
+    {
+        assertThat(facts()).doesNotContainKey("engine_extension");
+
+        Files.createSymbolicLink(trino.resolve("lib/cachedhive-engine-extension.jar"), install.resolve("releases/gone/engine-extension/x.jar"));
+
+        assertThat(facts()).containsEntry("engine_extension", "yes");
+    }
+
+    private Map<String, String> facts()
+            throws Exception
+    {
+        return bash(HostScripts.facts(host(""), Optional.empty(), List.of(), List.of())).facts();
     }
 
     private RemoteScript script(String name)
