@@ -421,11 +421,12 @@ class TestInstalledHosts
                 secret-file: secret
                 configuration-directory: conf
                 service: launcher
+                run-as: %s
                 java-home: %s
                 ram-size: 128MB
                 heap-size: 256MB
                 coordinators:
-                """.formatted(hosts.configFile(), System.getProperty("java.home")));
+                """.formatted(hosts.configFile(), System.getProperty("user.name"), System.getProperty("java.home")));
         text.append(entry(COORDINATOR)).append("workers:\n");
         for (String worker : WORKERS) {
             text.append(entry(worker)).append("""

@@ -93,6 +93,11 @@ public final class HostChecks
             add(Kind.USER, "the login %s cannot start a process of the user %s: log in as root or as %s (ssh-user), or set sudo to true.", facts.text("user").orElse(""), user,
                     user);
         }
+        else if (root && user.equals("root") && host.runAs().isEmpty()) {
+            // nobody would read a warning, and who means it needs one line
+            add(Kind.USER, "its cache worker would run as root, as what Trino writes to there is root's, or was not found: name run-as in the hosts file "
+                    + "(the user that Trino runs as, or root if that is meant).");
+        }
         if (host.socketGroup().isPresent() && facts.is("run_as_exists")
                 && !List.of(facts.text("run_as_groups").orElse("").split(" ")).contains(host.socketGroup().get())) {
             add(Kind.USER, "the user %s is not in the group %s of socket-group: add it (usermod -a -G %s %s).", user, host.socketGroup().get(), host.socketGroup().get(), user);

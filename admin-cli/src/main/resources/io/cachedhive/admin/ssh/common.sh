@@ -33,19 +33,35 @@ find_java() {
     return 1
 }
 
+# Sets trino_user to the owner of what Trino writes to; to nothing where there is none.
+find_trino_user() {
+    local data place places=()
+    trino_user=
+    [ -n "$TRINO_HOME" ] || return
+    # the home may be root's, where the data are elsewhere
+    data=$(sed -n 's/^ *node\.data-dir *[=:] *//p' "$TRINO_ETC/node.properties" 2> /dev/null | tail -n 1 | sed 's/[[:space:]]*$//')
+    case $data in
+        '') ;;
+        /*) places=("$data/var/log" "$data/var" "$data") ;;
+        *) places=("$TRINO_HOME/$data/var/log" "$TRINO_HOME/$data/var" "$TRINO_HOME/$data") ;;
+    esac
+    for place in "${places[@]}" "$TRINO_HOME/var/log" "$TRINO_HOME/var" "$TRINO_HOME"; do
+        if [ -d "$place" ]; then
+            trino_user=$(stat -L -c %U "$place")
+            [ "$trino_user" != UNKNOWN ] || trino_user=
+            return
+        fi
+    done
+}
+
 # The user of the cache worker: the one that is wanted, else the one that Trino runs as, else the one of this login.
 find_user() {
     run_as=$RUN_AS
-    if [ -z "$run_as" ] && [ "$(id -u)" = 0 ] && [ -n "$TRINO_HOME" ]; then
-        local place
-        for place in "$TRINO_HOME/var/log" "$TRINO_HOME/var" "$TRINO_HOME"; do
-            if [ -d "$place" ]; then
-                run_as=$(stat -c %U "$place")
-                break
-            fi
-        done
+    if [ -z "$run_as" ] && [ "$(id -u)" = 0 ]; then
+        find_trino_user
+        run_as=$trino_user
     fi
-    [ -n "$run_as" ] && [ "$run_as" != UNKNOWN ] || run_as=$(id -un)
+    [ -n "$run_as" ] || run_as=$(id -un)
 }
 
 uses_systemd() {

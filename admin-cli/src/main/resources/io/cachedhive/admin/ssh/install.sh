@@ -80,7 +80,14 @@ put() {
     # beside it and renamed: nobody reads half of it, nor a secret before the mode is right
     (umask 077 && base64 -d <<< "$4" > "$path.cache-admin") || fail "$path cannot be written: see that $(id -un) may write there and that the disk has room, and run the command again."
     run chmod "$2" "$path.cache-admin"
-    [ -z "$3" ] || [ "$(id -u)" != 0 ] || run chown "$3" "$path.cache-admin"
+    if [ -n "$3" ]; then
+        if [ "$(id -u)" = 0 ]; then
+            run chown "$3" "$path.cache-admin"
+        else
+            # the owner is this login; of the groups it may give those that it is in
+            chgrp "${3#*:}" "$path.cache-admin" 2> /dev/null
+        fi
+    fi
     run mv -f "$path.cache-admin" "$path"
 }
 
@@ -184,9 +191,24 @@ put_owned() {
     put "$1" 0600 "$run_as:" "$2"
 }
 
-# put_trino PATH CONTENT: a file with secrets for Trino
+# put_trino PATH CONTENT: a file with secrets for Trino, which has to read it: one that is there stays as readable as it is
 put_trino() {
-    put "$1" 0600 "$(stat -c %U:%G "$TRINO_ETC")" "$2"
+    local owner group mode=0600
+    if [ -f "$1" ]; then
+        put "$1" "$(stat -L -c %a "$1")" "$(stat -L -c %u:%g "$1")" "$2"
+        return
+    fi
+    owner=$(stat -L -c %U "$TRINO_ETC")
+    group=$(stat -L -c %g "$TRINO_ETC")
+    find_trino_user
+    # both may be root's, and then the best that is known of Trino's user is that of the cache worker
+    if [ -n "$RUN_AS" ] && { [ -z "$trino_user" ] || [ "$trino_user" = root ]; }; then trino_user=$RUN_AS; fi
+    if [ -n "$trino_user" ] && [ "$trino_user" != "$owner" ]; then
+        # not the owner, so by the group
+        mode=0640
+        group=$(id -g "$trino_user" 2> /dev/null) || fail "the user $trino_user does not exist, who is to read $1: create it, or correct run-as in the hosts file."
+    fi
+    put "$1" "$mode" "$(stat -L -c %u "$TRINO_ETC"):$group" "$2"
 }
 
 # main_class NAME

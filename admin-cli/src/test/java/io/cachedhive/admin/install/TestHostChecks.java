@@ -117,6 +117,19 @@ class TestHostChecks
     }
 
     @Test
+    void testRootIsNamed()
+            throws IOException, ClusterFileException
+    {
+        facts.put("uid", "0");
+        facts.put("user", "root");
+        assertThat(check("")).isEmpty();
+        assertFault(Kind.USER, "run_as", "root");
+        facts.put("run_as", "root");
+        assertThat(check("")).singleElement().satisfies(fault -> assertThat(fault.sentence()).contains("name run-as"));
+        assertThat(check("run-as: root\n")).isEmpty();
+    }
+
+    @Test
     void testOwnCacheWorkerIsNoFault()
             throws IOException, ClusterFileException
     {

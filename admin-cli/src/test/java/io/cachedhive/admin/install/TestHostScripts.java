@@ -13,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -27,6 +28,26 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class TestHostScripts
 {
+    /// Files of other users without the right to make them: root's login, and owners by directory.
+    private static final String OWNERS = """
+            id() { if [ "$*" = -u ]; then echo 0; elif [ "$*" = -un ]; then echo root; else command id "$@"; fi; }
+            chown() { printf 'chown=%s\\n' "$1" >&3; }
+            exec 3>&1
+            stat() {
+                local owner=
+                case "${*: -1}" in
+                    */etc) owner=$owner_of_etc ;;
+                    */data) owner=$owner_of_data ;;
+                    */trino) owner=${owner_of_home:-$owner_of_data} ;;
+                esac
+                case "$*" in
+                    *' %U '*) echo "$owner" ;;
+                    *' %u '*) command id -u "$owner" ;;
+                    *' %g '*) command id -g "$owner" ;;
+                esac
+            }
+            """;
+
     @TempDir
     private Path directory;
 
@@ -71,6 +92,45 @@ class TestHostScripts
         bash(script("uninstall.sh").set("PURGE", "no").call("uninstall"));
         assertThat(file).hasContent("the original");
         assertThat(install).doesNotExist();
+    }
+
+    @Test
+    void testCatalogsStayReadableForTrino()
+            throws Exception
+    {
+        Path old = Files.writeString(trino.resolve("etc/catalog/old.properties"), "connector.name=hive\n");
+        Files.setPosixFilePermissions(old, PosixFilePermissions.fromString("rw-r-----"));
+        Path fresh = trino.resolve("etc/catalog/fresh.properties");
+
+        bash(script("install.sh").call("prepare").call("put_trino", old.toString(), base64("ours")).call("put_trino", fresh.toString(), base64("ours")));
+
+        assertThat(old).hasContent("ours");
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(old))).isEqualTo("rw-r-----");
+        // Trino is the owner
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(fresh))).isEqualTo("rw-------");
+
+        // etc is root's, and Trino is another user
+        Path others = trino.resolve("etc/catalog/others.properties");
+        String group = bash(script("install.sh").call("eval", "fact group \"$(id -g nobody)\"")).facts().get("group");
+        RemoteResult put = bash(script("install.sh")
+                .call("eval", OWNERS + "owner_of_etc=root owner_of_data=nobody")
+                .call("put_trino", others.toString(), base64("ours")));
+        assertThat(put.values("chown")).containsExactly("0:" + group);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(others))).isEqualTo("rw-r-----");
+    }
+
+    @Test
+    void testUserOfTheCacheWorker()
+            throws Exception
+    {
+        Path data = Files.createDirectories(directory.resolve("data"));
+        String home = OWNERS + "owner_of_etc=root owner_of_home=root owner_of_data=nobody; find_user; fact run_as \"$run_as\"";
+
+        assertThat(bash(script("install.sh").call("eval", home)).facts()).containsEntry("run_as", "root");
+
+        Files.writeString(trino.resolve("etc/node.properties"), "node.environment=test\nnode.data-dir = %s \n".formatted(data));
+        assertThat(bash(script("install.sh").call("eval", home)).facts()).containsEntry("run_as", "nobody");
+        assertThat(bash(script("install.sh", "run-as: joe\n").call("eval", home)).facts()).containsEntry("run_as", "joe");
     }
 
     @Test
