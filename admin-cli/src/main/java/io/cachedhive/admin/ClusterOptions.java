@@ -7,6 +7,8 @@ import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFile;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.install.HostFacts;
+import io.cachedhive.admin.install.Installation;
 import io.cachedhive.admin.output.OutputFormat;
 import io.cachedhive.admin.output.TextTable;
 import io.cachedhive.admin.ssh.Ssh;
@@ -18,12 +20,15 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * What all commands have in common that work on the hosts of the hosts file.
@@ -144,6 +149,20 @@ final class ClusterOptions
                 }
             }
         });
+    }
+
+    /// @return what there is on the hosts, in their order; without those that cannot be asked
+    Map<ClusterHost, HostFacts> look(Cluster cluster, List<ClusterHost> hosts)
+    {
+        Ssh ssh = ssh(cluster);
+        Map<ClusterHost, HostFacts> found = new ConcurrentHashMap<>();
+        new HostTasks(cluster.ssh().parallel(), HostTasks.Progress.NONE).run(hosts, host -> {
+            found.put(host, Installation.facts(ssh, host, Optional.empty(), List.of(), List.of()));
+            return HostOutcome.done(host, List.of());
+        });
+        Map<ClusterHost, HostFacts> ordered = new LinkedHashMap<>();
+        hosts.stream().filter(found::containsKey).forEach(host -> ordered.put(host, found.get(host)));
+        return ordered;
     }
 
     /// Prints a line per host, a sentence per failed host, and the summary.

@@ -46,6 +46,7 @@ final class ConfigDiffCommand
             throws ClusterFileException
     {
         Cluster cluster = options.cluster();
+        HostFiles.requireSecret(cluster);
         HostFiles files = HostFiles.read(cluster);
         Secrets secrets = new Secrets();
         List<HostOutcome> outcomes = options.tasks(cluster, console).run(options.select(cluster), host -> {

@@ -43,6 +43,7 @@ final class ConfigPushCommand
             throws ClusterFileException
     {
         Cluster cluster = options.cluster();
+        HostFiles.requireSecret(cluster);
         HostFiles files = HostFiles.read(cluster);
         List<HostOutcome> outcomes = options.tasks(cluster, console).run(options.select(cluster), host ->
                 HostOutcome.done(host, Installation.pushFiles(options.ssh(cluster), host, files, dryRun.isSet())));

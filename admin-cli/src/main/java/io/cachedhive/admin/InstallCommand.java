@@ -59,6 +59,17 @@ final class InstallCommand
         Cluster cluster = options.cluster();
         List<ClusterHost> hosts = options.select(cluster);
         Bundle bundle = Bundle.open(packageFile);
+        if (HostFiles.isSecretMissing(cluster)) {
+            // also those that are not installed now: they have to understand one another
+            List<String> installed = options.look(cluster, cluster.hosts()).entrySet().stream()
+                    .filter(host -> host.getValue().hasSecret())
+                    .map(host -> host.getKey().name())
+                    .toList();
+            if (!installed.isEmpty()) {
+                throw new ClusterFileException("The secret-file %s does not exist, and a secret is in use on %s: copy the file from where cache-admin install ran.".formatted(
+                        cluster.secretFile().orElseThrow(), String.join(", ", installed)));
+            }
+        }
         if (!dryRun.isSet()) {
             Optional<Path> made = HostFiles.createSecret(cluster);
             made.ifPresent(file -> console.line("A new shared secret of the cluster was written to %s: keep it.".formatted(file)));

@@ -49,6 +49,7 @@ final class UpgradeCommand
     {
         Cluster cluster = options.cluster();
         Bundle bundle = Bundle.open(packageFile);
+        HostFiles.requireSecret(cluster);
         HostFiles files = HostFiles.read(cluster);
         return options.run(cluster, (ssh, host) -> new Installation(ssh, bundle, files, engineExtension, options.isDryRun()).install(host), console);
     }

@@ -246,6 +246,32 @@ class TestInstalledHosts
     }
 
     @Test
+    void testLostSecretIsNotMadeAnew()
+            throws IOException
+    {
+        Path secret = directory.resolve("secret");
+        // not the last host, which is a new one
+        assertThat(run("install", "--hosts", COORDINATOR + "," + WORKERS.get(0), "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        Path config = root(WORKERS.get(0)).resolve("opt/cachedhive/etc/config.properties");
+        String before = Files.readString(config);
+        Path elsewhere = Files.move(secret, directory.resolve("elsewhere"));
+
+        Outcome installed = run("install", "--hosts", WORKERS.get(1), "--package", bundle.toString());
+        assertThat(installed.code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+        assertThat(installed.error()).contains("a secret is in use on " + COORDINATOR + ", " + WORKERS.get(0), "copy the file from where cache-admin install ran");
+        assertThat(secret).doesNotExist();
+        for (Outcome outcome : List.of(run("config", "push"), run("config", "diff"), run("upgrade", "--package", bundle.toString()))) {
+            assertThat(outcome.code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+            assertThat(outcome.error()).contains("does not exist: copy it from where cache-admin install ran");
+        }
+        assertThat(config).hasContent(before);
+        assertThat(run("doctor").out()).contains("SECRET: " + WORKERS.get(0) + ": it has a shared secret, and the secret-file does not exist");
+
+        Files.move(elsewhere, secret);
+        assertThat(run("install", "--package", bundle.toString()).error()).contains("3 hosts: 1 changed, 2 unchanged, 0 failed");
+    }
+
+    @Test
     void testDoctorFindsWhatIsWrong()
             throws IOException, InterruptedException
     {

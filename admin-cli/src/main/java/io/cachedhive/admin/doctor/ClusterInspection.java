@@ -46,7 +46,7 @@ public final class ClusterInspection
     /// @param hosts of the cluster that are looked at
     public List<Fault> diagnose(Cluster cluster, List<ClusterHost> hosts)
     {
-        return Diagnosis.of(inspect(cluster, hosts), files.secret(), files.origins());
+        return Diagnosis.of(inspect(cluster, hosts), files.secret(), files.secretIsMissing(), files.origins());
     }
 
     private List<HostState> inspect(Cluster cluster, List<ClusterHost> hosts)

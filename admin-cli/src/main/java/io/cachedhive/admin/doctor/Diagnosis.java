@@ -32,21 +32,24 @@ public final class Diagnosis
 
     private final List<HostState> states;
     private final Optional<String> secret;
+    private final boolean secretIsMissing;
     private final Map<String, String> origins;
     private final List<Fault> faults = new ArrayList<>();
 
-    private Diagnosis(List<HostState> states, Optional<String> secret, Map<String, String> origins)
+    private Diagnosis(List<HostState> states, Optional<String> secret, boolean secretIsMissing, Map<String, String> origins)
     {
         this.states = List.copyOf(states);
         this.secret = requireNonNull(secret, "secret is null");
+        this.secretIsMissing = secretIsMissing;
         this.origins = Map.copyOf(origins);
     }
 
+    /// @param secretIsMissing whether a file is named for it and does not exist on this machine
     /// @param origins the cache workers' files of object stores, by name
     /// @return in the order of the hosts; empty if all is well
-    public static List<Fault> of(List<HostState> states, Optional<String> secret, Map<String, String> origins)
+    public static List<Fault> of(List<HostState> states, Optional<String> secret, boolean secretIsMissing, Map<String, String> origins)
     {
-        Diagnosis diagnosis = new Diagnosis(states, secret, origins);
+        Diagnosis diagnosis = new Diagnosis(states, secret, secretIsMissing, origins);
         diagnosis.run();
         return diagnosis.faults;
     }
@@ -137,6 +140,10 @@ public final class Diagnosis
 
     private void secrets(HostState state, HostFacts facts)
     {
+        if (secretIsMissing && facts.hasSecret()) {
+            add(state, Kind.SECRET, "it has a shared secret, and the secret-file does not exist on this machine: copy it from where cache-admin install ran.");
+            return;
+        }
         String expected = HostFile.sha256(secret.orElse(""));
         if (facts.text("worker.secret").map(found -> !found.equals(expected)).orElse(false)) {
             add(state, Kind.SECRET,

@@ -1,5 +1,6 @@
 package io.cachedhive.admin.install;
 
+import io.cachedhive.admin.settings.HostFile;
 import io.cachedhive.admin.ssh.RemoteResult;
 
 import java.util.List;
@@ -18,6 +19,9 @@ import static java.util.Objects.requireNonNull;
 public final class HostFacts
 {
     private static final Pattern HEAP = Pattern.compile("([0-9]+)([kKmMgGtT]?)");
+
+    // scripts tell digests
+    private static final String NO_SECRET = HostFile.sha256("");
 
     private final Map<String, String> facts;
     private final RemoteResult result;
@@ -57,6 +61,14 @@ public final class HostFacts
     public List<String> list(String name)
     {
         return result.values(name);
+    }
+
+    /// Whether its cache worker or one of its catalogs has a shared secret.
+    public boolean hasSecret()
+    {
+        return facts.entrySet().stream()
+                .filter(fact -> fact.getKey().equals("worker.secret") || (fact.getKey().startsWith("catalog.") && fact.getKey().endsWith(".secret")))
+                .anyMatch(fact -> !fact.getValue().isBlank() && !fact.getValue().equals(NO_SECRET));
     }
 
     /// How far the host's clock is ahead of this machine's, negative if behind; what the way took is not counted.

@@ -63,7 +63,7 @@ public final class HostFiles
     public static Optional<Path> createSecret(Cluster cluster)
             throws ClusterFileException
     {
-        if (cluster.secretFile().isEmpty() || Files.exists(cluster.secretFile().get())) {
+        if (!isSecretMissing(cluster)) {
             return Optional.empty();
         }
         byte[] secret = new byte[SECRET_BYTES];
@@ -79,10 +79,28 @@ public final class HostFiles
         return Optional.of(file);
     }
 
+    /// Whether a file is named for the secret, and is not there.
+    public static boolean isSecretMissing(Cluster cluster)
+    {
+        return cluster.secretFile().isPresent() && Files.notExists(cluster.secretFile().get());
+    }
+
+    /// What writes configuration needs the secret: without it, it would take that of the hosts away.
+    ///
+    /// @throws ClusterFileException if it is named and missing
+    public static void requireSecret(Cluster cluster)
+            throws ClusterFileException
+    {
+        if (isSecretMissing(cluster)) {
+            throw new ClusterFileException(("The secret-file %s does not exist: copy it from where cache-admin install ran, or, if nothing is installed yet, run that, "
+                    + "which makes it.").formatted(cluster.secretFile().get()));
+        }
+    }
+
     public static Optional<String> readSecret(Cluster cluster)
             throws ClusterFileException
     {
-        if (cluster.secretFile().isEmpty() || Files.notExists(cluster.secretFile().get())) {
+        if (cluster.secretFile().isEmpty() || isSecretMissing(cluster)) {
             return Optional.empty();
         }
         Path file = cluster.secretFile().get();
@@ -95,7 +113,7 @@ public final class HostFiles
                     .formatted(file, e, cluster.file()));
         }
         if (secret.isEmpty() || secret.contains("\n")) {
-            throw new ClusterFileException("The secret %s is not a single line: remove the file, and install makes a new one.".formatted(file));
+            throw new ClusterFileException("The secret %s is not a single line: copy it again from where cache-admin install ran.".formatted(file));
         }
         return Optional.of(secret);
     }
@@ -122,6 +140,12 @@ public final class HostFiles
     public Optional<String> secret()
     {
         return secret;
+    }
+
+    /// Whether a file is named for it, and was not there.
+    public boolean secretIsMissing()
+    {
+        return cluster.secretFile().isPresent() && secret.isEmpty();
     }
 
     /// By name, as they are on this machine.

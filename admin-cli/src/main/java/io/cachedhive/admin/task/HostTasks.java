@@ -29,6 +29,16 @@ public final class HostTasks
         void update(int done, int total, Set<String> running);
 
         void ended(HostOutcome outcome);
+
+        /// For tasks that nobody asked for by themselves.
+        Progress NONE = new Progress()
+        {
+            @Override
+            public void update(int done, int total, Set<String> running) {}
+
+            @Override
+            public void ended(HostOutcome outcome) {}
+        };
     }
 
     private final int parallel;
