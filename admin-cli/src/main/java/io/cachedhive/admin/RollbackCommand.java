@@ -1,10 +1,18 @@
 package io.cachedhive.admin;
 
+import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.install.HostFacts;
 import io.cachedhive.admin.install.HostScripts;
+import io.cachedhive.admin.install.RollbackPlan;
+import io.cachedhive.admin.settings.HostFiles;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 import static java.util.Objects.requireNonNull;
@@ -16,11 +24,17 @@ import static java.util.Objects.requireNonNull;
         name = "rollback",
         sortOptions = false,
         description = {
-                "Goes back to the release before the last upgrade, one host after the other, as upgrade does.",
-                "The configuration stays as it is. A second rollback goes forward again."})
+                "Goes back to one release on all hosts, one host after the other, as upgrade does. Hosts that have it already stay as they are.",
+                "The configuration stays as it is. What a rollback has left is no release before any more: --to or upgrade lead there."})
 final class RollbackCommand
         implements Callable<Integer>
 {
+    @Option(
+            names = "--to",
+            paramLabel = "RELEASE",
+            description = "the release, as the hosts call it (default: the one that the first of the hosts that was upgraded had before)")
+    private String release;
+
     @Mixin
     private RollingOptions options;
 
@@ -35,9 +49,22 @@ final class RollbackCommand
     public Integer call()
             throws ClusterFileException
     {
+        Cluster cluster = options.cluster();
+        Map<ClusterHost, HostFacts> hosts = options.look(cluster);
+        if (hosts.values().stream().anyMatch(HostFacts::hasSecret)) {
+            // or nobody could see whether a cache worker is back
+            HostFiles.requireSecret(cluster);
+        }
+        RollbackPlan plan = RollbackPlan.of(hosts, Optional.ofNullable(release));
+        if (!plan.problems().isEmpty()) {
+            return options.refuse(cluster, plan.problems(), console);
+        }
+        plan.release().ifPresent(target -> console.line("Going back to release %s; hosts that have it already stay as they are.".formatted(target)));
         return options.run(
-                options.cluster(),
-                (ssh, host) -> ssh.run(host, HostScripts.script(host, "install.sh").set("DRY_RUN", options.isDryRun() ? "yes" : "no").call("rollback")).values("change"),
+                cluster,
+                (ssh, host) -> ssh.run(host, HostScripts.script(host, "install.sh")
+                        .set("DRY_RUN", options.isDryRun() ? "yes" : "no")
+                        .call("rollback", plan.release().orElse(""))).values("change"),
                 console);
     }
 }

@@ -3,6 +3,7 @@ package io.cachedhive.admin;
 import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.install.HostFacts;
 import io.cachedhive.admin.install.RollingChange;
 import io.cachedhive.admin.settings.HostFiles;
 import io.cachedhive.admin.ssh.Ssh;
@@ -16,6 +17,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
 /**
  * What upgrade and rollback have in common: one host after the other, and none after the first that fails.
@@ -53,6 +56,36 @@ final class RollingOptions
         return dryRun.isSet();
     }
 
+    /// What there is on the hosts, in the order in which they are changed; without those that cannot be asked.
+    Map<ClusterHost, HostFacts> look(Cluster cluster)
+            throws ClusterFileException
+    {
+        return options.look(cluster, hosts(cluster));
+    }
+
+    /// Changes nothing.
+    ///
+    /// @param problems of some hosts
+    /// @return the exit code
+    int refuse(Cluster cluster, Map<ClusterHost, String> problems, Console console)
+            throws ClusterFileException
+    {
+        List<HostOutcome> outcomes = hosts(cluster).stream()
+                .map(host -> HostOutcome.failed(host, Optional.ofNullable(problems.get(host))
+                        .orElse("%s: was not touched, as another host cannot follow: mend that one, or choose hosts with --hosts.".formatted(host))))
+                .toList();
+        return options.report(outcomes, dryRun.isSet() ? "WOULD CHANGE" : "CHANGED", "UNCHANGED", console);
+    }
+
+    /// Workers first.
+    private List<ClusterHost> hosts(Cluster cluster)
+            throws ClusterFileException
+    {
+        return options.select(cluster).stream()
+                .sorted(Comparator.comparing(host -> !host.isWorker()))
+                .toList();
+    }
+
     /// Applies the change to each host, workers first, and restarts the cache workers that ran and are changed.
     ///
     /// @return the exit code
@@ -61,9 +94,7 @@ final class RollingOptions
     {
         Ssh ssh = options.ssh(cluster);
         RollingChange rolling = new RollingChange(HostFiles.readSecret(cluster), patience);
-        List<ClusterHost> hosts = options.select(cluster).stream()
-                .sorted(Comparator.comparing(host -> !host.isWorker()))
-                .toList();
+        List<ClusterHost> hosts = hosts(cluster);
         HostTasks tasks = ClusterOptions.tasks(1, console);
         List<HostOutcome> outcomes = new ArrayList<>();
         boolean failed = false;

@@ -206,6 +206,7 @@ class TestInstalledHosts
     {
         String first = WORKERS.get(0);
         Path plugin = root(first).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar");
+        Path extension = root(first).resolve("trino/lib/cachedhive-engine-extension.jar");
         assertThat(run("rollback").error()).contains("nothing is installed");
         assertThat(run("install", "--engine-extension", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
         assertThat(run("rollback").error()).contains("there is no release before the current one");
@@ -239,6 +240,7 @@ class TestInstalledHosts
 
         Outcome back = run("rollback");
         assertThat(back.code()).as(back.toString()).isEqualTo(ExitCode.OK);
+        assertThat(back.error()).contains("Going back to release 1.0-");
         assertThat(plugin).hasContent("plugin 1.0");
         assertThat(extension).hasContent("extension 1.0");
         assertThat(workerId(first)).isEqualTo(worker);

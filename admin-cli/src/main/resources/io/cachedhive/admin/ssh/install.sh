@@ -140,19 +140,25 @@ use_release() {
     run ln -sfn "releases/$1" "$INSTALL/current"
 }
 
-# Goes back to the release before; configuration and data stay.
+# rollback RELEASE: goes back to it; configuration and data stay
 rollback() {
-    local previous jar
+    local current jar
     require_record
-    previous=$(readlink "$INSTALL/previous" 2> /dev/null)
-    previous=${previous##*/}
-    [ -n "$previous" ] && [ -d "$INSTALL/releases/$previous" ] || fail "there is no release before the current one: install the one that you want with cache-admin upgrade --package."
-    use_release "$previous"
-    if [ -n "$TRINO_HOME" ] && [ -d "$INSTALL/releases/$previous/plugin" ]; then
-        link "$PLUGIN_DIRECTORY/cachedhive" "$INSTALL/releases/$previous/plugin"
+    [ -n "$1" ] && [ -d "$INSTALL/releases/$1" ] || fail "release ${1:-(none was named)} is not in $INSTALL/releases: bring it with cache-admin upgrade --package."
+    current=$(readlink "$INSTALL/current" 2> /dev/null)
+    if [ "$current" != "releases/$1" ]; then
+        change "current release $1"
+        if [ "$DRY_RUN" != yes ]; then
+            # a second rollback is not to lead forward again
+            run rm -f "$INSTALL/previous"
+            run ln -sfn "releases/$1" "$INSTALL/current"
+        fi
+    fi
+    if [ -n "$TRINO_HOME" ] && [ -d "$INSTALL/releases/$1/plugin" ]; then
+        link "$PLUGIN_DIRECTORY/cachedhive" "$INSTALL/releases/$1/plugin"
     fi
     if [ -n "$TRINO_HOME" ] && [ -L "$TRINO_HOME/lib/cachedhive-engine-extension.jar" ]; then
-        jar=$(ls "$INSTALL/releases/$previous"/engine-extension/engine-extension-*.jar 2> /dev/null | head -n 1)
+        jar=$(ls "$INSTALL/releases/$1"/engine-extension/engine-extension-*.jar 2> /dev/null | head -n 1)
         [ -z "$jar" ] || link "$TRINO_HOME/lib/cachedhive-engine-extension.jar" "$jar"
     fi
 }

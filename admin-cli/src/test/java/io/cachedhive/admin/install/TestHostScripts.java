@@ -144,6 +144,26 @@ class TestHostScripts
         assertThat(facts()).containsEntry("engine_extension", "yes");
     }
 
+    @Test
+    void testRollbackDoesNotLeadForwardAgain()
+            throws Exception
+    {
+        bash(script("install.sh").call("prepare"));
+        Files.createDirectories(install.resolve("releases/1.0-a/plugin"));
+        Files.createDirectories(install.resolve("releases/1.1-b/plugin"));
+        Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.1-b"));
+        Files.createSymbolicLink(install.resolve("previous"), Path.of("releases/1.0-a"));
+
+        assertThat(bash(script("install.sh").call("rollback", "1.0-a")).values("change")).contains("current release 1.0-a");
+        assertThat(Files.readSymbolicLink(install.resolve("current"))).isEqualTo(Path.of("releases/1.0-a"));
+        assertThat(Files.readSymbolicLink(trino.resolve("plugin/cachedhive"))).isEqualTo(install.resolve("releases/1.0-a/plugin"));
+        assertThat(Files.isSymbolicLink(install.resolve("previous"))).isFalse();
+        assertThat(facts()).containsEntry("releases", "1.0-a 1.1-b ").containsEntry("previous", "");
+
+        assertThat(bash(script("install.sh").call("rollback", "1.0-a")).values("change")).isEmpty();
+        assertThat(bash(script("install.sh").call("rollback", "0.9-c")).facts().get("problem")).contains("release 0.9-c is not in");
+    }
+
     private Map<String, String> facts()
             throws Exception
     {
