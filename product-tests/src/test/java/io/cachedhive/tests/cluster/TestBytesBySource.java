@@ -190,6 +190,7 @@ public class TestBytesBySource
     private void killCacheWorker(ClusterNode victim, Random random)
             throws Exception
     {
+        // these pauses wait for nothing: they say when the kills come, and for how long nobody is there
         Thread.sleep(1000 + random.nextInt(3000));
         victim.kill();
         Thread.sleep(random.nextInt(3000));
