@@ -3,8 +3,6 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.sql.SqlConnection;
 
-import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -19,8 +17,6 @@ final class ScannedTable
 {
     private static final int PARTITIONS = 90;
     private static final String TABLE = "lineitem";
-    // younger ones might still change within the same second
-    private static final Duration YOUTH = Duration.ofSeconds(4);
 
     private final TestingCluster testing;
     private final String schema;
@@ -78,9 +74,7 @@ final class ScannedTable
     void awaitOldFiles(SqlConnection connection)
             throws Exception
     {
-        Object newest = connection.query("SELECT CAST(to_unixtime(max(\"$file_modified_time\")) AS bigint) FROM hive.%s.%s".formatted(schema, TABLE)).onlyValue();
-        Instant old = Instant.ofEpochSecond((long) newest).plus(YOUTH);
-        Await.until("files of " + schema + " are old", YOUTH.multipliedBy(10), () -> Instant.now().isAfter(old));
+        OldFiles.await(connection, "%s.%s".formatted(schema, TABLE));
     }
 
     /**

@@ -184,7 +184,7 @@ public class TestFlushedTables
             load(connection, "SELECT count(*), max(comment) FROM parts");
             connection.query("CALL system.flush_data_cache(schema_name => 'flushes', table_name => 'parts', "
                     + "partition_columns => ARRAY['nation'], partition_values => ARRAY['1'])");
-            assertThat(gets(connection, "SELECT max(comment) FROM parts WHERE nation IN (0, 2)")).isZero();
+            new NoOriginReads(testing, connection).during("a query over other partitions", () -> connection.query("SELECT max(comment) FROM parts WHERE nation IN (0, 2)"));
             assertThat(gets(connection, "SELECT max(comment) FROM parts WHERE nation = 1")).isPositive();
         }
     }

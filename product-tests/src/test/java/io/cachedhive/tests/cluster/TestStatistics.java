@@ -61,7 +61,9 @@ public class TestStatistics
             assertThat(beans).isEqualTo(table);
             assertThat(table.bySource()).as("bytes by source: %s", table).isEqualTo(table.requested()).isPositive();
             assertThat(table.hits()).as("hits: %s", table).isPositive();
-            assertThat(table.bypass()).as("bypass: %s", table).isZero();
+            assertThat(connection.query("SELECT DISTINCT cause FROM cachedhive.cache.stats_detail CROSS JOIN UNNEST(map_keys(bypass_bytes_by_cause)) AS causes (cause)").rows())
+                    .extracting(List::getFirst).as("causes of bypass, but those of cache workers that were silent for too long: %s", table)
+                    .isSubsetOf(NoOriginReads.SLOW_CACHE_WORKERS);
 
             assertThat(connection.query("SELECT sum(ram_hit_bytes + ssd_hit_bytes + non_local_hit_bytes) FROM system.cache.stats WHERE catalog_name = 'cachedhive'").onlyValue())
                     .isEqualTo(table.hits());
@@ -124,9 +126,7 @@ public class TestStatistics
             assertThat(testing.cluster().s3().log().dataFileCountsSince(mark).gets()).as("GETs of the preload").isPositive();
             assertThat(connection.query("SELECT state, left_bytes, failed_bytes, done_bytes > 0 FROM cachedhive.cache.preloads WHERE table_name = 'preloaded'").rows())
                     .containsExactly(List.of("FINISHED", 0L, 0L, true));
-            mark = testing.cluster().s3().log().mark();
-            connection.query("SELECT count(*), max(comment) FROM preloaded WHERE status = 'F'");
-            assertThat(testing.cluster().s3().log().dataFileCountsSince(mark).gets()).as("GETs of the query after the preload").isZero();
+            new NoOriginReads(testing, connection).during("the query after the preload", () -> connection.query("SELECT count(*), max(comment) FROM preloaded WHERE status = 'F'"));
         }
     }
 }

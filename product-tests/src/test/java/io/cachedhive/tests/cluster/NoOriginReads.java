@@ -1,0 +1,89 @@
+package io.cachedhive.tests.cluster;
+
+import io.cachedhive.quickstart.s3.S3Request;
+import io.cachedhive.quickstart.s3.S3RequestCounts;
+import io.cachedhive.quickstart.sql.SqlConnection;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.joining;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * That the object store is asked for nothing while all is cached.
+ * <p>
+ * Readers ask it themselves when a cache worker is silent for longer than usual, which on a busy machine happens now and then and is as it should be: it says nothing
+ * about what is cached. They count what they read for that reason, so a pass with such reads is made again. Cache workers ask it for what they have not got only.
+ */
+final class NoOriginReads
+{
+    /** What readers ask the object store for because a cache worker is silent, by cause of bypass. */
+    static final List<String> SLOW_CACHE_WORKERS = List.of("hedged", "timeout", "fetch_timeout", "breaker_open");
+
+    private static final int PASSES = 5;
+    private static final String CACHE_WORKER = "cachedhive";
+
+    private final TestingCluster testing;
+    private final SqlConnection connection;
+
+    /**
+     * @param connection with the right to read the statistics of the catalog {@code cachedhive}
+     */
+    NoOriginReads(TestingCluster testing, SqlConnection connection)
+    {
+        this.testing = testing;
+        this.connection = connection;
+    }
+
+    interface Pass
+    {
+        void run()
+                throws Exception;
+    }
+
+    /**
+     * @param what is read, for the message
+     */
+    void during(String what, Pass pass)
+            throws Exception
+    {
+        for (int i = 1; ; i++) {
+            long before = bytesOfSlowWorkers();
+            long mark = testing.cluster().s3().log().mark();
+            Instant begun = Instant.now();
+            pass.run();
+            List<S3Request> reads = testing.cluster().s3().log().since(mark).stream()
+                    .filter(S3Request::isDataFile)
+                    // one that an earlier query made and did not wait for
+                    .filter(request -> !request.time().isBefore(begun))
+                    .filter(request -> request.isGet() || request.isHead())
+                    .toList();
+            if (reads.isEmpty()) {
+                return;
+            }
+            Map<String, List<S3Request>> byProgram = reads.stream().collect(groupingBy(S3Request::application));
+            assertThat(byProgram).as("what the object store was asked for during %s", what).doesNotContainKey(CACHE_WORKER);
+            Counters.atRest(connection, "cachedhive");
+            long slow = bytesOfSlowWorkers() - before;
+            assertThat(S3RequestCounts.of(reads).getBytes())
+                    .as("bytes that readers asked the object store for during %s, pass %s, of which %s for silent cache workers: %s", what, i, slow, reads)
+                    .isLessThanOrEqualTo(i < PASSES ? slow : 0);
+            System.out.printf("%s, pass %s: %s GETs since cache workers were silent%n", what, i, reads.size());
+        }
+    }
+
+    private long bytesOfSlowWorkers()
+            throws Exception
+    {
+        return ((Number) connection.query(
+                """
+                SELECT coalesce(sum(hedge_extra_bytes), 0) + coalesce(sum(reduce(
+                    map_values(map_filter(bypass_bytes_by_cause, (cause, bytes) -> cause IN (%s))),
+                    BIGINT '0', (sum, bytes) -> sum + bytes, sum -> sum)), 0)
+                FROM cachedhive.cache.stats_detail
+                """.formatted(SLOW_CACHE_WORKERS.stream().map("'%s'"::formatted).collect(joining(", ")))).onlyValue()).longValue();
+    }
+}
