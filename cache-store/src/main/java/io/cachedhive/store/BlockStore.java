@@ -65,7 +65,6 @@ public final class BlockStore
 
     private static final long HEARTBEAT_MILLIS = 200;
     private static final int EXPIRED_AT_ONCE = 256;
-    private static final int ENTRIES_AT_ONCE = 256;
     // only a few columns of each are looked at
     private static final int ORDINALS_AT_ONCE = 4096;
     private static final long CAPACITY_MILLIS = 5_000;
@@ -86,6 +85,7 @@ public final class BlockStore
     private static final long BLOCKS_RESTORED_FIRST = 1 << 18;
     private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[64 << 10]);
 
+    private final Tiers tiers;
     private final ReentrantLock lock;
     private final StateDirectory state;
     private final CacheWorkerId workerId;
@@ -96,7 +96,6 @@ public final class BlockStore
     private final List<RecoveryOutcome> recovery;
     private final StoreClock clock;
     private final CacheSizer sizer;
-    private final boolean aboveSsd;
     private final double pinnedMaxShare;
     private final ScheduledExecutorService heartbeat;
     // writes to the state directory, which may take long
@@ -120,7 +119,6 @@ public final class BlockStore
     // of a listing that is under way; null without
     private volatile FileOrder fileOrder;
     private volatile long flushes;
-    private boolean closed;
 
     private BlockStore(
             StateDirectory state,
@@ -128,14 +126,10 @@ public final class BlockStore
             Digest128 instance,
             int blockSizeBytes,
             Duration ttl,
-            ReentrantLock lock,
-            FileTable files,
-            SsdTier ssd,
+            Tiers tiers,
             TableQuotas quotas,
             MemoryFile memoryFile,
-            double guestMaxShare,
             double pinnedMaxShare,
-            boolean aboveSsd,
             List<RecoveryOutcome> recovery,
             StoreEnvironment environment,
             Closer resources)
@@ -145,20 +139,18 @@ public final class BlockStore
         this.instance = requireNonNull(instance, "instance is null");
         this.blockSizeBytes = blockSizeBytes;
         this.ttl = requireNonNull(ttl, "ttl is null");
-        this.lock = requireNonNull(lock, "lock is null");
-        this.files = requireNonNull(files, "files is null");
-        this.ssd = requireNonNull(ssd, "ssd is null");
+        this.tiers = requireNonNull(tiers, "tiers is null");
+        this.lock = tiers.lock();
+        this.files = tiers.files();
+        this.ram = tiers.ram();
+        this.ssd = tiers.ssd();
         this.quotas = requireNonNull(quotas, "quotas is null");
         this.memoryFile = requireNonNull(memoryFile, "memoryFile is null");
         this.recovery = List.copyOf(recovery);
         this.clock = environment.clock();
         this.resources = requireNonNull(resources, "resources is null");
-        this.aboveSsd = aboveSsd;
         this.pinnedMaxShare = pinnedMaxShare;
-        this.ram = new RamTier(memoryFile, files, clock, guestMaxShare, aboveSsd);
-        // clients compare generations of one file only; that they differ between files too costs nothing
-        ram.setFirstGeneration(Math.max(0, clock.currentTimeMillis()) << 20);
-        this.sizer = new CacheSizer(capacityLocked(), blockSizeBytes, aboveSsd, clock);
+        this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
         this.heartbeat = repeater(environment);
         this.quotaKeeper = repeater(environment);
     }
@@ -239,20 +231,20 @@ public final class BlockStore
             recovery.addAll(ssd.recovery());
 
             MemoryFile memoryFile = await(allocation);
+            boolean aboveSsd = !config.ssdDirectories().isEmpty();
+            RamTier ram = new RamTier(memoryFile, files, environment.clock(), config.guestMaxShare(), aboveSsd);
+            // clients compare generations of one file only; that they differ between files too costs nothing
+            ram.setFirstGeneration(Math.max(0, environment.clock().currentTimeMillis()) << 20);
             BlockStore store = new BlockStore(
                     state,
                     workerId,
                     instance,
                     config.blockSizeBytes(),
                     config.ttl(),
-                    lock,
-                    files,
-                    ssd,
+                    new Tiers(lock, files, ram, ssd, config.blockSizeBytes(), aboveSsd),
                     quotas,
                     memoryFile,
-                    config.guestMaxShare(),
                     config.pinnedMaxShare(),
-                    !config.ssdDirectories().isEmpty(),
                     recovery,
                     environment,
                     resources);
@@ -338,11 +330,6 @@ public final class BlockStore
         memoryFile.writer().setHeartbeat(clock.currentTimeMillis());
     }
 
-    private long capacityLocked()
-    {
-        return ssd.capacityBytes() > 0 ? ssd.capacityBytes() : ram.capacityBytes();
-    }
-
     /**
      * Directories of the SSD tier come and go.
      */
@@ -351,7 +338,7 @@ public final class BlockStore
         long bytes;
         lock.lock();
         try {
-            bytes = capacityLocked();
+            bytes = tiers.capacityBytes();
         }
         finally {
             lock.unlock();
@@ -368,7 +355,7 @@ public final class BlockStore
         while (more) {
             lock.lock();
             try {
-                more = !closed && ram.removeExpired(EXPIRED_AT_ONCE);
+                more = !tiers.isClosed() && ram.removeExpired(EXPIRED_AT_ONCE);
             }
             catch (RuntimeException | Error e) {
                 // an exception would end the repetition
@@ -405,17 +392,17 @@ public final class BlockStore
         int directories;
         lock.lock();
         try {
-            wanted = !closed && quotas.takeUnordered();
+            wanted = !tiers.isClosed() && quotas.takeUnordered();
             directories = ssd.directoryCount();
         }
         finally {
             lock.unlock();
         }
         if (wanted) {
-            collect(ram::order);
+            tiers.forEachStep(ram::order);
             for (int i = 0; i < directories; i++) {
                 int directory = i;
-                collect((first, end) -> ssd.order(directory, first, end));
+                tiers.forEachStep((first, end) -> ssd.order(directory, first, end));
             }
         }
     }
@@ -428,7 +415,7 @@ public final class BlockStore
             List<StoredTable> tables;
             lock.lock();
             try {
-                if (closed) {
+                if (tiers.isClosed()) {
                     return;
                 }
                 more = ram.freeLeft();
@@ -440,7 +427,7 @@ public final class BlockStore
             for (StoredTable table : tables) {
                 lock.lock();
                 try {
-                    more |= !closed && (ram.shrink(table, EVICTED_AT_ONCE) | ssd.shrink(table, EVICTED_AT_ONCE));
+                    more |= !tiers.isClosed() && (ram.shrink(table, EVICTED_AT_ONCE) | ssd.shrink(table, EVICTED_AT_ONCE));
                 }
                 finally {
                     lock.unlock();
@@ -508,41 +495,28 @@ public final class BlockStore
     private boolean applyPins(Predicate<FileVersion> changed)
     {
         boolean complete = true;
-        for (StoredFile file : filesWith(changed)) {
+        for (StoredFile file : tiers.filesWith(changed)) {
             complete &= applyPins(file);
             Courtesy.giveWay(lock);
         }
         return complete;
     }
 
-    private List<StoredFile> filesWith(Predicate<FileVersion> wanted)
-    {
-        List<StoredFile> found = new ArrayList<>();
-        collect((first, end) -> {
-            int limit = files.ordinalLimit();
-            for (int ordinal = first; ordinal < Math.min(end, limit); ordinal++) {
-                files.find(ordinal).filter(file -> !files.isForGuests(file) && wanted.test(file.version())).ifPresent(found::add);
-            }
-            return end < limit;
-        });
-        return found;
-    }
-
     private boolean applyPins(StoredFile file)
     {
         boolean complete = true;
         int end = 1;
-        for (int first = 0; first < end; first += ENTRIES_AT_ONCE) {
+        for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
             lock.lock();
             try {
-                if (closed || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
+                if (tiers.isClosed() || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
                     return true;
                 }
                 end = file.version().blockCount(blockSizeBytes);
                 boolean pinned = isPinnedByName(file);
-                for (int block = first; block < Math.min(end, first + ENTRIES_AT_ONCE); block++) {
+                for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
                     Digest128 digest = file.id().block(block).digest();
-                    Optional<Frame> frame = ram.find(digest).filter(found -> !isGuest(found));
+                    Optional<Frame> frame = ram.find(digest).filter(found -> !found.isGuest());
                     Optional<SsdBlock> onSsd = ssd.find(digest);
                     boolean wasPinned = frame.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent() ||
                             onSsd.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent();
@@ -570,12 +544,12 @@ public final class BlockStore
 
     private long pinnedBytesLocked()
     {
-        return aboveSsd ? ssd.pinnedBytes() : ram.pinnedBytes();
+        return tiers.isAboveSsd() ? ssd.pinnedBytes() : ram.pinnedBytes();
     }
 
     private long maxPinnedBytesLocked()
     {
-        return (long) (pinnedMaxShare * (aboveSsd ? ssd.capacityBytes() : ram.frameBytes()));
+        return (long) (pinnedMaxShare * (tiers.isAboveSsd() ? ssd.capacityBytes() : ram.frameBytes()));
     }
 
     private void refusePin(StoredFile file)
@@ -597,10 +571,10 @@ public final class BlockStore
             boolean again;
             lock.lock();
             try {
-                tooMany = !closed && pinnedBytesLocked() > maxPinnedBytesLocked();
+                tooMany = !tiers.isClosed() && pinnedBytesLocked() > maxPinnedBytesLocked();
                 // not for each block that leaves: all files are looked at
                 long worthwhileBytes = Math.max(blockSizeBytes, maxPinnedBytesLocked() / 64);
-                again = !closed && pinsWait && pinnedBytesLocked() + worthwhileBytes <= maxPinnedBytesLocked();
+                again = !tiers.isClosed() && pinsWait && pinnedBytesLocked() + worthwhileBytes <= maxPinnedBytesLocked();
                 if (again) {
                     pinsWait = false;
                 }
@@ -635,19 +609,19 @@ public final class BlockStore
 
     private void unpinExcess()
     {
-        for (StoredFile file : filesWith(_ -> true)) {
+        for (StoredFile file : tiers.filesWith(_ -> true)) {
             int end = 1;
-            for (int first = 0; first < end; first += ENTRIES_AT_ONCE) {
+            for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
                 lock.lock();
                 try {
-                    if (closed || pinnedBytesLocked() <= maxPinnedBytesLocked()) {
+                    if (tiers.isClosed() || pinnedBytesLocked() <= maxPinnedBytesLocked()) {
                         return;
                     }
                     if (file.isDropped()) {
                         break;
                     }
                     end = file.version().blockCount(blockSizeBytes);
-                    for (int block = first; block < Math.min(end, first + ENTRIES_AT_ONCE) && pinnedBytesLocked() > maxPinnedBytesLocked(); block++) {
+                    for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE) && pinnedBytesLocked() > maxPinnedBytesLocked(); block++) {
                         Digest128 digest = file.id().block(block).digest();
                         if (keptClass(digest).filter(BlockClass.PINNED::equals).isPresent()) {
                             refusePin(file);
@@ -668,7 +642,7 @@ public final class BlockStore
      */
     private Optional<BlockClass> keptClass(Digest128 digest)
     {
-        return aboveSsd ?
+        return tiers.isAboveSsd() ?
                 ssd.find(digest).map(block -> block.terms().blockClass()) :
                 ram.find(digest).map(frame -> frame.terms().blockClass());
     }
@@ -682,7 +656,7 @@ public final class BlockStore
     public <K> Map<K, PinUsage> pinUsage(Function<FileVersion, Optional<K>> keyOf)
     {
         Map<K, PinUsage> usage = new HashMap<>();
-        for (StoredFile file : filesWith(version -> keyOf.apply(version).isPresent())) {
+        for (StoredFile file : tiers.filesWith(version -> keyOf.apply(version).isPresent())) {
             cachedFile(file).ifPresent(cached -> keyOf.apply(cached.metadata().version())
                     .ifPresent(key -> usage.merge(key, new PinUsage(cached.cachedBytes(), cached.pinnedBytes()), PinUsage::add)));
             Courtesy.giveWay(lock);
@@ -708,7 +682,7 @@ public final class BlockStore
         }
         lock.lock();
         try {
-            if (!closed) {
+            if (!tiers.isClosed()) {
                 quotas.set(table, bytes);
             }
         }
@@ -881,7 +855,7 @@ public final class BlockStore
         Optional<Fill> fill;
         lock.lock();
         try {
-            if (closed) {
+            if (tiers.isClosed()) {
                 return false;
             }
             Optional<StoredFile> known = files.get(id);
@@ -922,7 +896,7 @@ public final class BlockStore
         Optional<StoredFile> dropped;
         lock.lock();
         try {
-            if (closed) {
+            if (tiers.isClosed()) {
                 return false;
             }
             dropped = files.get(id);
@@ -965,7 +939,7 @@ public final class BlockStore
         finally {
             lock.unlock();
         }
-        collect((first, end) -> dropCovered(first, end, covered, dropped, frames));
+        tiers.forEachStep((first, end) -> dropCovered(first, end, covered, dropped, frames));
         wipeFrames(frames);
         Optional<String> problem = ssd.wipeDropped(dropped);
         long deadline = System.nanoTime() + FLUSH_WAIT.toNanos();
@@ -1010,7 +984,7 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            return closed;
+            return tiers.isClosed();
         }
         finally {
             lock.unlock();
@@ -1080,7 +1054,7 @@ public final class BlockStore
         for (int first = 0; more; first += FRAMES_WIPED_AT_ONCE) {
             lock.lock();
             try {
-                more = !closed && ram.takeFree(first, first + FRAMES_WIPED_AT_ONCE, taken);
+                more = !tiers.isClosed() && ram.takeFree(first, first + FRAMES_WIPED_AT_ONCE, taken);
             }
             finally {
                 lock.unlock();
@@ -1103,10 +1077,10 @@ public final class BlockStore
         }
         Map<Integer, BlockTerms> blocks = new HashMap<>();
         int end = Math.addExact(firstBlock, blockCount);
-        for (int first = firstBlock; first < end; first += ENTRIES_AT_ONCE) {
+        for (int first = firstBlock; first < end; first += Tiers.ENTRIES_AT_ONCE) {
             lock.lock();
             try {
-                for (int block = first; block < Math.min(end, first + ENTRIES_AT_ONCE); block++) {
+                for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
                     Digest128 digest = id.block(block).digest();
                     Optional<BlockTerms> terms = ram.find(digest).map(Frame::terms).or(() -> ssd.find(digest).map(SsdBlock::terms));
                     if (terms.isPresent()) {
@@ -1148,7 +1122,7 @@ public final class BlockStore
             try {
                 // the ordinal may be another file's by now
                 long high = order.digestHigh(i);
-                file = closed ? Optional.empty() : files.find(order.ordinal(i)).filter(found -> found.id().digest().high() == high);
+                file = tiers.isClosed() ? Optional.empty() : files.find(order.ordinal(i)).filter(found -> found.id().digest().high() == high);
             }
             finally {
                 lock.unlock();
@@ -1167,7 +1141,7 @@ public final class BlockStore
             lock.lock();
             try {
                 files.collect(first, first + ORDINALS_AT_ONCE, order::add);
-                more = !closed && first + ORDINALS_AT_ONCE < files.ordinalLimit();
+                more = !tiers.isClosed() && first + ORDINALS_AT_ONCE < files.ordinalLimit();
             }
             finally {
                 lock.unlock();
@@ -1198,17 +1172,17 @@ public final class BlockStore
         BlockClass bestClass = BlockClass.GUEST;
         long nextExpiry = BlockTerms.NEVER;
         int end = 1;
-        for (int first = 0; first < end; first += ENTRIES_AT_ONCE) {
+        for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
             lock.lock();
             try {
-                if (closed || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
+                if (tiers.isClosed() || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
                     return Optional.empty();
                 }
                 if (metadata == null) {
                     metadata = file.metadata();
                     end = metadata.version().blockCount(blockSizeBytes);
                 }
-                for (int block = first; block < Math.min(end, first + ENTRIES_AT_ONCE); block++) {
+                for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
                     Digest128 digest = file.id().block(block).digest();
                     Optional<BlockTerms> inRam = ram.find(digest).map(Frame::terms);
                     Optional<BlockTerms> onSsd = ssd.find(digest).map(SsdBlock::terms);
@@ -1242,38 +1216,15 @@ public final class BlockStore
     {
         HotBlocks hottest = new HotBlocks(maxCount);
         switch (tier) {
-            case RAM -> collect((first, end) -> ram.collect(first, end, hottest));
+            case RAM -> tiers.forEachStep((first, end) -> ram.collect(first, end, hottest));
             case SSD -> {
                 for (int i = 0; i < ssd.directoryCount(); i++) {
                     int directory = i;
-                    collect((first, end) -> ssd.collect(directory, first, end, digest -> ram.find(digest).isPresent(), hottest));
+                    tiers.forEachStep((first, end) -> ssd.collect(directory, first, end, digest -> ram.find(digest).isPresent(), hottest));
                 }
             }
         }
         return hottest.toList();
-    }
-
-    private void collect(EntryCollector collector)
-    {
-        boolean more = true;
-        for (int first = 0; more; first += ENTRIES_AT_ONCE) {
-            lock.lock();
-            try {
-                more = !closed && collector.collect(first, first + ENTRIES_AT_ONCE);
-            }
-            finally {
-                lock.unlock();
-            }
-            Courtesy.giveWay(lock);
-        }
-    }
-
-    private interface EntryCollector
-    {
-        /**
-         * @return whether there are entries beyond
-         */
-        boolean collect(int first, int end);
     }
 
     /**
@@ -1297,7 +1248,7 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            if (closed) {
+            if (tiers.isClosed()) {
                 return Optional.empty();
             }
             return pinLocked(key.digest(), BlockOrigin.RAM);
@@ -1325,7 +1276,7 @@ public final class BlockStore
     {
         BlockTerms terms = frame.terms();
         // guests are kept in RAM only
-        if (!isGuest(frame) && ssd.request(frame.digest(), frame.file(), frame.length(), terms.blockClass(), first)) {
+        if (!frame.isGuest() && ssd.request(frame.digest(), frame.file(), frame.length(), terms.blockClass(), first)) {
             offerToSsd(frame);
         }
     }
@@ -1367,14 +1318,9 @@ public final class BlockStore
      */
     private boolean offerToSsdAgain(Digest128 digest)
     {
-        Optional<Frame> frame = ram.find(digest).filter(found -> !isGuest(found));
+        Optional<Frame> frame = ram.find(digest).filter(found -> !found.isGuest());
         frame.ifPresent(this::offerToSsd);
         return frame.isPresent();
-    }
-
-    private static boolean isGuest(Frame frame)
-    {
-        return frame.terms().blockClass() == BlockClass.GUEST;
     }
 
     public boolean isOnSsd(BlockKey key)
@@ -1403,7 +1349,7 @@ public final class BlockStore
             CompletableFuture<Boolean> load;
             lock.lock();
             try {
-                if (closed) {
+                if (tiers.isClosed()) {
                     return Optional.empty();
                 }
                 Optional<PinnedBlock> pinned = pinLocked(digest, tier);
@@ -1481,7 +1427,7 @@ public final class BlockStore
         while (frame == null) {
             lock.lock();
             try {
-                if (closed || !ssd.isStillThere(block)) {
+                if (tiers.isClosed() || !ssd.isStillThere(block)) {
                     return Optional.empty();
                 }
                 Optional<PinnedBlock> pinned = pinLocked(block.digest(), BlockOrigin.RAM);
@@ -1519,10 +1465,10 @@ public final class BlockStore
         }
         lock.lock();
         try {
-            if (closed || block.file().isDropped() || ram.find(block.digest()).isPresent()) {
+            if (tiers.isClosed() || block.file().isDropped() || ram.find(block.digest()).isPresent()) {
                 ram.release(frame);
                 // a fill was faster
-                return closed ? Optional.empty() : pinLocked(block.digest(), BlockOrigin.SSD);
+                return tiers.isClosed() ? Optional.empty() : pinLocked(block.digest(), BlockOrigin.SSD);
             }
             ram.publish(frame, block.file(), block.digest(), block.length(), checksum.getAsInt());
             // it may be of another class since the reading began
@@ -1580,7 +1526,7 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            if (closed || flushes != flushesBefore) {
+            if (tiers.isClosed() || flushes != flushesBefore) {
                 return Optional.empty();
             }
             Optional<StoredFile> file = files.get(key.file());
@@ -1631,7 +1577,7 @@ public final class BlockStore
         }
         lock.lock();
         try {
-            if (!closed) {
+            if (!tiers.isClosed()) {
                 boolean pinned = blockClass != BlockClass.PINNED && pins.isPresent() && fileOf(digest).filter(this::isPinnedByName).isPresent();
                 setClassLocked(digest, pinned ? BlockClass.PINNED : blockClass);
             }
@@ -1651,9 +1597,9 @@ public final class BlockStore
      */
     private boolean setClassLocked(Digest128 digest, BlockClass blockClass)
     {
-        Optional<Frame> frame = ram.find(digest).filter(found -> !isGuest(found));
+        Optional<Frame> frame = ram.find(digest).filter(found -> !found.isGuest());
         Optional<SsdBlock> onSsd = ssd.find(digest);
-        Optional<BlockClass> kept = aboveSsd ? onSsd.map(block -> block.terms().blockClass()) : frame.map(found -> found.terms().blockClass());
+        Optional<BlockClass> kept = tiers.isAboveSsd() ? onSsd.map(block -> block.terms().blockClass()) : frame.map(found -> found.terms().blockClass());
         int length = onSsd.map(SsdBlock::length).or(() -> frame.map(Frame::length)).orElse(0);
         BlockClass granted = blockClass;
         if (blockClass == BlockClass.PINNED && kept.filter(before -> before != BlockClass.PINNED).isPresent() && pinnedBytesLocked() + length > maxPinnedBytesLocked()) {
@@ -1691,14 +1637,14 @@ public final class BlockStore
         boolean held = false;
         lock.lock();
         try {
-            if (closed) {
+            if (tiers.isClosed()) {
                 return;
             }
             Optional<Frame> frame = ram.find(digest);
             if (frame.isPresent()) {
                 ram.use(frame.get());
                 requestFromSsd(frame.get(), false);
-                if (isGuest(frame.get())) {
+                if (frame.get().isGuest()) {
                     return;
                 }
                 length = frame.get().length();
@@ -1753,7 +1699,7 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            if (!closed) {
+            if (!tiers.isClosed()) {
                 ram.find(digest).ifPresent(frame -> ram.setFetchedAhead(frame, false));
             }
         }
@@ -1771,7 +1717,7 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            if (!closed) {
+            if (!tiers.isClosed()) {
                 memoryFile.writer().publishRings(newestFirst);
             }
         }
@@ -1850,15 +1796,8 @@ public final class BlockStore
     @Override
     public void close()
     {
-        lock.lock();
-        try {
-            if (closed) {
-                return;
-            }
-            closed = true;
-        }
-        finally {
-            lock.unlock();
+        if (!tiers.close()) {
+            return;
         }
         heartbeat.shutdownNow();
         endQuotaKeeper();
@@ -1884,13 +1823,7 @@ public final class BlockStore
      */
     void abandon()
     {
-        lock.lock();
-        try {
-            closed = true;
-        }
-        finally {
-            lock.unlock();
-        }
+        tiers.close();
         heartbeat.shutdownNow();
         endQuotaKeeper();
         ssd.abandon();
@@ -2027,7 +1960,7 @@ public final class BlockStore
             if (blockClass != BlockClass.PINNED && isPinnedByName(frame.file())) {
                 ram.setClass(frame, BlockClass.PINNED);
             }
-            if (!aboveSsd && frame.terms().blockClass() == BlockClass.PINNED && ram.pinnedBytes() > maxPinnedBytesLocked()) {
+            if (!tiers.isAboveSsd() && frame.terms().blockClass() == BlockClass.PINNED && ram.pinnedBytes() > maxPinnedBytesLocked()) {
                 refusePin(frame.file());
                 ram.setClass(frame, BlockClass.HIGH);
             }
@@ -2036,12 +1969,12 @@ public final class BlockStore
         private Optional<PinnedBlock> commitLocked(int checksum, boolean ahead)
         {
             try {
-                if (closed || file.isDropped()) {
+                if (tiers.isClosed() || file.isDropped()) {
                     ram.release(frame);
                     return Optional.empty();
                 }
                 Optional<Frame> present = ram.find(digest);
-                if (present.isPresent() && isGuest(present.get()) && !isGuest(frame)) {
+                if (present.isPresent() && present.get().isGuest() && !frame.isGuest()) {
                     // this worker's own from now on, which may be written to SSD and does not leave first
                     ram.drop(present.get());
                 }
@@ -2054,7 +1987,7 @@ public final class BlockStore
                 }
                 ram.publish(frame, file, digest, length, checksum);
                 settleClass(frame);
-                if (!isGuest(frame)) {
+                if (!frame.isGuest()) {
                     // a block that was restored since the fill began is there with the class that it had
                     ssd.setClass(digest, frame.terms().blockClass());
                 }

@@ -1,6 +1,7 @@
 package io.cachedhive.store.ram;
 
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.file.StoredTable;
@@ -115,6 +116,14 @@ public final class Frame
     public BlockTerms terms()
     {
         return terms;
+    }
+
+    /**
+     * Whether the block is another worker's.
+     */
+    public boolean isGuest()
+    {
+        return terms.blockClass() == BlockClass.GUEST;
     }
 
     /**
