@@ -96,7 +96,7 @@ public final class BlockStore
     private final List<RecoveryOutcome> recovery;
     private final StoreClock clock;
     private final CacheSizer sizer;
-    private final double pinnedMaxShare;
+    private final BlockClasses classes;
     private final ScheduledExecutorService heartbeat;
     // writes to the state directory, which may take long
     private final ScheduledExecutorService quotaKeeper;
@@ -111,11 +111,6 @@ public final class BlockStore
     private volatile long nextQuotaWriteNanos;
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
-    private long refusedPins;
-    // whether there are blocks of files that are pinned by name which found no room among the pinned ones
-    private boolean pinsWait;
-    // which files are pinned by name; nobody's, if empty
-    private volatile Optional<Predicate<FileVersion>> pins = Optional.empty();
     // of a listing that is under way; null without
     private volatile FileOrder fileOrder;
     private volatile long flushes;
@@ -149,7 +144,7 @@ public final class BlockStore
         this.recovery = List.copyOf(recovery);
         this.clock = environment.clock();
         this.resources = requireNonNull(resources, "resources is null");
-        this.pinnedMaxShare = pinnedMaxShare;
+        this.classes = new BlockClasses(tiers, pinnedMaxShare);
         this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
         this.heartbeat = repeater(environment);
         this.quotaKeeper = repeater(environment);
@@ -489,7 +484,7 @@ public final class BlockStore
      */
     public void setPins(Predicate<FileVersion> pinned)
     {
-        pins = Optional.of(pinned);
+        classes.pinByName(pinned);
     }
 
     private boolean applyPins(Predicate<FileVersion> changed)
@@ -513,7 +508,7 @@ public final class BlockStore
                     return true;
                 }
                 end = file.version().blockCount(blockSizeBytes);
-                boolean pinned = isPinnedByName(file);
+                boolean pinned = classes.isPinnedByName(file);
                 for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
                     Digest128 digest = file.id().block(block).digest();
                     Optional<Frame> frame = ram.find(digest).filter(found -> !found.isGuest());
@@ -521,7 +516,7 @@ public final class BlockStore
                     boolean wasPinned = frame.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent() ||
                             onSsd.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent();
                     if (pinned || wasPinned) {
-                        complete &= setClassLocked(digest, pinned ? BlockClass.PINNED : BlockClass.NORMAL);
+                        complete &= classes.setClass(digest, pinned ? BlockClass.PINNED : BlockClass.NORMAL);
                     }
                     if (pinned && onSsd.isEmpty()) {
                         // what nobody thought worth being written before is to stay now
@@ -537,27 +532,6 @@ public final class BlockStore
         return complete;
     }
 
-    private boolean isPinnedByName(StoredFile file)
-    {
-        return pins.filter(pinned -> pinned.test(file.version())).isPresent();
-    }
-
-    private long pinnedBytesLocked()
-    {
-        return tiers.isAboveSsd() ? ssd.pinnedBytes() : ram.pinnedBytes();
-    }
-
-    private long maxPinnedBytesLocked()
-    {
-        return (long) (pinnedMaxShare * (tiers.isAboveSsd() ? ssd.capacityBytes() : ram.frameBytes()));
-    }
-
-    private void refusePin(StoredFile file)
-    {
-        refusedPins++;
-        pinsWait |= isPinnedByName(file);
-    }
-
     /**
      * Gives pinned blocks up where there is room for fewer than there are, and pins some of those that waited where there is room for more.
      */
@@ -571,13 +545,10 @@ public final class BlockStore
             boolean again;
             lock.lock();
             try {
-                tooMany = !tiers.isClosed() && pinnedBytesLocked() > maxPinnedBytesLocked();
+                tooMany = !tiers.isClosed() && classes.pinnedBytes() > classes.maxPinnedBytes();
                 // not for each block that leaves: all files are looked at
-                long worthwhileBytes = Math.max(blockSizeBytes, maxPinnedBytesLocked() / 64);
-                again = !tiers.isClosed() && pinsWait && pinnedBytesLocked() + worthwhileBytes <= maxPinnedBytesLocked();
-                if (again) {
-                    pinsWait = false;
-                }
+                long worthwhileBytes = Math.max(blockSizeBytes, classes.maxPinnedBytes() / 64);
+                again = !tiers.isClosed() && classes.takePinsWait(worthwhileBytes);
             }
             finally {
                 lock.unlock();
@@ -585,7 +556,7 @@ public final class BlockStore
             if (tooMany) {
                 unpinExcess();
             }
-            else if (again && !pins.map(this::applyPins).orElse(true)) {
+            else if (again && !applyPins(classes.pinnedByName())) {
                 // the journal of a directory is full
                 setPinsWait();
             }
@@ -600,7 +571,7 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            pinsWait = true;
+            classes.setPinsWait();
         }
         finally {
             lock.unlock();
@@ -614,18 +585,18 @@ public final class BlockStore
             for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
                 lock.lock();
                 try {
-                    if (tiers.isClosed() || pinnedBytesLocked() <= maxPinnedBytesLocked()) {
+                    if (tiers.isClosed() || classes.pinnedBytes() <= classes.maxPinnedBytes()) {
                         return;
                     }
                     if (file.isDropped()) {
                         break;
                     }
                     end = file.version().blockCount(blockSizeBytes);
-                    for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE) && pinnedBytesLocked() > maxPinnedBytesLocked(); block++) {
+                    for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE) && classes.pinnedBytes() > classes.maxPinnedBytes(); block++) {
                         Digest128 digest = file.id().block(block).digest();
-                        if (keptClass(digest).filter(BlockClass.PINNED::equals).isPresent()) {
-                            refusePin(file);
-                            setClassLocked(digest, BlockClass.HIGH);
+                        if (classes.keptClass(digest).filter(BlockClass.PINNED::equals).isPresent()) {
+                            classes.refusePin(file);
+                            classes.setClass(digest, BlockClass.HIGH);
                         }
                     }
                 }
@@ -635,16 +606,6 @@ public final class BlockStore
                 Courtesy.giveWay(lock);
             }
         }
-    }
-
-    /**
-     * Of a block in the tier in which pinned blocks are kept.
-     */
-    private Optional<BlockClass> keptClass(Digest128 digest)
-    {
-        return tiers.isAboveSsd() ?
-                ssd.find(digest).map(block -> block.terms().blockClass()) :
-                ram.find(digest).map(frame -> frame.terms().blockClass());
     }
 
     /**
@@ -1289,26 +1250,9 @@ public final class BlockStore
                 frame.file(),
                 frame.length(),
                 frame.checksum(),
-                () -> termsOnSsd(frame),
+                () -> classes.termsOnSsd(frame),
                 ram.payload(frame, frame.length()),
                 () -> ram.unpin(frame)));
-    }
-
-    /**
-     * Of a block that is about to be written: by now there may be no more room for pinned ones.
-     */
-    private BlockTerms termsOnSsd(Frame frame)
-    {
-        BlockTerms terms = frame.terms();
-        if (terms.blockClass() != BlockClass.PINNED || ssd.pinnedBytes() + frame.length() <= maxPinnedBytesLocked()) {
-            return terms;
-        }
-        if (!frame.holdsBlock()) {
-            return new BlockTerms(BlockClass.HIGH, terms.expirySeconds());
-        }
-        refusePin(frame.file());
-        ram.setClass(frame, BlockClass.HIGH);
-        return frame.terms();
     }
 
     /**
@@ -1537,7 +1481,7 @@ public final class BlockStore
             if (length != expected) {
                 throw new IllegalArgumentException("block %s of file %s has %s bytes, not %s".formatted(key.index(), key.file(), expected, length));
             }
-            boolean pinned = terms.blockClass() != BlockClass.GUEST && isPinnedByName(file.get());
+            boolean pinned = terms.blockClass() != BlockClass.GUEST && classes.isPinnedByName(file.get());
             Optional<Frame> frame = ram.allocate(length, pinned ? terms.withClass(BlockClass.PINNED) : terms, file.get());
             if (frame.isEmpty()) {
                 refusedFills++;
@@ -1578,43 +1522,12 @@ public final class BlockStore
         lock.lock();
         try {
             if (!tiers.isClosed()) {
-                boolean pinned = blockClass != BlockClass.PINNED && pins.isPresent() && fileOf(digest).filter(this::isPinnedByName).isPresent();
-                setClassLocked(digest, pinned ? BlockClass.PINNED : blockClass);
+                classes.request(digest, blockClass);
             }
         }
         finally {
             lock.unlock();
         }
-    }
-
-    private Optional<StoredFile> fileOf(Digest128 digest)
-    {
-        return ram.find(digest).map(Frame::file).or(() -> ssd.find(digest).map(SsdBlock::file));
-    }
-
-    /**
-     * @return false if the block stays as it was on SSD, since the journal is full
-     */
-    private boolean setClassLocked(Digest128 digest, BlockClass blockClass)
-    {
-        Optional<Frame> frame = ram.find(digest).filter(found -> !found.isGuest());
-        Optional<SsdBlock> onSsd = ssd.find(digest);
-        Optional<BlockClass> kept = tiers.isAboveSsd() ? onSsd.map(block -> block.terms().blockClass()) : frame.map(found -> found.terms().blockClass());
-        int length = onSsd.map(SsdBlock::length).or(() -> frame.map(Frame::length)).orElse(0);
-        BlockClass granted = blockClass;
-        if (blockClass == BlockClass.PINNED && kept.filter(before -> before != BlockClass.PINNED).isPresent() && pinnedBytesLocked() + length > maxPinnedBytesLocked()) {
-            granted = BlockClass.HIGH;
-            if (kept.get() != BlockClass.HIGH) {
-                refusedPins++;
-            }
-            pinsWait |= onSsd.map(SsdBlock::file).or(() -> frame.map(Frame::file)).filter(this::isPinnedByName).isPresent();
-        }
-        if (frame.isPresent() && frame.get().terms().blockClass() != granted) {
-            ram.setClass(frame.get(), granted);
-        }
-        ssd.setClass(digest, granted);
-        BlockClass wanted = granted;
-        return ssd.find(digest).filter(block -> block.terms().blockClass() != wanted).isEmpty();
     }
 
     /**
@@ -1735,9 +1648,9 @@ public final class BlockStore
                     ram.usedBytes(),
                     ram.blocks(),
                     ram.guestBytes(),
-                    pinnedBytesLocked(),
-                    maxPinnedBytesLocked(),
-                    refusedPins,
+                    classes.pinnedBytes(),
+                    classes.maxPinnedBytes(),
+                    classes.refusedPins(),
                     ssd.capacityBytes(),
                     ssd.usedBytes(),
                     ssd.blocks(),
@@ -1948,24 +1861,6 @@ public final class BlockStore
             return committed.isPresent();
         }
 
-        /**
-         * The file may have been pinned since the fill began, or pinned blocks have taken all the room that is theirs.
-         */
-        private void settleClass(Frame frame)
-        {
-            BlockClass blockClass = frame.terms().blockClass();
-            if (!frame.holdsBlock() || blockClass == BlockClass.GUEST) {
-                return;
-            }
-            if (blockClass != BlockClass.PINNED && isPinnedByName(frame.file())) {
-                ram.setClass(frame, BlockClass.PINNED);
-            }
-            if (!tiers.isAboveSsd() && frame.terms().blockClass() == BlockClass.PINNED && ram.pinnedBytes() > maxPinnedBytesLocked()) {
-                refusePin(frame.file());
-                ram.setClass(frame, BlockClass.HIGH);
-            }
-        }
-
         private Optional<PinnedBlock> commitLocked(int checksum, boolean ahead)
         {
             try {
@@ -1986,7 +1881,7 @@ public final class BlockStore
                     ram.setFetchedAhead(frame, true);
                 }
                 ram.publish(frame, file, digest, length, checksum);
-                settleClass(frame);
+                classes.settle(frame);
                 if (!frame.isGuest()) {
                     // a block that was restored since the fill began is there with the class that it had
                     ssd.setClass(digest, frame.terms().blockClass());
