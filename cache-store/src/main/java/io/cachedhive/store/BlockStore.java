@@ -97,6 +97,8 @@ public final class BlockStore
     private final StoreClock clock;
     private final CacheSizer sizer;
     private final BlockClasses classes;
+    private final SsdOffers offers;
+    private final RamHits hits;
     private final ScheduledExecutorService heartbeat;
     // writes to the state directory, which may take long
     private final ScheduledExecutorService quotaKeeper;
@@ -145,6 +147,8 @@ public final class BlockStore
         this.clock = environment.clock();
         this.resources = requireNonNull(resources, "resources is null");
         this.classes = new BlockClasses(tiers, pinnedMaxShare);
+        this.offers = new SsdOffers(tiers, classes);
+        this.hits = new RamHits(tiers, offers);
         this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
         this.heartbeat = repeater(environment);
         this.quotaKeeper = repeater(environment);
@@ -308,7 +312,7 @@ public final class BlockStore
 
     private void start(StoreEnvironment environment)
     {
-        ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), this::offerToSsdAgain, environment);
+        ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), offers::offerAgain, environment);
         beat();
         memoryFile.writer().setState(MemoryState.LIVE);
         memoryFile.useHugePages(environment.threads());
@@ -520,7 +524,7 @@ public final class BlockStore
                     }
                     if (pinned && onSsd.isEmpty()) {
                         // what nobody thought worth being written before is to stay now
-                        frame.ifPresent(found -> requestFromSsd(found, true));
+                        frame.ifPresent(found -> offers.request(found, true));
                     }
                 }
             }
@@ -1212,59 +1216,11 @@ public final class BlockStore
             if (tiers.isClosed()) {
                 return Optional.empty();
             }
-            return pinLocked(key.digest(), BlockOrigin.RAM);
+            return hits.pin(key.digest(), BlockOrigin.RAM);
         }
         finally {
             lock.unlock();
         }
-    }
-
-    private Optional<PinnedBlock> pinLocked(Digest128 digest, BlockOrigin tier)
-    {
-        return ram.find(digest).map(frame -> {
-            ram.pin(frame);
-            requestFromSsd(frame, false);
-            return new Pin(frame, frame.file().etagDigest(), tier);
-        });
-    }
-
-    /**
-     * A block that is in RAM was asked for: if it is not on SSD, it may have become worth being written there.
-     *
-     * @param first whether it just came into the cache
-     */
-    private void requestFromSsd(Frame frame, boolean first)
-    {
-        BlockTerms terms = frame.terms();
-        // guests are kept in RAM only
-        if (!frame.isGuest() && ssd.request(frame.digest(), frame.file(), frame.length(), terms.blockClass(), first)) {
-            offerToSsd(frame);
-        }
-    }
-
-    private void offerToSsd(Frame frame)
-    {
-        ram.hold(frame);
-        ssd.offer(new SsdTier.Write(
-                frame.digest(),
-                frame.file(),
-                frame.length(),
-                frame.checksum(),
-                () -> classes.termsOnSsd(frame),
-                ram.payload(frame, frame.length()),
-                () -> ram.unpin(frame)));
-    }
-
-    /**
-     * A block that came while too many others waited to be written.
-     *
-     * @return whether it is still here
-     */
-    private boolean offerToSsdAgain(Digest128 digest)
-    {
-        Optional<Frame> frame = ram.find(digest).filter(found -> !found.isGuest());
-        frame.ifPresent(this::offerToSsd);
-        return frame.isPresent();
     }
 
     public boolean isOnSsd(BlockKey key)
@@ -1296,7 +1252,7 @@ public final class BlockStore
                 if (tiers.isClosed()) {
                     return Optional.empty();
                 }
-                Optional<PinnedBlock> pinned = pinLocked(digest, tier);
+                Optional<PinnedBlock> pinned = hits.pin(digest, tier);
                 if (pinned.isPresent()) {
                     return pinned;
                 }
@@ -1374,7 +1330,7 @@ public final class BlockStore
                 if (tiers.isClosed() || !ssd.isStillThere(block)) {
                     return Optional.empty();
                 }
-                Optional<PinnedBlock> pinned = pinLocked(block.digest(), BlockOrigin.RAM);
+                Optional<PinnedBlock> pinned = hits.pin(block.digest(), BlockOrigin.RAM);
                 if (pinned.isPresent()) {
                     return pinned;
                 }
@@ -1412,7 +1368,7 @@ public final class BlockStore
             if (tiers.isClosed() || block.file().isDropped() || ram.find(block.digest()).isPresent()) {
                 ram.release(frame);
                 // a fill was faster
-                return tiers.isClosed() ? Optional.empty() : pinLocked(block.digest(), BlockOrigin.SSD);
+                return tiers.isClosed() ? Optional.empty() : hits.pin(block.digest(), BlockOrigin.SSD);
             }
             ram.publish(frame, block.file(), block.digest(), block.length(), checksum.getAsInt());
             // it may be of another class since the reading began
@@ -1420,7 +1376,7 @@ public final class BlockStore
             if (frame.holdsBlock() && kept.isPresent() && kept.get() != frame.terms().blockClass()) {
                 ram.setClass(frame, kept.get());
             }
-            return Optional.of(new Pin(frame, block.file().etagDigest(), BlockOrigin.SSD));
+            return Optional.of(hits.of(frame, BlockOrigin.SSD));
         }
         finally {
             files.addFills(block.file(), -1);
@@ -1556,7 +1512,7 @@ public final class BlockStore
             Optional<Frame> frame = ram.find(digest);
             if (frame.isPresent()) {
                 ram.use(frame.get());
-                requestFromSsd(frame.get(), false);
+                offers.request(frame.get(), false);
                 if (frame.get().isGuest()) {
                     return;
                 }
@@ -1875,7 +1831,7 @@ public final class BlockStore
                 }
                 else if (present.isPresent()) {
                     ram.release(frame);
-                    return pinLocked(digest, BlockOrigin.RAM);
+                    return hits.pin(digest, BlockOrigin.RAM);
                 }
                 if (ahead) {
                     ram.setFetchedAhead(frame, true);
@@ -1886,8 +1842,8 @@ public final class BlockStore
                     // a block that was restored since the fill began is there with the class that it had
                     ssd.setClass(digest, frame.terms().blockClass());
                 }
-                requestFromSsd(frame, true);
-                return Optional.of(new Pin(frame, file.etagDigest(), BlockOrigin.RAM));
+                offers.request(frame, true);
+                return Optional.of(hits.of(frame, BlockOrigin.RAM));
             }
             finally {
                 files.addFills(file, -1);
@@ -1903,95 +1859,6 @@ public final class BlockStore
                     done = true;
                     ram.release(frame);
                     files.addFills(file, -1);
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-        }
-    }
-
-    private final class Pin
-            implements PinnedBlock
-    {
-        private final Frame frame;
-        private final long generation;
-        private final int length;
-        private final int checksum;
-        private final long etagDigest;
-        private final BlockOrigin tier;
-        // guarded by the lock
-        private boolean released;
-
-        /**
-         * Of a frame that was pinned for it.
-         */
-        Pin(Frame frame, long etagDigest, BlockOrigin tier)
-        {
-            this.frame = requireNonNull(frame, "frame is null");
-            this.generation = frame.generation();
-            this.length = frame.length();
-            this.checksum = frame.checksum();
-            this.etagDigest = etagDigest;
-            this.tier = requireNonNull(tier, "tier is null");
-        }
-
-        @Override
-        public int frame()
-        {
-            return frame.number();
-        }
-
-        @Override
-        public long frameOffset()
-        {
-            return ram.frameOffset(frame);
-        }
-
-        @Override
-        public long generation()
-        {
-            return generation;
-        }
-
-        @Override
-        public int length()
-        {
-            return length;
-        }
-
-        @Override
-        public long etagDigest()
-        {
-            return etagDigest;
-        }
-
-        @Override
-        public int checksum()
-        {
-            return checksum;
-        }
-
-        @Override
-        public ByteBuffer payload()
-        {
-            return ram.payload(frame, length).asByteBuffer().asReadOnlyBuffer();
-        }
-
-        @Override
-        public BlockOrigin tier()
-        {
-            return tier;
-        }
-
-        @Override
-        public void close()
-        {
-            lock.lock();
-            try {
-                if (!released) {
-                    released = true;
-                    ram.unpin(frame);
                 }
             }
             finally {

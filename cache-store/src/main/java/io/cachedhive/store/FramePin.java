@@ -1,0 +1,101 @@
+package io.cachedhive.store;
+
+import io.cachedhive.store.ram.Frame;
+
+import java.nio.ByteBuffer;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * A block in a frame that is pinned until this is closed.
+ */
+final class FramePin
+        implements PinnedBlock
+{
+    private final Tiers tiers;
+    private final Frame frame;
+    private final long generation;
+    private final int length;
+    private final int checksum;
+    private final long etagDigest;
+    private final BlockOrigin tier;
+    // guarded by the lock
+    private boolean released;
+
+    /**
+     * Of a frame that was pinned for it, with the lock.
+     */
+    FramePin(Tiers tiers, Frame frame, long etagDigest, BlockOrigin tier)
+    {
+        this.tiers = requireNonNull(tiers, "tiers is null");
+        this.frame = requireNonNull(frame, "frame is null");
+        this.generation = frame.generation();
+        this.length = frame.length();
+        this.checksum = frame.checksum();
+        this.etagDigest = etagDigest;
+        this.tier = requireNonNull(tier, "tier is null");
+    }
+
+    @Override
+    public int frame()
+    {
+        return frame.number();
+    }
+
+    @Override
+    public long frameOffset()
+    {
+        return tiers.ram().frameOffset(frame);
+    }
+
+    @Override
+    public long generation()
+    {
+        return generation;
+    }
+
+    @Override
+    public int length()
+    {
+        return length;
+    }
+
+    @Override
+    public long etagDigest()
+    {
+        return etagDigest;
+    }
+
+    @Override
+    public int checksum()
+    {
+        return checksum;
+    }
+
+    @Override
+    public ByteBuffer payload()
+    {
+        return tiers.ram().payload(frame, length).asByteBuffer().asReadOnlyBuffer();
+    }
+
+    @Override
+    public BlockOrigin tier()
+    {
+        return tier;
+    }
+
+    @Override
+    public void close()
+    {
+        tiers.lock().lock();
+        try {
+            if (!released) {
+                released = true;
+                tiers.ram().unpin(frame);
+            }
+        }
+        finally {
+            tiers.lock().unlock();
+        }
+    }
+}
