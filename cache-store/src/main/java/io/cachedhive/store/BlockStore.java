@@ -99,6 +99,7 @@ public final class BlockStore
     private final BlockClasses classes;
     private final SsdOffers offers;
     private final RamHits hits;
+    private final PinKeeper pinKeeper;
     private final ScheduledExecutorService heartbeat;
     // writes to the state directory, which may take long
     private final ScheduledExecutorService quotaKeeper;
@@ -149,6 +150,7 @@ public final class BlockStore
         this.classes = new BlockClasses(tiers, pinnedMaxShare);
         this.offers = new SsdOffers(tiers, classes);
         this.hits = new RamHits(tiers, offers);
+        this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
         this.heartbeat = repeater(environment);
         this.quotaKeeper = repeater(environment);
@@ -321,7 +323,7 @@ public final class BlockStore
         heartbeat.scheduleWithFixedDelay(this::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::tellCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         quotaKeeper.scheduleWithFixedDelay(this::keepQuotas, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
-        quotaKeeper.scheduleWithFixedDelay(this::keepPins, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
+        quotaKeeper.scheduleWithFixedDelay(pinKeeper::keep, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
     }
 
     private void beat()
@@ -480,7 +482,7 @@ public final class BlockStore
     public boolean setPins(Predicate<FileVersion> pinned, Predicate<FileVersion> changed)
     {
         setPins(pinned);
-        return applyPins(changed);
+        return pinKeeper.apply(changed);
     }
 
     /**
@@ -489,127 +491,6 @@ public final class BlockStore
     public void setPins(Predicate<FileVersion> pinned)
     {
         classes.pinByName(pinned);
-    }
-
-    private boolean applyPins(Predicate<FileVersion> changed)
-    {
-        boolean complete = true;
-        for (StoredFile file : tiers.filesWith(changed)) {
-            complete &= applyPins(file);
-            Courtesy.giveWay(lock);
-        }
-        return complete;
-    }
-
-    private boolean applyPins(StoredFile file)
-    {
-        boolean complete = true;
-        int end = 1;
-        for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
-            lock.lock();
-            try {
-                if (tiers.isClosed() || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
-                    return true;
-                }
-                end = file.version().blockCount(blockSizeBytes);
-                boolean pinned = classes.isPinnedByName(file);
-                for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
-                    Digest128 digest = file.id().block(block).digest();
-                    Optional<Frame> frame = ram.find(digest).filter(found -> !found.isGuest());
-                    Optional<SsdBlock> onSsd = ssd.find(digest);
-                    boolean wasPinned = frame.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent() ||
-                            onSsd.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent();
-                    if (pinned || wasPinned) {
-                        complete &= classes.setClass(digest, pinned ? BlockClass.PINNED : BlockClass.NORMAL);
-                    }
-                    if (pinned && onSsd.isEmpty()) {
-                        // what nobody thought worth being written before is to stay now
-                        frame.ifPresent(found -> offers.request(found, true));
-                    }
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-            Courtesy.giveWay(lock);
-        }
-        return complete;
-    }
-
-    /**
-     * Gives pinned blocks up where there is room for fewer than there are, and pins some of those that waited where there is room for more.
-     */
-    void keepPins()
-    {
-        try {
-            if (!ssd.awaitRestored(Duration.ZERO)) {
-                return;
-            }
-            boolean tooMany;
-            boolean again;
-            lock.lock();
-            try {
-                tooMany = !tiers.isClosed() && classes.pinnedBytes() > classes.maxPinnedBytes();
-                // not for each block that leaves: all files are looked at
-                long worthwhileBytes = Math.max(blockSizeBytes, classes.maxPinnedBytes() / 64);
-                again = !tiers.isClosed() && classes.takePinsWait(worthwhileBytes);
-            }
-            finally {
-                lock.unlock();
-            }
-            if (tooMany) {
-                unpinExcess();
-            }
-            else if (again && !applyPins(classes.pinnedByName())) {
-                // the journal of a directory is full
-                setPinsWait();
-            }
-        }
-        catch (RuntimeException | Error e) {
-            // an exception would end the repetition
-            log.error(e, "Pinned blocks could not be kept within their share");
-        }
-    }
-
-    private void setPinsWait()
-    {
-        lock.lock();
-        try {
-            classes.setPinsWait();
-        }
-        finally {
-            lock.unlock();
-        }
-    }
-
-    private void unpinExcess()
-    {
-        for (StoredFile file : tiers.filesWith(_ -> true)) {
-            int end = 1;
-            for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
-                lock.lock();
-                try {
-                    if (tiers.isClosed() || classes.pinnedBytes() <= classes.maxPinnedBytes()) {
-                        return;
-                    }
-                    if (file.isDropped()) {
-                        break;
-                    }
-                    end = file.version().blockCount(blockSizeBytes);
-                    for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE) && classes.pinnedBytes() > classes.maxPinnedBytes(); block++) {
-                        Digest128 digest = file.id().block(block).digest();
-                        if (classes.keptClass(digest).filter(BlockClass.PINNED::equals).isPresent()) {
-                            classes.refusePin(file);
-                            classes.setClass(digest, BlockClass.HIGH);
-                        }
-                    }
-                }
-                finally {
-                    lock.unlock();
-                }
-                Courtesy.giveWay(lock);
-            }
-        }
     }
 
     /**
@@ -1706,6 +1587,14 @@ public final class BlockStore
     SsdTier ssd()
     {
         return ssd;
+    }
+
+    /**
+     * For tests, which do not wait for it.
+     */
+    void keepPins()
+    {
+        pinKeeper.keep();
     }
 
     /**

@@ -1,0 +1,170 @@
+package io.cachedhive.store;
+
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.ram.Frame;
+import io.cachedhive.store.ram.RamTier;
+import io.cachedhive.store.ssd.Courtesy;
+import io.cachedhive.store.ssd.SsdBlock;
+import io.cachedhive.store.ssd.SsdTier;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Gives blocks that are there the class that follows from what is pinned by name, and keeps pinned ones within the room that is theirs. Takes the lock for some blocks at a time.
+ */
+final class PinKeeper
+{
+    private static final Logger log = Logger.get(PinKeeper.class);
+
+    private final Tiers tiers;
+    private final ReentrantLock lock;
+    private final RamTier ram;
+    private final SsdTier ssd;
+    private final BlockClasses classes;
+    private final SsdOffers offers;
+
+    PinKeeper(Tiers tiers, BlockClasses classes, SsdOffers offers)
+    {
+        this.tiers = requireNonNull(tiers, "tiers is null");
+        this.lock = tiers.lock();
+        this.ram = tiers.ram();
+        this.ssd = tiers.ssd();
+        this.classes = requireNonNull(classes, "classes is null");
+        this.offers = requireNonNull(offers, "offers is null");
+    }
+
+    /**
+     * Looks at all files.
+     *
+     * @param changed files for which it may have changed whether they are pinned by name; called under the lock
+     * @return false if some blocks stay as they were, since the journal of an SSD directory is full
+     */
+    boolean apply(Predicate<FileVersion> changed)
+    {
+        boolean complete = true;
+        for (StoredFile file : tiers.filesWith(changed)) {
+            complete &= apply(file);
+            Courtesy.giveWay(lock);
+        }
+        return complete;
+    }
+
+    private boolean apply(StoredFile file)
+    {
+        boolean complete = true;
+        int end = 1;
+        for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
+            lock.lock();
+            try {
+                if (tiers.isClosed() || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
+                    return true;
+                }
+                end = file.version().blockCount(tiers.blockSizeBytes());
+                boolean pinned = classes.isPinnedByName(file);
+                for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
+                    Digest128 digest = file.id().block(block).digest();
+                    Optional<Frame> frame = ram.find(digest).filter(found -> !found.isGuest());
+                    Optional<SsdBlock> onSsd = ssd.find(digest);
+                    boolean wasPinned = frame.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent() ||
+                            onSsd.filter(found -> found.terms().blockClass() == BlockClass.PINNED).isPresent();
+                    if (pinned || wasPinned) {
+                        complete &= classes.setClass(digest, pinned ? BlockClass.PINNED : BlockClass.NORMAL);
+                    }
+                    if (pinned && onSsd.isEmpty()) {
+                        // what nobody thought worth being written before is to stay now
+                        frame.ifPresent(found -> offers.request(found, true));
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+            Courtesy.giveWay(lock);
+        }
+        return complete;
+    }
+
+    /**
+     * Gives pinned blocks up where there is room for fewer than there are, and pins some of those that waited where there is room for more.
+     */
+    void keep()
+    {
+        try {
+            if (!ssd.awaitRestored(Duration.ZERO)) {
+                return;
+            }
+            boolean tooMany;
+            boolean again;
+            lock.lock();
+            try {
+                tooMany = !tiers.isClosed() && classes.pinnedBytes() > classes.maxPinnedBytes();
+                // not for each block that leaves: all files are looked at
+                long worthwhileBytes = Math.max(tiers.blockSizeBytes(), classes.maxPinnedBytes() / 64);
+                again = !tiers.isClosed() && classes.takePinsWait(worthwhileBytes);
+            }
+            finally {
+                lock.unlock();
+            }
+            if (tooMany) {
+                unpinExcess();
+            }
+            else if (again && !apply(classes.pinnedByName())) {
+                // the journal of a directory is full
+                setPinsWait();
+            }
+        }
+        catch (RuntimeException | Error e) {
+            // an exception would end the repetition
+            log.error(e, "Pinned blocks could not be kept within their share");
+        }
+    }
+
+    private void setPinsWait()
+    {
+        lock.lock();
+        try {
+            classes.setPinsWait();
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void unpinExcess()
+    {
+        for (StoredFile file : tiers.filesWith(_ -> true)) {
+            int end = 1;
+            for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
+                lock.lock();
+                try {
+                    if (tiers.isClosed() || classes.pinnedBytes() <= classes.maxPinnedBytes()) {
+                        return;
+                    }
+                    if (file.isDropped()) {
+                        break;
+                    }
+                    end = file.version().blockCount(tiers.blockSizeBytes());
+                    for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE) && classes.pinnedBytes() > classes.maxPinnedBytes(); block++) {
+                        Digest128 digest = file.id().block(block).digest();
+                        if (classes.keptClass(digest).filter(BlockClass.PINNED::equals).isPresent()) {
+                            classes.refusePin(file);
+                            classes.setClass(digest, BlockClass.HIGH);
+                        }
+                    }
+                }
+                finally {
+                    lock.unlock();
+                }
+                Courtesy.giveWay(lock);
+            }
+        }
+    }
+}
