@@ -15,7 +15,6 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
-import io.cachedhive.store.file.StoredTable;
 import io.cachedhive.store.quota.TableQuotas;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.MemoryFile;
@@ -32,7 +31,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -71,9 +69,7 @@ public final class BlockStore
     private static final long PINS_MILLIS = 1_000;
     private static final long FILE_ORDER_NANOS = 60_000_000_000L;
     private static final long QUOTA_INTERVAL_MILLIS = 200;
-    private static final long QUOTA_END_MILLIS = 5_000;
-    private static final long QUOTA_RETRY_NANOS = 10_000_000_000L;
-    private static final int EVICTED_AT_ONCE = 64;
+    private static final long UPKEEP_END_MILLIS = 5_000;
     private static final long MAX_QUEUED_BYTES = 64 << 20;
     // frames rest 100 ms: by then there is one, unless everything is pinned
     private static final long FRAME_WAIT_NANOS = 300_000_000;
@@ -100,18 +96,16 @@ public final class BlockStore
     private final SsdOffers offers;
     private final RamHits hits;
     private final PinKeeper pinKeeper;
+    private final QuotaKeeper quotaKeeper;
     private final ScheduledExecutorService heartbeat;
     // writes to the state directory, which may take long
-    private final ScheduledExecutorService quotaKeeper;
+    private final ScheduledExecutorService slowUpkeep;
     private final Closer resources;
 
     // guarded by the lock
     private final FileTable files;
     private final RamTier ram;
     private final SsdTier ssd;
-    private final TableQuotas quotas;
-    private volatile boolean quotasUnwritable;
-    private volatile long nextQuotaWriteNanos;
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
     // of a listing that is under way; null without
@@ -142,7 +136,6 @@ public final class BlockStore
         this.files = tiers.files();
         this.ram = tiers.ram();
         this.ssd = tiers.ssd();
-        this.quotas = requireNonNull(quotas, "quotas is null");
         this.memoryFile = requireNonNull(memoryFile, "memoryFile is null");
         this.recovery = List.copyOf(recovery);
         this.clock = environment.clock();
@@ -151,9 +144,10 @@ public final class BlockStore
         this.offers = new SsdOffers(tiers, classes);
         this.hits = new RamHits(tiers, offers);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
+        this.quotaKeeper = new QuotaKeeper(tiers, quotas, state, environment.clock());
         this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
         this.heartbeat = repeater(environment);
-        this.quotaKeeper = repeater(environment);
+        this.slowUpkeep = repeater(environment);
     }
 
     private static ScheduledExecutorService repeater(StoreEnvironment environment)
@@ -322,8 +316,8 @@ public final class BlockStore
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::tellCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
-        quotaKeeper.scheduleWithFixedDelay(this::keepQuotas, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
-        quotaKeeper.scheduleWithFixedDelay(pinKeeper::keep, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
+        slowUpkeep.scheduleWithFixedDelay(quotaKeeper::keep, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
+        slowUpkeep.scheduleWithFixedDelay(pinKeeper::keep, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
     }
 
     private void beat()
@@ -362,108 +356,6 @@ public final class BlockStore
                 // an exception would end the repetition
                 log.error(e, "Blocks that are expired could not be removed");
                 return;
-            }
-            finally {
-                lock.unlock();
-            }
-        }
-    }
-
-    /**
-     * What is left to do after a quota changed: evicts what tables have beyond theirs, and writes the quotas down.
-     */
-    void keepQuotas()
-    {
-        try {
-            orderTables();
-            shrinkTables();
-            if (!quotasUnwritable || clock.nanoTime() - nextQuotaWriteNanos >= 0) {
-                writeQuotas();
-            }
-        }
-        catch (RuntimeException | Error e) {
-            // an exception would end the repetition
-            log.error(e, "Quotas of tables could not be kept");
-        }
-    }
-
-    private void orderTables()
-    {
-        boolean wanted;
-        int directories;
-        lock.lock();
-        try {
-            wanted = !tiers.isClosed() && quotas.takeUnordered();
-            directories = ssd.directoryCount();
-        }
-        finally {
-            lock.unlock();
-        }
-        if (wanted) {
-            tiers.forEachStep(ram::order);
-            for (int i = 0; i < directories; i++) {
-                int directory = i;
-                tiers.forEachStep((first, end) -> ssd.order(directory, first, end));
-            }
-        }
-    }
-
-    private void shrinkTables()
-    {
-        boolean more = true;
-        while (more) {
-            more = false;
-            List<StoredTable> tables;
-            lock.lock();
-            try {
-                if (tiers.isClosed()) {
-                    return;
-                }
-                more = ram.freeLeft();
-                tables = quotas.tooLarge();
-            }
-            finally {
-                lock.unlock();
-            }
-            for (StoredTable table : tables) {
-                lock.lock();
-                try {
-                    more |= !tiers.isClosed() && (ram.shrink(table, EVICTED_AT_ONCE) | ssd.shrink(table, EVICTED_AT_ONCE));
-                }
-                finally {
-                    lock.unlock();
-                }
-                Courtesy.giveWay(lock);
-            }
-        }
-    }
-
-    private void writeQuotas()
-    {
-        Optional<Map<String, Long>> changed;
-        lock.lock();
-        try {
-            changed = quotas.takeChanged();
-        }
-        finally {
-            lock.unlock();
-        }
-        if (changed.isEmpty()) {
-            return;
-        }
-        try {
-            state.keepTableQuotas(changed.get());
-            quotasUnwritable = false;
-        }
-        catch (IOException e) {
-            if (!quotasUnwritable) {
-                log.warn("Quotas of tables cannot be written to %s (%s): after a restart they come again when the tables are read", state.quotasFile(), e.getMessage());
-            }
-            quotasUnwritable = true;
-            nextQuotaWriteNanos = clock.nanoTime() + QUOTA_RETRY_NANOS;
-            lock.lock();
-            try {
-                quotas.setChanged();
             }
             finally {
                 lock.unlock();
@@ -520,21 +412,7 @@ public final class BlockStore
      */
     public void setQuota(String table, OptionalLong bytes)
     {
-        if (bytes.isPresent() && bytes.getAsLong() < 0) {
-            throw new IllegalArgumentException("quota of table %s is negative: %s".formatted(table, bytes.getAsLong()));
-        }
-        if (quotas.isKnown(table, bytes)) {
-            return;
-        }
-        lock.lock();
-        try {
-            if (!tiers.isClosed()) {
-                quotas.set(table, bytes);
-            }
-        }
-        finally {
-            lock.unlock();
-        }
+        quotaKeeper.setQuota(table, bytes);
     }
 
     /**
@@ -544,13 +422,7 @@ public final class BlockStore
      */
     public void setRingShare(double share)
     {
-        lock.lock();
-        try {
-            quotas.setRingShare(share);
-        }
-        finally {
-            lock.unlock();
-        }
+        quotaKeeper.setRingShare(share);
     }
 
     /**
@@ -558,15 +430,7 @@ public final class BlockStore
      */
     public List<TableUsage> tableUsage()
     {
-        List<TableUsage> usage;
-        lock.lock();
-        try {
-            usage = quotas.usage();
-        }
-        finally {
-            lock.unlock();
-        }
-        return usage.stream().sorted(Comparator.comparing(TableUsage::table)).toList();
+        return quotaKeeper.usage();
     }
 
     public CacheWorkerId workerId()
@@ -1550,18 +1414,18 @@ public final class BlockStore
             return;
         }
         heartbeat.shutdownNow();
-        endQuotaKeeper();
-        writeQuotas();
+        endSlowUpkeep();
+        quotaKeeper.write();
         ssd.close();
         closeQuietly(resources);
     }
 
-    private void endQuotaKeeper()
+    private void endSlowUpkeep()
     {
         // not by an interrupt, which would break off what it writes
-        quotaKeeper.shutdown();
+        slowUpkeep.shutdown();
         try {
-            quotaKeeper.awaitTermination(QUOTA_END_MILLIS, MILLISECONDS);
+            slowUpkeep.awaitTermination(UPKEEP_END_MILLIS, MILLISECONDS);
         }
         catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -1575,7 +1439,7 @@ public final class BlockStore
     {
         tiers.close();
         heartbeat.shutdownNow();
-        endQuotaKeeper();
+        endSlowUpkeep();
         ssd.abandon();
         memoryFile.abandon();
         closeQuietly(resources);
@@ -1591,6 +1455,14 @@ public final class BlockStore
 
     /**
      * For tests, which do not wait for it.
+     */
+    void keepQuotas()
+    {
+        quotaKeeper.keep();
+    }
+
+    /**
+     * Likewise.
      */
     void keepPins()
     {

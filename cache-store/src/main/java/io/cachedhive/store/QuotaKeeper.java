@@ -1,0 +1,212 @@
+package io.cachedhive.store;
+
+import io.airlift.log.Logger;
+import io.cachedhive.store.file.StoredTable;
+import io.cachedhive.store.quota.TableQuotas;
+import io.cachedhive.store.ram.RamTier;
+import io.cachedhive.store.ssd.Courtesy;
+import io.cachedhive.store.ssd.SsdTier;
+
+import java.io.IOException;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The quotas of tables: takes them, evicts what tables have beyond them, and writes them down in the state directory.
+ */
+final class QuotaKeeper
+{
+    private static final Logger log = Logger.get(QuotaKeeper.class);
+
+    private static final int EVICTED_AT_ONCE = 64;
+    private static final long RETRY_NANOS = 10_000_000_000L;
+
+    private final Tiers tiers;
+    private final ReentrantLock lock;
+    private final RamTier ram;
+    private final SsdTier ssd;
+    // guarded by the lock
+    private final TableQuotas quotas;
+    private final StateDirectory state;
+    private final StoreClock clock;
+
+    private volatile boolean unwritable;
+    private volatile long nextWriteNanos;
+
+    QuotaKeeper(Tiers tiers, TableQuotas quotas, StateDirectory state, StoreClock clock)
+    {
+        this.tiers = requireNonNull(tiers, "tiers is null");
+        this.lock = tiers.lock();
+        this.ram = tiers.ram();
+        this.ssd = tiers.ssd();
+        this.quotas = requireNonNull(quotas, "quotas is null");
+        this.state = requireNonNull(state, "state is null");
+        this.clock = requireNonNull(clock, "clock is null");
+    }
+
+    /**
+     * @param table {@code schema.table}
+     * @param bytes empty for no quota
+     */
+    void setQuota(String table, OptionalLong bytes)
+    {
+        if (bytes.isPresent() && bytes.getAsLong() < 0) {
+            throw new IllegalArgumentException("quota of table %s is negative: %s".formatted(table, bytes.getAsLong()));
+        }
+        if (quotas.isKnown(table, bytes)) {
+            return;
+        }
+        lock.lock();
+        try {
+            if (!tiers.isClosed()) {
+                quotas.set(table, bytes);
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * By how much of a table's quota belongs to this worker; 1 until it is said.
+     *
+     * @param share above 0 and at most 1
+     */
+    void setRingShare(double share)
+    {
+        lock.lock();
+        try {
+            quotas.setRingShare(share);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * The tables with quotas, in the order of their names.
+     */
+    List<TableUsage> usage()
+    {
+        List<TableUsage> usage;
+        lock.lock();
+        try {
+            usage = quotas.usage();
+        }
+        finally {
+            lock.unlock();
+        }
+        return usage.stream().sorted(Comparator.comparing(TableUsage::table)).toList();
+    }
+
+    /**
+     * What is left to do after a quota changed: evicts what tables have beyond theirs, and writes the quotas down.
+     */
+    void keep()
+    {
+        try {
+            orderTables();
+            shrinkTables();
+            if (!unwritable || clock.nanoTime() - nextWriteNanos >= 0) {
+                write();
+            }
+        }
+        catch (RuntimeException | Error e) {
+            // an exception would end the repetition
+            log.error(e, "Quotas of tables could not be kept");
+        }
+    }
+
+    private void orderTables()
+    {
+        boolean wanted;
+        int directories;
+        lock.lock();
+        try {
+            wanted = !tiers.isClosed() && quotas.takeUnordered();
+            directories = ssd.directoryCount();
+        }
+        finally {
+            lock.unlock();
+        }
+        if (wanted) {
+            tiers.forEachStep(ram::order);
+            for (int i = 0; i < directories; i++) {
+                int directory = i;
+                tiers.forEachStep((first, end) -> ssd.order(directory, first, end));
+            }
+        }
+    }
+
+    private void shrinkTables()
+    {
+        boolean more = true;
+        while (more) {
+            more = false;
+            List<StoredTable> tables;
+            lock.lock();
+            try {
+                if (tiers.isClosed()) {
+                    return;
+                }
+                more = ram.freeLeft();
+                tables = quotas.tooLarge();
+            }
+            finally {
+                lock.unlock();
+            }
+            for (StoredTable table : tables) {
+                lock.lock();
+                try {
+                    more |= !tiers.isClosed() && (ram.shrink(table, EVICTED_AT_ONCE) | ssd.shrink(table, EVICTED_AT_ONCE));
+                }
+                finally {
+                    lock.unlock();
+                }
+                Courtesy.giveWay(lock);
+            }
+        }
+    }
+
+    /**
+     * Writes the quotas down, if they are not as they were written last.
+     */
+    void write()
+    {
+        Optional<Map<String, Long>> changed;
+        lock.lock();
+        try {
+            changed = quotas.takeChanged();
+        }
+        finally {
+            lock.unlock();
+        }
+        if (changed.isEmpty()) {
+            return;
+        }
+        try {
+            state.keepTableQuotas(changed.get());
+            unwritable = false;
+        }
+        catch (IOException e) {
+            if (!unwritable) {
+                log.warn("Quotas of tables cannot be written to %s (%s): after a restart they come again when the tables are read", state.quotasFile(), e.getMessage());
+            }
+            unwritable = true;
+            nextWriteNanos = clock.nanoTime() + RETRY_NANOS;
+            lock.lock();
+            try {
+                quotas.setChanged();
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+    }
+}
