@@ -63,11 +63,8 @@ public final class BlockStore
 
     private static final long HEARTBEAT_MILLIS = 200;
     private static final int EXPIRED_AT_ONCE = 256;
-    // only a few columns of each are looked at
-    private static final int ORDINALS_AT_ONCE = 4096;
     private static final long CAPACITY_MILLIS = 5_000;
     private static final long PINS_MILLIS = 1_000;
-    private static final long FILE_ORDER_NANOS = 60_000_000_000L;
     private static final long QUOTA_INTERVAL_MILLIS = 200;
     private static final long UPKEEP_END_MILLIS = 5_000;
     private static final long MAX_QUEUED_BYTES = 64 << 20;
@@ -97,6 +94,7 @@ public final class BlockStore
     private final RamHits hits;
     private final PinKeeper pinKeeper;
     private final QuotaKeeper quotaKeeper;
+    private final Listings listings;
     private final ScheduledExecutorService heartbeat;
     // writes to the state directory, which may take long
     private final ScheduledExecutorService slowUpkeep;
@@ -108,8 +106,6 @@ public final class BlockStore
     private final SsdTier ssd;
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
-    // of a listing that is under way; null without
-    private volatile FileOrder fileOrder;
     private volatile long flushes;
 
     private BlockStore(
@@ -145,6 +141,7 @@ public final class BlockStore
         this.hits = new RamHits(tiers, offers);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.quotaKeeper = new QuotaKeeper(tiers, quotas, state, environment.clock());
+        this.listings = new Listings(tiers, environment.clock());
         this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
         this.heartbeat = repeater(environment);
         this.slowUpkeep = repeater(environment);
@@ -314,7 +311,7 @@ public final class BlockStore
         memoryFile.useHugePages(environment.threads());
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(this::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
+        heartbeat.scheduleWithFixedDelay(listings::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::tellCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         slowUpkeep.scheduleWithFixedDelay(quotaKeeper::keep, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
         slowUpkeep.scheduleWithFixedDelay(pinKeeper::keep, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
@@ -393,13 +390,7 @@ public final class BlockStore
      */
     public <K> Map<K, PinUsage> pinUsage(Function<FileVersion, Optional<K>> keyOf)
     {
-        Map<K, PinUsage> usage = new HashMap<>();
-        for (StoredFile file : tiers.filesWith(version -> keyOf.apply(version).isPresent())) {
-            cachedFile(file).ifPresent(cached -> keyOf.apply(cached.metadata().version())
-                    .ifPresent(key -> usage.merge(key, new PinUsage(cached.cachedBytes(), cached.pinnedBytes()), PinUsage::add)));
-            Courtesy.giveWay(lock);
-        }
-        return usage;
+        return listings.pinUsage(keyOf);
     }
 
     /**
@@ -781,28 +772,7 @@ public final class BlockStore
      */
     public Optional<FileDescription> describe(FileVersionId id, int firstBlock, int blockCount)
     {
-        Optional<FileMetadata> metadata = file(id);
-        if (metadata.isEmpty()) {
-            return Optional.empty();
-        }
-        Map<Integer, BlockTerms> blocks = new HashMap<>();
-        int end = Math.addExact(firstBlock, blockCount);
-        for (int first = firstBlock; first < end; first += Tiers.ENTRIES_AT_ONCE) {
-            lock.lock();
-            try {
-                for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
-                    Digest128 digest = id.block(block).digest();
-                    Optional<BlockTerms> terms = ram.find(digest).map(Frame::terms).or(() -> ssd.find(digest).map(SsdBlock::terms));
-                    if (terms.isPresent()) {
-                        blocks.put(block, terms.get());
-                    }
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-        }
-        return Optional.of(new FileDescription(metadata.get(), blocks));
+        return file(id).map(metadata -> listings.describe(metadata, id, firstBlock, blockCount));
     }
 
     /**
@@ -814,105 +784,7 @@ public final class BlockStore
      */
     public Optional<List<CachedFile>> cachedFiles(int bits, long prefix, int maxCount)
     {
-        FileOrder order = fileOrder;
-        if (bits == 0 || order == null || clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
-            // a listing begins, or goes on after a pause
-            order = orderFiles();
-            fileOrder = order;
-        }
-        int from = order.first(bits, prefix);
-        int end = order.end(bits, prefix);
-        if (end - from > maxCount) {
-            return Optional.empty();
-        }
-        List<CachedFile> cached = new ArrayList<>();
-        for (int i = from; i < end; i++) {
-            Optional<StoredFile> file;
-            lock.lock();
-            try {
-                // the ordinal may be another file's by now
-                long high = order.digestHigh(i);
-                file = tiers.isClosed() ? Optional.empty() : files.find(order.ordinal(i)).filter(found -> found.id().digest().high() == high);
-            }
-            finally {
-                lock.unlock();
-            }
-            file.flatMap(this::cachedFile).ifPresent(cached::add);
-            Courtesy.giveWay(lock);
-        }
-        return Optional.of(cached);
-    }
-
-    private FileOrder orderFiles()
-    {
-        FileOrder.Builder order = new FileOrder.Builder();
-        boolean more = true;
-        for (int first = 0; more; first += ORDINALS_AT_ONCE) {
-            lock.lock();
-            try {
-                files.collect(first, first + ORDINALS_AT_ONCE, order::add);
-                more = !tiers.isClosed() && first + ORDINALS_AT_ONCE < files.ordinalLimit();
-            }
-            finally {
-                lock.unlock();
-            }
-            Courtesy.giveWay(lock);
-        }
-        return order.build(clock.nanoTime());
-    }
-
-    /**
-     * Nobody has gone on with a listing for long.
-     */
-    private void forgetFileOrder()
-    {
-        FileOrder order = fileOrder;
-        if (order != null && clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
-            fileOrder = null;
-        }
-    }
-
-    private Optional<CachedFile> cachedFile(StoredFile file)
-    {
-        FileMetadata metadata = null;
-        long ramBytes = 0;
-        long ssdBytes = 0;
-        long cachedBytes = 0;
-        long pinnedBytes = 0;
-        BlockClass bestClass = BlockClass.GUEST;
-        long nextExpiry = BlockTerms.NEVER;
-        int end = 1;
-        for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
-            lock.lock();
-            try {
-                if (tiers.isClosed() || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
-                    return Optional.empty();
-                }
-                if (metadata == null) {
-                    metadata = file.metadata();
-                    end = metadata.version().blockCount(blockSizeBytes);
-                }
-                for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
-                    Digest128 digest = file.id().block(block).digest();
-                    Optional<BlockTerms> inRam = ram.find(digest).map(Frame::terms);
-                    Optional<BlockTerms> onSsd = ssd.find(digest).map(SsdBlock::terms);
-                    if (inRam.isPresent() || onSsd.isPresent()) {
-                        int length = metadata.version().blockLength(block, blockSizeBytes);
-                        BlockTerms terms = inRam.or(() -> onSsd).get();
-                        ramBytes += inRam.isPresent() ? length : 0;
-                        ssdBytes += onSsd.isPresent() ? length : 0;
-                        cachedBytes += length;
-                        pinnedBytes += terms.blockClass() == BlockClass.PINNED ? length : 0;
-                        bestClass = terms.blockClass().compareTo(bestClass) > 0 ? terms.blockClass() : bestClass;
-                        nextExpiry = Math.min(nextExpiry, terms.expirySeconds());
-                    }
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-        }
-        return CachedFile.of(metadata, ramBytes, ssdBytes, cachedBytes, pinnedBytes, bestClass, nextExpiry);
+        return listings.cachedFiles(bits, prefix, maxCount);
     }
 
     /**
@@ -924,17 +796,7 @@ public final class BlockStore
      */
     public List<BlockKey> hottestBlocks(BlockOrigin tier, int maxCount)
     {
-        HotBlocks hottest = new HotBlocks(maxCount);
-        switch (tier) {
-            case RAM -> tiers.forEachStep((first, end) -> ram.collect(first, end, hottest));
-            case SSD -> {
-                for (int i = 0; i < ssd.directoryCount(); i++) {
-                    int directory = i;
-                    tiers.forEachStep((first, end) -> ssd.collect(directory, first, end, digest -> ram.find(digest).isPresent(), hottest));
-                }
-            }
-        }
-        return hottest.toList();
+        return listings.hottestBlocks(tier, maxCount);
     }
 
     /**

@@ -1,0 +1,227 @@
+package io.cachedhive.store;
+
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.ram.Frame;
+import io.cachedhive.store.ram.RamTier;
+import io.cachedhive.store.ssd.Courtesy;
+import io.cachedhive.store.ssd.SsdBlock;
+import io.cachedhive.store.ssd.SsdTier;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What there is in the store: of some files, of all, of the hottest blocks. Nothing of it is a use of the blocks. Takes the lock for some entries at a time, so what comes or goes
+ * meanwhile may be in a listing or not.
+ */
+final class Listings
+{
+    private static final long FILE_ORDER_NANOS = 60_000_000_000L;
+    // only a few columns of each are looked at
+    private static final int ORDINALS_AT_ONCE = 4096;
+
+    private final Tiers tiers;
+    private final ReentrantLock lock;
+    private final FileTable files;
+    private final RamTier ram;
+    private final SsdTier ssd;
+    private final StoreClock clock;
+
+    // of a listing that is under way; null without
+    private volatile FileOrder fileOrder;
+
+    Listings(Tiers tiers, StoreClock clock)
+    {
+        this.tiers = requireNonNull(tiers, "tiers is null");
+        this.lock = tiers.lock();
+        this.files = tiers.files();
+        this.ram = tiers.ram();
+        this.ssd = tiers.ssd();
+        this.clock = requireNonNull(clock, "clock is null");
+    }
+
+    /**
+     * Which of a range of blocks there are, and on which terms.
+     */
+    FileDescription describe(FileMetadata metadata, FileVersionId id, int firstBlock, int blockCount)
+    {
+        Map<Integer, BlockTerms> blocks = new HashMap<>();
+        int end = Math.addExact(firstBlock, blockCount);
+        for (int first = firstBlock; first < end; first += Tiers.ENTRIES_AT_ONCE) {
+            lock.lock();
+            try {
+                for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
+                    Digest128 digest = id.block(block).digest();
+                    Optional<BlockTerms> terms = ram.find(digest).map(Frame::terms).or(() -> ssd.find(digest).map(SsdBlock::terms));
+                    if (terms.isPresent()) {
+                        blocks.put(block, terms.get());
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        return new FileDescription(metadata, blocks);
+    }
+
+    /**
+     * The file versions with blocks whose ids begin with these bits, in no order.
+     * Who lists all files asks for 0 bits first, and then for as many as it takes: all files are looked through once, and their order is kept for a minute.
+     *
+     * @param bits how many of the prefix count, 0 for all files
+     * @return empty if there are more than so many
+     */
+    Optional<List<CachedFile>> cachedFiles(int bits, long prefix, int maxCount)
+    {
+        FileOrder order = fileOrder;
+        if (bits == 0 || order == null || clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
+            // a listing begins, or goes on after a pause
+            order = orderFiles();
+            fileOrder = order;
+        }
+        int from = order.first(bits, prefix);
+        int end = order.end(bits, prefix);
+        if (end - from > maxCount) {
+            return Optional.empty();
+        }
+        List<CachedFile> cached = new ArrayList<>();
+        for (int i = from; i < end; i++) {
+            Optional<StoredFile> file;
+            lock.lock();
+            try {
+                // the ordinal may be another file's by now
+                long high = order.digestHigh(i);
+                file = tiers.isClosed() ? Optional.empty() : files.find(order.ordinal(i)).filter(found -> found.id().digest().high() == high);
+            }
+            finally {
+                lock.unlock();
+            }
+            file.flatMap(this::cachedFile).ifPresent(cached::add);
+            Courtesy.giveWay(lock);
+        }
+        return Optional.of(cached);
+    }
+
+    private FileOrder orderFiles()
+    {
+        FileOrder.Builder order = new FileOrder.Builder();
+        boolean more = true;
+        for (int first = 0; more; first += ORDINALS_AT_ONCE) {
+            lock.lock();
+            try {
+                files.collect(first, first + ORDINALS_AT_ONCE, order::add);
+                more = !tiers.isClosed() && first + ORDINALS_AT_ONCE < files.ordinalLimit();
+            }
+            finally {
+                lock.unlock();
+            }
+            Courtesy.giveWay(lock);
+        }
+        return order.build(clock.nanoTime());
+    }
+
+    /**
+     * Gives up a listing with which nobody has gone on for long.
+     */
+    void forgetFileOrder()
+    {
+        FileOrder order = fileOrder;
+        if (order != null && clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
+            fileOrder = null;
+        }
+    }
+
+    private Optional<CachedFile> cachedFile(StoredFile file)
+    {
+        FileMetadata metadata = null;
+        long ramBytes = 0;
+        long ssdBytes = 0;
+        long cachedBytes = 0;
+        long pinnedBytes = 0;
+        BlockClass bestClass = BlockClass.GUEST;
+        long nextExpiry = BlockTerms.NEVER;
+        int end = 1;
+        for (int first = 0; first < end; first += Tiers.ENTRIES_AT_ONCE) {
+            lock.lock();
+            try {
+                if (tiers.isClosed() || file.isDropped() || (file.ramBlocks() == 0 && file.ssdBlocks() == 0)) {
+                    return Optional.empty();
+                }
+                if (metadata == null) {
+                    metadata = file.metadata();
+                    end = metadata.version().blockCount(tiers.blockSizeBytes());
+                }
+                for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE); block++) {
+                    Digest128 digest = file.id().block(block).digest();
+                    Optional<BlockTerms> inRam = ram.find(digest).map(Frame::terms);
+                    Optional<BlockTerms> onSsd = ssd.find(digest).map(SsdBlock::terms);
+                    if (inRam.isPresent() || onSsd.isPresent()) {
+                        int length = metadata.version().blockLength(block, tiers.blockSizeBytes());
+                        BlockTerms terms = inRam.or(() -> onSsd).get();
+                        ramBytes += inRam.isPresent() ? length : 0;
+                        ssdBytes += onSsd.isPresent() ? length : 0;
+                        cachedBytes += length;
+                        pinnedBytes += terms.blockClass() == BlockClass.PINNED ? length : 0;
+                        bestClass = terms.blockClass().compareTo(bestClass) > 0 ? terms.blockClass() : bestClass;
+                        nextExpiry = Math.min(nextExpiry, terms.expirySeconds());
+                    }
+                }
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        return CachedFile.of(metadata, ramBytes, ssdBytes, cachedBytes, pinnedBytes, bestClass, nextExpiry);
+    }
+
+    /**
+     * What there is of files, by what a function makes of them.
+     *
+     * @param keyOf empty for files that do not matter; called under the lock
+     * @return without keys of which there is nothing
+     */
+    <K> Map<K, PinUsage> pinUsage(Function<FileVersion, Optional<K>> keyOf)
+    {
+        Map<K, PinUsage> usage = new HashMap<>();
+        for (StoredFile file : tiers.filesWith(version -> keyOf.apply(version).isPresent())) {
+            cachedFile(file).ifPresent(cached -> keyOf.apply(cached.metadata().version())
+                    .ifPresent(key -> usage.merge(key, new PinUsage(cached.cachedBytes(), cached.pinnedBytes()), PinUsage::add)));
+            Courtesy.giveWay(lock);
+        }
+        return usage;
+    }
+
+    /**
+     * Those that are asked for most first, as far as is known.
+     *
+     * @param tier those in RAM, or those on SSD that are not in RAM
+     * @param maxCount to be given
+     */
+    List<BlockKey> hottestBlocks(BlockOrigin tier, int maxCount)
+    {
+        HotBlocks hottest = new HotBlocks(maxCount);
+        switch (tier) {
+            case RAM -> tiers.forEachStep((first, end) -> ram.collect(first, end, hottest));
+            case SSD -> {
+                for (int i = 0; i < ssd.directoryCount(); i++) {
+                    int directory = i;
+                    tiers.forEachStep((first, end) -> ssd.collect(directory, first, end, digest -> ram.find(digest).isPresent(), hottest));
+                }
+            }
+        }
+        return hottest.toList();
+    }
+}
