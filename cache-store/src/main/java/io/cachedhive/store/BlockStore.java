@@ -20,7 +20,6 @@ import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.sizing.CacheSizer;
-import io.cachedhive.store.ssd.Courtesy;
 import io.cachedhive.store.ssd.SsdBlock;
 import io.cachedhive.store.ssd.SsdCandidates;
 import io.cachedhive.store.ssd.SsdTier;
@@ -72,15 +71,12 @@ public final class BlockStore
     private static final long FRAME_WAIT_NANOS = 300_000_000;
     private static final long FRAME_PAUSE_NANOS = 2_000_000;
     private static final int LOAD_ATTEMPTS = 3;
-    private static final Duration FLUSH_WAIT = Duration.ofMinutes(1);
-    private static final int FRAMES_WIPED_AT_ONCE = 16;
     // a store that is not large is as warm when it opens as it was; for a large one nobody waits longer than this takes
     private static final long BLOCKS_RESTORED_FIRST = 1 << 18;
     private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[64 << 10]);
 
     private final Tiers tiers;
     private final ReentrantLock lock;
-    private final StateDirectory state;
     private final CacheWorkerId workerId;
     private final Digest128 instance;
     private final int blockSizeBytes;
@@ -95,6 +91,7 @@ public final class BlockStore
     private final PinKeeper pinKeeper;
     private final QuotaKeeper quotaKeeper;
     private final Listings listings;
+    private final Invalidator invalidator;
     private final ScheduledExecutorService heartbeat;
     // writes to the state directory, which may take long
     private final ScheduledExecutorService slowUpkeep;
@@ -106,7 +103,6 @@ public final class BlockStore
     private final SsdTier ssd;
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
-    private volatile long flushes;
 
     private BlockStore(
             StateDirectory state,
@@ -122,7 +118,6 @@ public final class BlockStore
             StoreEnvironment environment,
             Closer resources)
     {
-        this.state = requireNonNull(state, "state is null");
         this.workerId = requireNonNull(workerId, "workerId is null");
         this.instance = requireNonNull(instance, "instance is null");
         this.blockSizeBytes = blockSizeBytes;
@@ -142,6 +137,7 @@ public final class BlockStore
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.quotaKeeper = new QuotaKeeper(tiers, quotas, state, environment.clock());
         this.listings = new Listings(tiers, environment.clock());
+        this.invalidator = new Invalidator(tiers, state, workerId);
         this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
         this.heartbeat = repeater(environment);
         this.slowUpkeep = repeater(environment);
@@ -594,28 +590,7 @@ public final class BlockStore
      */
     public boolean dropFile(FileVersionId id)
     {
-        Optional<StoredFile> dropped;
-        lock.lock();
-        try {
-            if (tiers.isClosed()) {
-                return false;
-            }
-            dropped = files.get(id);
-            dropped.ifPresent(file -> {
-                files.drop(file);
-                ram.drop(file);
-                ssd.drop(file);
-            });
-        }
-        finally {
-            lock.unlock();
-        }
-        dropped.ifPresent(ssd::removeDropped);
-        // also if somebody else dropped it just now: it is durable when either returns
-        if (!ssd.makeDropsDurable() && !ssd.outdate(run -> state.keepRun(workerId, run))) {
-            log.error("A dropped file is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
-        }
-        return dropped.isPresent();
+        return invalidator.dropFile(id);
     }
 
     /**
@@ -627,50 +602,7 @@ public final class BlockStore
      */
     public FlushResult flush(Predicate<FileVersion> covered)
     {
-        // what is not restored yet has its bytes in places that are not known yet
-        if (!ssd.awaitRestored(FLUSH_WAIT)) {
-            log.warn("Flushing before all blocks are restored");
-        }
-        List<StoredFile> dropped = new ArrayList<>();
-        List<Frame> frames = new ArrayList<>();
-        lock.lock();
-        try {
-            flushes++;
-        }
-        finally {
-            lock.unlock();
-        }
-        tiers.forEachStep((first, end) -> dropCovered(first, end, covered, dropped, frames));
-        wipeFrames(frames);
-        Optional<String> problem = ssd.wipeDropped(dropped);
-        long deadline = System.nanoTime() + FLUSH_WAIT.toNanos();
-        boolean ended = true;
-        List<StoredFile> left = new ArrayList<>(dropped);
-        left.removeIf(file -> !isKnown(file));
-        while (!frames.isEmpty() || !left.isEmpty()) {
-            ended = System.nanoTime() - deadline < 0 && !Thread.currentThread().isInterrupted();
-            if (!ended) {
-                break;
-            }
-            LockSupport.parkNanos(FRAME_PAUSE_NANOS);
-            wipeFrames(frames);
-            left.removeIf(file -> !isKnown(file));
-        }
-        // fills of what was dropped gave their frames back, and what left before for want of space may still be seen in frames that nobody needed since
-        wipeFreeFrames();
-        if (!ended) {
-            problem = problem.or(() -> Optional.of("blocks that were flushed are still being read or filled, and were not overwritten: flush again"));
-            giveBack(frames);
-        }
-        if (isClosed()) {
-            // its disks may be away already, and that is no reason to mistrust them
-            return new FlushResult(dropped.size(), false, Optional.of("the store was closed before all was overwritten"));
-        }
-        boolean durable = ssd.makeDropsDurable() || ssd.outdate(run -> state.keepRun(workerId, run));
-        if (!durable) {
-            problem = Optional.of("what was flushed is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
-        }
-        return new FlushResult(dropped.size(), durable, problem);
+        return invalidator.flush(covered);
     }
 
     /**
@@ -678,91 +610,7 @@ public final class BlockStore
      */
     public long flushes()
     {
-        return flushes;
-    }
-
-    private boolean isClosed()
-    {
-        lock.lock();
-        try {
-            return tiers.isClosed();
-        }
-        finally {
-            lock.unlock();
-        }
-    }
-
-    private boolean isKnown(StoredFile file)
-    {
-        lock.lock();
-        try {
-            return file.isKnown();
-        }
-        finally {
-            lock.unlock();
-        }
-    }
-
-    private boolean dropCovered(int firstOrdinal, int endOrdinal, Predicate<FileVersion> covered, List<StoredFile> dropped, List<Frame> frames)
-    {
-        int limit = files.ordinalLimit();
-        for (int ordinal = firstOrdinal; ordinal < Math.min(endOrdinal, limit); ordinal++) {
-            Optional<StoredFile> file = files.find(ordinal).filter(candidate -> covered.test(candidate.version()));
-            if (file.isPresent()) {
-                files.drop(file.get());
-                ram.take(file.get(), frames);
-                ssd.drop(file.get());
-                dropped.add(file.get());
-            }
-        }
-        return endOrdinal < limit;
-    }
-
-    /**
-     * Overwrites and gives back those of the taken frames that nobody else reads any more.
-     */
-    private void wipeFrames(List<Frame> frames)
-    {
-        List<Frame> alone = new ArrayList<>();
-        lock.lock();
-        try {
-            frames.removeIf(frame -> ram.isTakenAlone(frame) && alone.add(frame));
-        }
-        finally {
-            lock.unlock();
-        }
-        for (Frame frame : alone) {
-            ram.wipe(frame);
-            giveBack(List.of(frame));
-        }
-    }
-
-    private void giveBack(List<Frame> frames)
-    {
-        lock.lock();
-        try {
-            frames.forEach(ram::giveBackTaken);
-        }
-        finally {
-            lock.unlock();
-        }
-    }
-
-    private void wipeFreeFrames()
-    {
-        boolean more = true;
-        List<Frame> taken = new ArrayList<>();
-        for (int first = 0; more; first += FRAMES_WIPED_AT_ONCE) {
-            lock.lock();
-            try {
-                more = !tiers.isClosed() && ram.takeFree(first, first + FRAMES_WIPED_AT_ONCE, taken);
-            }
-            finally {
-                lock.unlock();
-            }
-            wipeFrames(taken);
-            Courtesy.giveWay(lock);
-        }
+        return invalidator.flushes();
     }
 
     /**
@@ -1033,7 +881,7 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            if (tiers.isClosed() || flushes != flushesBefore) {
+            if (tiers.isClosed() || flushes() != flushesBefore) {
                 return Optional.empty();
             }
             Optional<StoredFile> file = files.get(key.file());
