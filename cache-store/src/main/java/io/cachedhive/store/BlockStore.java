@@ -20,7 +20,6 @@ import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.sizing.CacheSizer;
-import io.cachedhive.store.ssd.SsdBlock;
 import io.cachedhive.store.ssd.SsdCandidates;
 import io.cachedhive.store.ssd.SsdTier;
 
@@ -31,18 +30,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -67,13 +62,8 @@ public final class BlockStore
     private static final long QUOTA_INTERVAL_MILLIS = 200;
     private static final long UPKEEP_END_MILLIS = 5_000;
     private static final long MAX_QUEUED_BYTES = 64 << 20;
-    // frames rest 100 ms: by then there is one, unless everything is pinned
-    private static final long FRAME_WAIT_NANOS = 300_000_000;
-    private static final long FRAME_PAUSE_NANOS = 2_000_000;
-    private static final int LOAD_ATTEMPTS = 3;
     // a store that is not large is as warm when it opens as it was; for a large one nobody waits longer than this takes
     private static final long BLOCKS_RESTORED_FIRST = 1 << 18;
-    private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[64 << 10]);
 
     private final Tiers tiers;
     private final ReentrantLock lock;
@@ -88,6 +78,7 @@ public final class BlockStore
     private final BlockClasses classes;
     private final SsdOffers offers;
     private final RamHits hits;
+    private final BlockLoads loads;
     private final PinKeeper pinKeeper;
     private final QuotaKeeper quotaKeeper;
     private final Listings listings;
@@ -101,7 +92,6 @@ public final class BlockStore
     private final FileTable files;
     private final RamTier ram;
     private final SsdTier ssd;
-    private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refusedFills;
 
     private BlockStore(
@@ -134,6 +124,7 @@ public final class BlockStore
         this.classes = new BlockClasses(tiers, pinnedMaxShare);
         this.offers = new SsdOffers(tiers, classes);
         this.hits = new RamHits(tiers, offers);
+        this.loads = new BlockLoads(tiers, hits);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.quotaKeeper = new QuotaKeeper(tiers, quotas, state, environment.clock());
         this.listings = new Listings(tiers, environment.clock());
@@ -697,158 +688,7 @@ public final class BlockStore
      */
     public Optional<PinnedBlock> load(BlockKey key)
     {
-        Digest128 digest = key.digest();
-        BlockOrigin tier = BlockOrigin.RAM;
-        for (int attempt = 0; attempt < LOAD_ATTEMPTS; attempt++) {
-            SsdBlock block = null;
-            CompletableFuture<Boolean> load;
-            lock.lock();
-            try {
-                if (tiers.isClosed()) {
-                    return Optional.empty();
-                }
-                Optional<PinnedBlock> pinned = hits.pin(digest, tier);
-                if (pinned.isPresent()) {
-                    return pinned;
-                }
-                load = loads.get(digest);
-                if (load == null) {
-                    Optional<SsdBlock> found = ssd.find(digest);
-                    if (found.isEmpty()) {
-                        return Optional.empty();
-                    }
-                    block = found.get();
-                    ssd.use(digest);
-                    load = new CompletableFuture<>();
-                    loads.put(digest, load);
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-            if (block != null) {
-                return load(block, load);
-            }
-            // somebody else's read; what it finds is in a frame then
-            tier = BlockOrigin.SSD;
-            if (!await(load)) {
-                return Optional.empty();
-            }
-        }
-        return Optional.empty();
-    }
-
-    private Optional<PinnedBlock> load(SsdBlock block, CompletableFuture<Boolean> load)
-    {
-        boolean success = false;
-        try {
-            Optional<PinnedBlock> pinned = readIntoFrame(block);
-            success = pinned.isPresent();
-            return pinned;
-        }
-        finally {
-            lock.lock();
-            try {
-                loads.remove(block.digest());
-            }
-            finally {
-                lock.unlock();
-            }
-            load.complete(success);
-        }
-    }
-
-    private static boolean await(CompletableFuture<Boolean> load)
-    {
-        try {
-            return load.get();
-        }
-        catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
-        }
-        catch (ExecutionException e) {
-            throw new AssertionError("a load only ever completes with a value", e);
-        }
-    }
-
-    /**
-     * The SSD writes straight into the frame, which is shown to readers when it is verified.
-     */
-    private Optional<PinnedBlock> readIntoFrame(SsdBlock block)
-    {
-        Frame frame = null;
-        long start = System.nanoTime();
-        while (frame == null) {
-            lock.lock();
-            try {
-                if (tiers.isClosed() || !ssd.isStillThere(block)) {
-                    return Optional.empty();
-                }
-                Optional<PinnedBlock> pinned = hits.pin(block.digest(), BlockOrigin.RAM);
-                if (pinned.isPresent()) {
-                    return pinned;
-                }
-                frame = ram.allocate(block.length(), block.terms(), block.file()).orElse(null);
-                if (frame != null) {
-                    files.addFills(block.file(), 1);
-                }
-                else if (System.nanoTime() - start > FRAME_WAIT_NANOS || Thread.currentThread().isInterrupted()) {
-                    refusedFills++;
-                    return Optional.empty();
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-            if (frame == null) {
-                LockSupport.parkNanos(FRAME_PAUSE_NANOS);
-            }
-        }
-        OptionalInt checksum = OptionalInt.empty();
-        try {
-            ram.wipeBehind(frame, block.length());
-            checksum = ssd.read(block, ram.payload(frame, block.length()), SCRATCH.get());
-        }
-        finally {
-            if (checksum.isEmpty()) {
-                release(frame, block.file());
-            }
-        }
-        if (checksum.isEmpty()) {
-            return Optional.empty();
-        }
-        lock.lock();
-        try {
-            if (tiers.isClosed() || block.file().isDropped() || ram.find(block.digest()).isPresent()) {
-                ram.release(frame);
-                // a fill was faster
-                return tiers.isClosed() ? Optional.empty() : hits.pin(block.digest(), BlockOrigin.SSD);
-            }
-            ram.publish(frame, block.file(), block.digest(), block.length(), checksum.getAsInt());
-            // it may be of another class since the reading began
-            Optional<BlockClass> kept = ssd.find(block.digest()).map(found -> found.terms().blockClass());
-            if (frame.holdsBlock() && kept.isPresent() && kept.get() != frame.terms().blockClass()) {
-                ram.setClass(frame, kept.get());
-            }
-            return Optional.of(hits.of(frame, BlockOrigin.SSD));
-        }
-        finally {
-            files.addFills(block.file(), -1);
-            lock.unlock();
-        }
-    }
-
-    private void release(Frame frame, StoredFile file)
-    {
-        lock.lock();
-        try {
-            ram.release(frame);
-            files.addFills(file, -1);
-        }
-        finally {
-            lock.unlock();
-        }
+        return loads.load(key.digest());
     }
 
     /**
@@ -1071,7 +911,7 @@ public final class BlockStore
                     ssd.evictions(),
                     ram.expirations() + ssd.expirations(),
                     ssd.corruptBlocks(),
-                    refusedFills,
+                    loads.refused() + refusedFills,
                     Maps.toMap(EnumSet.allOf(SsdRefusalCause.class), ssd::refusedWrites),
                     ssd.directoriesOut(),
                     Maps.toMap(EnumSet.allOf(SsdErrorCause.class), ssd::errors));
@@ -1255,7 +1095,7 @@ public final class BlockStore
                 lock.unlock();
             }
             ram.wipeBehind(frame, length);
-            int checksum = ram.checksum(frame, length, SCRATCH.get());
+            int checksum = ram.checksum(frame, length, Scratch.bytes());
             lock.lock();
             try {
                 return commitLocked(checksum, ahead);
@@ -1272,7 +1112,7 @@ public final class BlockStore
         boolean commitGuest(int expectedChecksum)
         {
             ram.wipeBehind(frame, length);
-            if (ram.checksum(frame, length, SCRATCH.get()) != expectedChecksum) {
+            if (ram.checksum(frame, length, Scratch.bytes()) != expectedChecksum) {
                 return false;
             }
             Optional<PinnedBlock> committed;
