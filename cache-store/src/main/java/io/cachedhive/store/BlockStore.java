@@ -79,6 +79,7 @@ public final class BlockStore
     private final SsdOffers offers;
     private final RamHits hits;
     private final BlockLoads loads;
+    private final BlockFills fills;
     private final PinKeeper pinKeeper;
     private final QuotaKeeper quotaKeeper;
     private final Listings listings;
@@ -92,7 +93,6 @@ public final class BlockStore
     private final FileTable files;
     private final RamTier ram;
     private final SsdTier ssd;
-    private long refusedFills;
 
     private BlockStore(
             StateDirectory state,
@@ -129,6 +129,7 @@ public final class BlockStore
         this.quotaKeeper = new QuotaKeeper(tiers, quotas, state, environment.clock());
         this.listings = new Listings(tiers, environment.clock());
         this.invalidator = new Invalidator(tiers, state, workerId);
+        this.fills = new BlockFills(tiers, classes, offers, hits, invalidator);
         this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
         this.heartbeat = repeater(environment);
         this.slowUpkeep = repeater(environment);
@@ -535,43 +536,7 @@ public final class BlockStore
      */
     public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes)
     {
-        FileVersionId id = version.id();
-        BlockKey key = id.block(block);
-        Digest128 digest = key.digest();
-        int length = bytes.remaining();
-        BlockTerms terms = terms(Optional.of(BlockClass.GUEST), OptionalLong.empty());
-        Optional<Fill> fill;
-        lock.lock();
-        try {
-            if (tiers.isClosed()) {
-                return false;
-            }
-            Optional<StoredFile> known = files.get(id);
-            if (known.isPresent() && known.get().etagDigest() != etagDigest) {
-                return false;
-            }
-            if (ram.find(digest).isPresent()) {
-                return true;
-            }
-            if (ssd.find(digest).isPresent()) {
-                // a reader brings it into RAM from there
-                return false;
-            }
-            if (known.isEmpty()) {
-                files.addForGuests(id, version, table, etagDigest);
-            }
-            fill = beginFill(key, length, etagDigest, terms);
-        }
-        finally {
-            lock.unlock();
-        }
-        if (fill.isEmpty()) {
-            return false;
-        }
-        try (FrameFill guest = (FrameFill) fill.get()) {
-            guest.buffer().put(0, bytes, bytes.position(), length);
-            return guest.commitGuest(checksum);
-        }
+        return fills.offerGuest(version, block, table, etagDigest, checksum, bytes, terms(Optional.of(BlockClass.GUEST), OptionalLong.empty()));
     }
 
     /**
@@ -719,31 +684,7 @@ public final class BlockStore
      */
     public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest, BlockTerms terms, long flushesBefore)
     {
-        lock.lock();
-        try {
-            if (tiers.isClosed() || flushes() != flushesBefore) {
-                return Optional.empty();
-            }
-            Optional<StoredFile> file = files.get(key.file());
-            if (file.isEmpty() || file.get().etagDigest() != etagDigest) {
-                return Optional.empty();
-            }
-            int expected = file.get().version().blockLength(key.index(), blockSizeBytes);
-            if (length != expected) {
-                throw new IllegalArgumentException("block %s of file %s has %s bytes, not %s".formatted(key.index(), key.file(), expected, length));
-            }
-            boolean pinned = terms.blockClass() != BlockClass.GUEST && classes.isPinnedByName(file.get());
-            Optional<Frame> frame = ram.allocate(length, pinned ? terms.withClass(BlockClass.PINNED) : terms, file.get());
-            if (frame.isEmpty()) {
-                refusedFills++;
-                return Optional.empty();
-            }
-            files.addFills(file.get(), 1);
-            return Optional.of(new FrameFill(key.digest(), file.get(), frame.get(), length));
-        }
-        finally {
-            lock.unlock();
-        }
+        return fills.begin(key, length, etagDigest, terms, flushesBefore).map(Fill.class::cast);
     }
 
     /**
@@ -911,7 +852,7 @@ public final class BlockStore
                     ssd.evictions(),
                     ram.expirations() + ssd.expirations(),
                     ssd.corruptBlocks(),
-                    loads.refused() + refusedFills,
+                    fills.refused() + loads.refused(),
                     Maps.toMap(EnumSet.allOf(SsdRefusalCause.class), ssd::refusedWrites),
                     ssd.directoriesOut(),
                     Maps.toMap(EnumSet.allOf(SsdErrorCause.class), ssd::errors));
@@ -1041,140 +982,6 @@ public final class BlockStore
         }
         catch (IOException | RuntimeException e) {
             log.warn(e, "A part of the store did not close: %s", e.getMessage());
-        }
-    }
-
-    private final class FrameFill
-            implements Fill
-    {
-        private final Digest128 digest;
-        private final StoredFile file;
-        private final Frame frame;
-        private final int length;
-        private final ByteBuffer buffer;
-        // guarded by the lock
-        private boolean done;
-
-        FrameFill(Digest128 digest, StoredFile file, Frame frame, int length)
-        {
-            this.digest = requireNonNull(digest, "digest is null");
-            this.file = requireNonNull(file, "file is null");
-            this.frame = requireNonNull(frame, "frame is null");
-            this.length = length;
-            this.buffer = ram.payload(frame, length).asByteBuffer();
-        }
-
-        @Override
-        public ByteBuffer buffer()
-        {
-            return buffer;
-        }
-
-        @Override
-        public Optional<PinnedBlock> commit()
-        {
-            return commit(false);
-        }
-
-        @Override
-        public Optional<PinnedBlock> commitAhead()
-        {
-            return commit(true);
-        }
-
-        private Optional<PinnedBlock> commit(boolean ahead)
-        {
-            lock.lock();
-            try {
-                if (done) {
-                    throw new IllegalStateException("fill of block %s is committed or closed already".formatted(digest));
-                }
-                done = true;
-            }
-            finally {
-                lock.unlock();
-            }
-            ram.wipeBehind(frame, length);
-            int checksum = ram.checksum(frame, length, Scratch.bytes());
-            lock.lock();
-            try {
-                return commitLocked(checksum, ahead);
-            }
-            finally {
-                lock.unlock();
-            }
-        }
-
-        /**
-         * @param expectedChecksum of the bytes
-         * @return whether the block is there now
-         */
-        boolean commitGuest(int expectedChecksum)
-        {
-            ram.wipeBehind(frame, length);
-            if (ram.checksum(frame, length, Scratch.bytes()) != expectedChecksum) {
-                return false;
-            }
-            Optional<PinnedBlock> committed;
-            lock.lock();
-            try {
-                done = true;
-                committed = commitLocked(expectedChecksum, false);
-            }
-            finally {
-                lock.unlock();
-            }
-            committed.ifPresent(PinnedBlock::close);
-            return committed.isPresent();
-        }
-
-        private Optional<PinnedBlock> commitLocked(int checksum, boolean ahead)
-        {
-            try {
-                if (tiers.isClosed() || file.isDropped()) {
-                    ram.release(frame);
-                    return Optional.empty();
-                }
-                Optional<Frame> present = ram.find(digest);
-                if (present.isPresent() && present.get().isGuest() && !frame.isGuest()) {
-                    // this worker's own from now on, which may be written to SSD and does not leave first
-                    ram.drop(present.get());
-                }
-                else if (present.isPresent()) {
-                    ram.release(frame);
-                    return hits.pin(digest, BlockOrigin.RAM);
-                }
-                if (ahead) {
-                    ram.setFetchedAhead(frame, true);
-                }
-                ram.publish(frame, file, digest, length, checksum);
-                classes.settle(frame);
-                if (!frame.isGuest()) {
-                    // a block that was restored since the fill began is there with the class that it had
-                    ssd.setClass(digest, frame.terms().blockClass());
-                }
-                offers.request(frame, true);
-                return Optional.of(hits.of(frame, BlockOrigin.RAM));
-            }
-            finally {
-                files.addFills(file, -1);
-            }
-        }
-
-        @Override
-        public void close()
-        {
-            lock.lock();
-            try {
-                if (!done) {
-                    done = true;
-                    ram.release(frame);
-                    files.addFills(file, -1);
-                }
-            }
-            finally {
-                lock.unlock();
-            }
         }
     }
 }

@@ -1,0 +1,134 @@
+package io.cachedhive.store;
+
+import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.ram.Frame;
+import io.cachedhive.store.ram.RamTier;
+import io.cachedhive.store.ssd.SsdTier;
+
+import java.nio.ByteBuffer;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Gives frames to fill with blocks, and keeps guests.
+ */
+final class BlockFills
+{
+    private final Tiers tiers;
+    private final ReentrantLock lock;
+    private final FileTable files;
+    private final RamTier ram;
+    private final SsdTier ssd;
+    private final BlockClasses classes;
+    private final SsdOffers offers;
+    private final RamHits hits;
+    private final Invalidator invalidator;
+
+    // guarded by the lock
+    private long refused;
+
+    BlockFills(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Invalidator invalidator)
+    {
+        this.tiers = requireNonNull(tiers, "tiers is null");
+        this.lock = tiers.lock();
+        this.files = tiers.files();
+        this.ram = tiers.ram();
+        this.ssd = tiers.ssd();
+        this.classes = requireNonNull(classes, "classes is null");
+        this.offers = requireNonNull(offers, "offers is null");
+        this.hits = requireNonNull(hits, "hits is null");
+        this.invalidator = requireNonNull(invalidator, "invalidator is null");
+    }
+
+    /**
+     * See {@link BlockStore#beginFill(BlockKey, int, long, BlockTerms, long)}.
+     */
+    Optional<FrameFill> begin(BlockKey key, int length, long etagDigest, BlockTerms terms, long flushesBefore)
+    {
+        lock.lock();
+        try {
+            if (tiers.isClosed() || invalidator.flushes() != flushesBefore) {
+                return Optional.empty();
+            }
+            Optional<StoredFile> file = files.get(key.file());
+            if (file.isEmpty() || file.get().etagDigest() != etagDigest) {
+                return Optional.empty();
+            }
+            int expected = file.get().version().blockLength(key.index(), tiers.blockSizeBytes());
+            if (length != expected) {
+                throw new IllegalArgumentException("block %s of file %s has %s bytes, not %s".formatted(key.index(), key.file(), expected, length));
+            }
+            boolean pinned = terms.blockClass() != BlockClass.GUEST && classes.isPinnedByName(file.get());
+            Optional<Frame> frame = ram.allocate(length, pinned ? terms.withClass(BlockClass.PINNED) : terms, file.get());
+            if (frame.isEmpty()) {
+                refused++;
+                return Optional.empty();
+            }
+            files.addFills(file.get(), 1);
+            return Optional.of(new FrameFill(tiers, classes, offers, hits, key.digest(), file.get(), frame.get(), length));
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * See {@link BlockStore#offerGuest}.
+     *
+     * @param terms of a guest
+     */
+    boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes, BlockTerms terms)
+    {
+        FileVersionId id = version.id();
+        BlockKey key = id.block(block);
+        Digest128 digest = key.digest();
+        int length = bytes.remaining();
+        Optional<FrameFill> fill;
+        lock.lock();
+        try {
+            if (tiers.isClosed()) {
+                return false;
+            }
+            Optional<StoredFile> known = files.get(id);
+            if (known.isPresent() && known.get().etagDigest() != etagDigest) {
+                return false;
+            }
+            if (ram.find(digest).isPresent()) {
+                return true;
+            }
+            if (ssd.find(digest).isPresent()) {
+                // a reader brings it into RAM from there
+                return false;
+            }
+            if (known.isEmpty()) {
+                files.addForGuests(id, version, table, etagDigest);
+            }
+            fill = begin(key, length, etagDigest, terms, invalidator.flushes());
+        }
+        finally {
+            lock.unlock();
+        }
+        if (fill.isEmpty()) {
+            return false;
+        }
+        try (FrameFill guest = fill.get()) {
+            guest.buffer().put(0, bytes, bytes.position(), length);
+            return guest.commitGuest(checksum);
+        }
+    }
+
+    /**
+     * How many blocks were not kept since no frame could be had. With the lock.
+     */
+    long refused()
+    {
+        return refused;
+    }
+}

@@ -1,0 +1,164 @@
+package io.cachedhive.store;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.ram.Frame;
+import io.cachedhive.store.ram.RamTier;
+
+import java.nio.ByteBuffer;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Fills a frame, and shows it when it is full.
+ */
+final class FrameFill
+        implements Fill
+{
+    private final Tiers tiers;
+    private final ReentrantLock lock;
+    private final RamTier ram;
+    private final BlockClasses classes;
+    private final SsdOffers offers;
+    private final RamHits hits;
+    private final Digest128 digest;
+    private final StoredFile file;
+    private final Frame frame;
+    private final int length;
+    private final ByteBuffer buffer;
+    // guarded by the lock
+    private boolean done;
+
+    /**
+     * Of a frame that was allocated for it, with the lock.
+     */
+    FrameFill(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Digest128 digest, StoredFile file, Frame frame, int length)
+    {
+        this.tiers = requireNonNull(tiers, "tiers is null");
+        this.lock = tiers.lock();
+        this.ram = tiers.ram();
+        this.classes = requireNonNull(classes, "classes is null");
+        this.offers = requireNonNull(offers, "offers is null");
+        this.hits = requireNonNull(hits, "hits is null");
+        this.digest = requireNonNull(digest, "digest is null");
+        this.file = requireNonNull(file, "file is null");
+        this.frame = requireNonNull(frame, "frame is null");
+        this.length = length;
+        this.buffer = ram.payload(frame, length).asByteBuffer();
+    }
+
+    @Override
+    public ByteBuffer buffer()
+    {
+        return buffer;
+    }
+
+    @Override
+    public Optional<PinnedBlock> commit()
+    {
+        return commit(false);
+    }
+
+    @Override
+    public Optional<PinnedBlock> commitAhead()
+    {
+        return commit(true);
+    }
+
+    private Optional<PinnedBlock> commit(boolean ahead)
+    {
+        lock.lock();
+        try {
+            if (done) {
+                throw new IllegalStateException("fill of block %s is committed or closed already".formatted(digest));
+            }
+            done = true;
+        }
+        finally {
+            lock.unlock();
+        }
+        ram.wipeBehind(frame, length);
+        int checksum = ram.checksum(frame, length, Scratch.bytes());
+        lock.lock();
+        try {
+            return commitLocked(checksum, ahead);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * @param expectedChecksum of the bytes
+     * @return whether the block is there now
+     */
+    boolean commitGuest(int expectedChecksum)
+    {
+        ram.wipeBehind(frame, length);
+        if (ram.checksum(frame, length, Scratch.bytes()) != expectedChecksum) {
+            return false;
+        }
+        Optional<PinnedBlock> committed;
+        lock.lock();
+        try {
+            done = true;
+            committed = commitLocked(expectedChecksum, false);
+        }
+        finally {
+            lock.unlock();
+        }
+        committed.ifPresent(PinnedBlock::close);
+        return committed.isPresent();
+    }
+
+    private Optional<PinnedBlock> commitLocked(int checksum, boolean ahead)
+    {
+        try {
+            if (tiers.isClosed() || file.isDropped()) {
+                ram.release(frame);
+                return Optional.empty();
+            }
+            Optional<Frame> present = ram.find(digest);
+            if (present.isPresent() && present.get().isGuest() && !frame.isGuest()) {
+                // this worker's own from now on, which may be written to SSD and does not leave first
+                ram.drop(present.get());
+            }
+            else if (present.isPresent()) {
+                ram.release(frame);
+                return hits.pin(digest, BlockOrigin.RAM);
+            }
+            if (ahead) {
+                ram.setFetchedAhead(frame, true);
+            }
+            ram.publish(frame, file, digest, length, checksum);
+            classes.settle(frame);
+            if (!frame.isGuest()) {
+                // a block that was restored since the fill began is there with the class that it had
+                tiers.ssd().setClass(digest, frame.terms().blockClass());
+            }
+            offers.request(frame, true);
+            return Optional.of(hits.of(frame, BlockOrigin.RAM));
+        }
+        finally {
+            tiers.files().addFills(file, -1);
+        }
+    }
+
+    @Override
+    public void close()
+    {
+        lock.lock();
+        try {
+            if (!done) {
+                done = true;
+                ram.release(frame);
+                tiers.files().addFills(file, -1);
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+}
