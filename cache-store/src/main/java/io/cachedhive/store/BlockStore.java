@@ -36,14 +36,11 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
 import static java.util.Objects.requireNonNull;
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 /**
  * The blocks of one host: a RAM tier in shared memory and an SSD tier below it. Safe for use by any number of threads.
@@ -55,12 +52,6 @@ public final class BlockStore
 {
     private static final Logger log = Logger.get(BlockStore.class);
 
-    private static final long HEARTBEAT_MILLIS = 200;
-    private static final int EXPIRED_AT_ONCE = 256;
-    private static final long CAPACITY_MILLIS = 5_000;
-    private static final long PINS_MILLIS = 1_000;
-    private static final long QUOTA_INTERVAL_MILLIS = 200;
-    private static final long UPKEEP_END_MILLIS = 5_000;
     private static final long MAX_QUEUED_BYTES = 64 << 20;
     // a store that is not large is as warm when it opens as it was; for a large one nobody waits longer than this takes
     private static final long BLOCKS_RESTORED_FIRST = 1 << 18;
@@ -84,9 +75,7 @@ public final class BlockStore
     private final QuotaKeeper quotaKeeper;
     private final Listings listings;
     private final Invalidator invalidator;
-    private final ScheduledExecutorService heartbeat;
-    // writes to the state directory, which may take long
-    private final ScheduledExecutorService slowUpkeep;
+    private final Upkeep upkeep;
     private final Closer resources;
 
     // guarded by the lock
@@ -131,16 +120,7 @@ public final class BlockStore
         this.invalidator = new Invalidator(tiers, state, workerId);
         this.fills = new BlockFills(tiers, classes, offers, hits, invalidator);
         this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
-        this.heartbeat = repeater(environment);
-        this.slowUpkeep = repeater(environment);
-    }
-
-    private static ScheduledExecutorService repeater(StoreEnvironment environment)
-    {
-        ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, environment.threads());
-        executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-        executor.setContinueExistingPeriodicTasksAfterShutdownPolicy(false);
-        return executor;
+        this.upkeep = new Upkeep(tiers, memoryFile, sizer, listings, quotaKeeper, pinKeeper, environment);
     }
 
     /**
@@ -294,58 +274,10 @@ public final class BlockStore
     private void start(StoreEnvironment environment)
     {
         ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), offers::offerAgain, environment);
-        beat();
+        upkeep.beat();
         memoryFile.writer().setState(MemoryState.LIVE);
         memoryFile.useHugePages(environment.threads());
-        heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(listings::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(this::tellCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
-        slowUpkeep.scheduleWithFixedDelay(quotaKeeper::keep, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
-        slowUpkeep.scheduleWithFixedDelay(pinKeeper::keep, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
-    }
-
-    private void beat()
-    {
-        memoryFile.writer().setHeartbeat(clock.currentTimeMillis());
-    }
-
-    /**
-     * Directories of the SSD tier come and go.
-     */
-    private void tellCapacity()
-    {
-        long bytes;
-        lock.lock();
-        try {
-            bytes = tiers.capacityBytes();
-        }
-        finally {
-            lock.unlock();
-        }
-        sizer.setCapacity(bytes);
-    }
-
-    /**
-     * Clients read shared memory without asking: what is expired has to go from there.
-     */
-    void removeExpired()
-    {
-        boolean more = true;
-        while (more) {
-            lock.lock();
-            try {
-                more = !tiers.isClosed() && ram.removeExpired(EXPIRED_AT_ONCE);
-            }
-            catch (RuntimeException | Error e) {
-                // an exception would end the repetition
-                log.error(e, "Blocks that are expired could not be removed");
-                return;
-            }
-            finally {
-                lock.unlock();
-            }
-        }
+        upkeep.start();
     }
 
     /**
@@ -904,23 +836,10 @@ public final class BlockStore
         if (!tiers.close()) {
             return;
         }
-        heartbeat.shutdownNow();
-        endSlowUpkeep();
+        upkeep.end();
         quotaKeeper.write();
         ssd.close();
         closeQuietly(resources);
-    }
-
-    private void endSlowUpkeep()
-    {
-        // not by an interrupt, which would break off what it writes
-        slowUpkeep.shutdown();
-        try {
-            slowUpkeep.awaitTermination(UPKEEP_END_MILLIS, MILLISECONDS);
-        }
-        catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     /**
@@ -929,8 +848,7 @@ public final class BlockStore
     void abandon()
     {
         tiers.close();
-        heartbeat.shutdownNow();
-        endSlowUpkeep();
+        upkeep.end();
         ssd.abandon();
         memoryFile.abandon();
         closeQuietly(resources);
@@ -946,6 +864,14 @@ public final class BlockStore
 
     /**
      * For tests, which do not wait for it.
+     */
+    void removeExpired()
+    {
+        upkeep.removeExpired();
+    }
+
+    /**
+     * Likewise.
      */
     void keepQuotas()
     {
