@@ -1,41 +1,28 @@
 package io.cachedhive.store;
 
-import com.google.common.base.Throwables;
 import com.google.common.collect.Maps;
-import com.google.common.io.Closer;
-import com.google.common.util.concurrent.Uninterruptibles;
-import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
-import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
-import io.cachedhive.store.quota.TableQuotas;
 import io.cachedhive.store.ram.Frame;
-import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.sizing.CacheSizer;
-import io.cachedhive.store.ssd.SsdCandidates;
 import io.cachedhive.store.ssd.SsdTier;
 
-import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -45,25 +32,22 @@ import static java.util.Objects.requireNonNull;
 /**
  * The blocks of one host: a RAM tier in shared memory and an SSD tier below it. Safe for use by any number of threads.
  *
- * <p>One lock guards files, frames and the SSD index, held for microseconds: nothing is read, written, copied or summed up under it.
+ * <p>What it does is done by its parts: {@link BlockClasses} and {@link PinKeeper} (classes and pins), {@link QuotaKeeper} (quotas of tables), {@link RamHits},
+ * {@link BlockLoads} and {@link BlockFills} (blocks that are in RAM, come from SSD, come from outside), {@link SsdOffers} (blocks on their way to SSD), {@link Invalidator} (what
+ * is dropped or flushed), {@link Listings} (what there is), {@link Upkeep} (what is repeated) and {@link StoreParts} (how it opens and closes). They work on {@link Tiers},
+ * under its one lock.
  */
 public final class BlockStore
         implements AutoCloseable
 {
-    private static final Logger log = Logger.get(BlockStore.class);
-
     private static final long MAX_QUEUED_BYTES = 64 << 20;
     // a store that is not large is as warm when it opens as it was; for a large one nobody waits longer than this takes
     private static final long BLOCKS_RESTORED_FIRST = 1 << 18;
 
+    private final StoreParts parts;
     private final Tiers tiers;
     private final ReentrantLock lock;
-    private final CacheWorkerId workerId;
-    private final Digest128 instance;
-    private final int blockSizeBytes;
     private final Duration ttl;
-    private final MemoryFile memoryFile;
-    private final List<RecoveryOutcome> recovery;
     private final StoreClock clock;
     private final CacheSizer sizer;
     private final BlockClasses classes;
@@ -76,51 +60,33 @@ public final class BlockStore
     private final Listings listings;
     private final Invalidator invalidator;
     private final Upkeep upkeep;
-    private final Closer resources;
 
     // guarded by the lock
     private final FileTable files;
     private final RamTier ram;
     private final SsdTier ssd;
 
-    private BlockStore(
-            StateDirectory state,
-            CacheWorkerId workerId,
-            Digest128 instance,
-            int blockSizeBytes,
-            Duration ttl,
-            Tiers tiers,
-            TableQuotas quotas,
-            MemoryFile memoryFile,
-            double pinnedMaxShare,
-            List<RecoveryOutcome> recovery,
-            StoreEnvironment environment,
-            Closer resources)
+    private BlockStore(StoreParts parts, StoreConfig config, StoreEnvironment environment)
     {
-        this.workerId = requireNonNull(workerId, "workerId is null");
-        this.instance = requireNonNull(instance, "instance is null");
-        this.blockSizeBytes = blockSizeBytes;
-        this.ttl = requireNonNull(ttl, "ttl is null");
-        this.tiers = requireNonNull(tiers, "tiers is null");
+        this.parts = requireNonNull(parts, "parts is null");
+        this.tiers = parts.tiers();
         this.lock = tiers.lock();
         this.files = tiers.files();
         this.ram = tiers.ram();
         this.ssd = tiers.ssd();
-        this.memoryFile = requireNonNull(memoryFile, "memoryFile is null");
-        this.recovery = List.copyOf(recovery);
+        this.ttl = config.ttl();
         this.clock = environment.clock();
-        this.resources = requireNonNull(resources, "resources is null");
-        this.classes = new BlockClasses(tiers, pinnedMaxShare);
+        this.classes = new BlockClasses(tiers, config.pinnedMaxShare());
         this.offers = new SsdOffers(tiers, classes);
         this.hits = new RamHits(tiers, offers);
         this.loads = new BlockLoads(tiers, hits);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
-        this.quotaKeeper = new QuotaKeeper(tiers, quotas, state, environment.clock());
-        this.listings = new Listings(tiers, environment.clock());
-        this.invalidator = new Invalidator(tiers, state, workerId);
+        this.quotaKeeper = new QuotaKeeper(tiers, parts.quotas(), parts.state(), clock);
+        this.listings = new Listings(tiers, clock);
+        this.invalidator = new Invalidator(tiers, parts.state(), parts.workerId());
         this.fills = new BlockFills(tiers, classes, offers, hits, invalidator);
-        this.sizer = new CacheSizer(tiers.capacityBytes(), blockSizeBytes, tiers.isAboveSsd(), clock);
-        this.upkeep = new Upkeep(tiers, memoryFile, sizer, listings, quotaKeeper, pinKeeper, environment);
+        this.sizer = new CacheSizer(tiers.capacityBytes(), tiers.blockSizeBytes(), tiers.isAboveSsd(), clock);
+        this.upkeep = new Upkeep(tiers, parts.memoryFile(), sizer, listings, quotaKeeper, pinKeeper, environment);
     }
 
     /**
@@ -140,143 +106,27 @@ public final class BlockStore
     static BlockStore open(StoreConfig config, StoreEnvironment environment, long blocksRestoredFirst)
             throws StoreException
     {
-        MemoryLayout layout;
-        try {
-            layout = MemoryLayout.forFileSize(config.ramMaxSizeBytes(), config.blockSizeBytes());
-        }
-        catch (IllegalArgumentException e) {
-            throw new StoreException("cache.ram.max-size (%s) and cache.block-size (%s) do not go together: %s".formatted(
-                    ByteSize.format(config.ramMaxSizeBytes()),
-                    ByteSize.format(config.blockSizeBytes()),
-                    e.getMessage()),
-                    e);
-        }
-        if (!Files.isDirectory(config.ramDirectory())) {
-            throw new StoreException("cache.ram.directory %s is not a directory: make it, or name one on tmpfs".formatted(config.ramDirectory()));
-        }
-        Closer resources = Closer.create();
-        SsdTier ssd = null;
+        StoreParts parts = StoreParts.open(config, environment, blocksRestoredFirst);
         boolean success = false;
         try {
-            StateDirectory state = resources.register(StateDirectory.open(config.stateDirectory(), environment));
-            SsdCandidates candidates = resources.register(SsdCandidates.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), state.ssdMounts()));
-            CacheWorkerId workerId = workerId(state, candidates);
-            List<RecoveryOutcome> recovery = new ArrayList<>(MemoryFile.reclaim(config.ramDirectory(), workerId));
-            long keptRun = state.lastRun(workerId);
-
-            Digest128 instance = new Digest128(environment.random().nextLong(), environment.random().nextLong());
-            // memory takes long to be had, if there is much
-            FutureTask<MemoryFile> allocation = new FutureTask<>(() -> MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup()));
-            environment.threads().newThread(allocation).start();
-            resources.register(() -> closeAllocated(allocation));
-
-            ReentrantLock lock = new ReentrantLock();
-            FileTable files = new FileTable();
-            // before there are blocks
-            TableQuotas quotas = new TableQuotas(files, state.tableQuotas());
-            ssd = SsdTier.open(
-                    candidates,
-                    workerId,
-                    keptRun,
-                    config.blockSizeBytes(),
-                    config.checkpointInterval(),
-                    blocksRestoredFirst,
-                    files,
-                    BlockTerms.until(BlockClass.NORMAL, environment.clock().currentTimeMillis() + config.ttl().toMillis()),
-                    lock,
-                    environment);
-            // after the directories: a crash in between must not make them look as if they had missed a run
-            state.keepRun(workerId, Math.max(keptRun, candidates.lastRun(workerId)) + 1);
-            state.keepSsdMounts(ssd.mounts());
-            recovery.addAll(ssd.recovery());
-
-            MemoryFile memoryFile = await(allocation);
-            boolean aboveSsd = !config.ssdDirectories().isEmpty();
-            RamTier ram = new RamTier(memoryFile, files, environment.clock(), config.guestMaxShare(), aboveSsd);
-            // clients compare generations of one file only; that they differ between files too costs nothing
-            ram.setFirstGeneration(Math.max(0, environment.clock().currentTimeMillis()) << 20);
-            BlockStore store = new BlockStore(
-                    state,
-                    workerId,
-                    instance,
-                    config.blockSizeBytes(),
-                    config.ttl(),
-                    new Tiers(lock, files, ram, ssd, config.blockSizeBytes(), aboveSsd),
-                    quotas,
-                    memoryFile,
-                    config.pinnedMaxShare(),
-                    recovery,
-                    environment,
-                    resources);
-            for (RecoveryOutcome outcome : recovery) {
-                if (outcome.finding().isDoubt()) {
-                    log.warn("Recovery: %s", outcome);
-                }
-                else {
-                    log.info("Recovery: %s", outcome);
-                }
-            }
+            BlockStore store = new BlockStore(parts, config, environment);
             store.start(environment);
             success = true;
             return store;
         }
         finally {
             if (!success) {
-                if (ssd != null) {
-                    ssd.close();
-                }
-                closeQuietly(resources);
+                parts.close();
             }
         }
-    }
-
-    private static MemoryFile await(FutureTask<MemoryFile> allocation)
-            throws StoreException
-    {
-        try {
-            return Uninterruptibles.getUninterruptibly(allocation);
-        }
-        catch (ExecutionException e) {
-            Throwables.throwIfInstanceOf(e.getCause(), StoreException.class);
-            Throwables.throwIfUnchecked(e.getCause());
-            throw new IllegalStateException(e);
-        }
-    }
-
-    private static void closeAllocated(FutureTask<MemoryFile> allocation)
-    {
-        try {
-            Uninterruptibles.getUninterruptibly(allocation).close();
-        }
-        catch (ExecutionException e) {
-            log.debug("There is no memory to give back: %s", e.getMessage());
-        }
-    }
-
-    /**
-     * The superblock's: whoever has the SSD is the worker. Without one, or without one that can be read, that of the state directory.
-     */
-    private static CacheWorkerId workerId(StateDirectory state, SsdCandidates candidates)
-            throws StoreException
-    {
-        Optional<CacheWorkerId> found = candidates.workerId();
-        if (found.isEmpty()) {
-            found = state.findWorkerId();
-            if (found.isPresent()) {
-                return found.get();
-            }
-        }
-        CacheWorkerId workerId = found.orElseGet(state::newWorkerId);
-        state.keepWorkerId(workerId);
-        return workerId;
     }
 
     private void start(StoreEnvironment environment)
     {
         ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), offers::offerAgain, environment);
         upkeep.beat();
-        memoryFile.writer().setState(MemoryState.LIVE);
-        memoryFile.useHugePages(environment.threads());
+        parts.memoryFile().writer().setState(MemoryState.LIVE);
+        parts.memoryFile().useHugePages(environment.threads());
         upkeep.start();
     }
 
@@ -346,7 +196,7 @@ public final class BlockStore
 
     public CacheWorkerId workerId()
     {
-        return workerId;
+        return parts.workerId();
     }
 
     /**
@@ -354,12 +204,12 @@ public final class BlockStore
      */
     public Digest128 instance()
     {
-        return instance;
+        return parts.instance();
     }
 
     public int blockSizeBytes()
     {
-        return blockSizeBytes;
+        return tiers.blockSizeBytes();
     }
 
     /**
@@ -367,7 +217,7 @@ public final class BlockStore
      */
     public Path memoryFile()
     {
-        return memoryFile.path();
+        return parts.memoryFile().path();
     }
 
     /**
@@ -670,7 +520,7 @@ public final class BlockStore
     public void touch(long digestHigh, long digestLow, boolean ahead)
     {
         Digest128 digest = new Digest128(digestHigh, digestLow);
-        int length = blockSizeBytes;
+        int length = tiers.blockSizeBytes();
         boolean held = false;
         lock.lock();
         try {
@@ -755,7 +605,7 @@ public final class BlockStore
         lock.lock();
         try {
             if (!tiers.isClosed()) {
-                memoryFile.writer().publishRings(newestFirst);
+                parts.memoryFile().writer().publishRings(newestFirst);
             }
         }
         finally {
@@ -823,7 +673,7 @@ public final class BlockStore
      */
     public List<RecoveryOutcome> recovery()
     {
-        return recovery;
+        return parts.recovery();
     }
 
     /**
@@ -838,8 +688,7 @@ public final class BlockStore
         }
         upkeep.end();
         quotaKeeper.write();
-        ssd.close();
-        closeQuietly(resources);
+        parts.close();
     }
 
     /**
@@ -849,9 +698,7 @@ public final class BlockStore
     {
         tiers.close();
         upkeep.end();
-        ssd.abandon();
-        memoryFile.abandon();
-        closeQuietly(resources);
+        parts.abandon();
     }
 
     /**
@@ -898,16 +745,6 @@ public final class BlockStore
         }
         finally {
             lock.unlock();
-        }
-    }
-
-    private static void closeQuietly(Closer resources)
-    {
-        try {
-            resources.close();
-        }
-        catch (IOException | RuntimeException e) {
-            log.warn(e, "A part of the store did not close: %s", e.getMessage());
         }
     }
 }

@@ -1,0 +1,210 @@
+package io.cachedhive.store;
+
+import com.google.common.base.Throwables;
+import com.google.common.io.Closer;
+import com.google.common.util.concurrent.Uninterruptibles;
+import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.memory.MemoryLayout;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.quota.TableQuotas;
+import io.cachedhive.store.ram.MemoryFile;
+import io.cachedhive.store.ram.RamTier;
+import io.cachedhive.store.ssd.SsdCandidates;
+import io.cachedhive.store.ssd.SsdTier;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What a store consists of, as it was found or made when it opened. Opened in such an order that nothing is lost to a crash in between.
+ *
+ * @param instance names this run
+ * @param quotas guarded by the lock of the tiers
+ * @param recovery what was found
+ * @param resources all but the SSD tier, to be closed after it
+ */
+record StoreParts(
+        StateDirectory state,
+        CacheWorkerId workerId,
+        Digest128 instance,
+        Tiers tiers,
+        TableQuotas quotas,
+        MemoryFile memoryFile,
+        List<RecoveryOutcome> recovery,
+        Closer resources)
+{
+    private static final Logger log = Logger.get(StoreParts.class);
+
+    StoreParts
+    {
+        requireNonNull(state, "state is null");
+        requireNonNull(workerId, "workerId is null");
+        requireNonNull(instance, "instance is null");
+        requireNonNull(tiers, "tiers is null");
+        requireNonNull(quotas, "quotas is null");
+        requireNonNull(memoryFile, "memoryFile is null");
+        recovery = List.copyOf(recovery);
+        requireNonNull(resources, "resources is null");
+    }
+
+    /**
+     * @param blocksRestoredFirst of each SSD directory; the rest is restored while the store is in use
+     */
+    static StoreParts open(StoreConfig config, StoreEnvironment environment, long blocksRestoredFirst)
+            throws StoreException
+    {
+        MemoryLayout layout;
+        try {
+            layout = MemoryLayout.forFileSize(config.ramMaxSizeBytes(), config.blockSizeBytes());
+        }
+        catch (IllegalArgumentException e) {
+            throw new StoreException("cache.ram.max-size (%s) and cache.block-size (%s) do not go together: %s".formatted(
+                    ByteSize.format(config.ramMaxSizeBytes()),
+                    ByteSize.format(config.blockSizeBytes()),
+                    e.getMessage()),
+                    e);
+        }
+        if (!Files.isDirectory(config.ramDirectory())) {
+            throw new StoreException("cache.ram.directory %s is not a directory: make it, or name one on tmpfs".formatted(config.ramDirectory()));
+        }
+        Closer resources = Closer.create();
+        SsdTier ssd = null;
+        boolean success = false;
+        try {
+            StateDirectory state = resources.register(StateDirectory.open(config.stateDirectory(), environment));
+            SsdCandidates candidates = resources.register(SsdCandidates.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), state.ssdMounts()));
+            CacheWorkerId workerId = workerId(state, candidates);
+            List<RecoveryOutcome> recovery = new ArrayList<>(MemoryFile.reclaim(config.ramDirectory(), workerId));
+            long keptRun = state.lastRun(workerId);
+
+            Digest128 instance = new Digest128(environment.random().nextLong(), environment.random().nextLong());
+            // memory takes long to be had, if there is much
+            FutureTask<MemoryFile> allocation = new FutureTask<>(() -> MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup()));
+            environment.threads().newThread(allocation).start();
+            resources.register(() -> closeAllocated(allocation));
+
+            ReentrantLock lock = new ReentrantLock();
+            FileTable files = new FileTable();
+            // before there are blocks
+            TableQuotas quotas = new TableQuotas(files, state.tableQuotas());
+            ssd = SsdTier.open(
+                    candidates,
+                    workerId,
+                    keptRun,
+                    config.blockSizeBytes(),
+                    config.checkpointInterval(),
+                    blocksRestoredFirst,
+                    files,
+                    BlockTerms.until(BlockClass.NORMAL, environment.clock().currentTimeMillis() + config.ttl().toMillis()),
+                    lock,
+                    environment);
+            // after the directories: a crash in between must not make them look as if they had missed a run
+            state.keepRun(workerId, Math.max(keptRun, candidates.lastRun(workerId)) + 1);
+            state.keepSsdMounts(ssd.mounts());
+            recovery.addAll(ssd.recovery());
+
+            MemoryFile memoryFile = await(allocation);
+            boolean aboveSsd = !config.ssdDirectories().isEmpty();
+            RamTier ram = new RamTier(memoryFile, files, environment.clock(), config.guestMaxShare(), aboveSsd);
+            // clients compare generations of one file only; that they differ between files too costs nothing
+            ram.setFirstGeneration(Math.max(0, environment.clock().currentTimeMillis()) << 20);
+            Tiers tiers = new Tiers(lock, files, ram, ssd, config.blockSizeBytes(), aboveSsd);
+            StoreParts parts = new StoreParts(state, workerId, instance, tiers, quotas, memoryFile, recovery, resources);
+            for (RecoveryOutcome outcome : recovery) {
+                if (outcome.finding().isDoubt()) {
+                    log.warn("Recovery: %s", outcome);
+                }
+                else {
+                    log.info("Recovery: %s", outcome);
+                }
+            }
+            success = true;
+            return parts;
+        }
+        finally {
+            if (!success) {
+                if (ssd != null) {
+                    ssd.close();
+                }
+                closeQuietly(resources);
+            }
+        }
+    }
+
+    private static MemoryFile await(FutureTask<MemoryFile> allocation)
+            throws StoreException
+    {
+        try {
+            return Uninterruptibles.getUninterruptibly(allocation);
+        }
+        catch (ExecutionException e) {
+            Throwables.throwIfInstanceOf(e.getCause(), StoreException.class);
+            Throwables.throwIfUnchecked(e.getCause());
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static void closeAllocated(FutureTask<MemoryFile> allocation)
+    {
+        try {
+            Uninterruptibles.getUninterruptibly(allocation).close();
+        }
+        catch (ExecutionException e) {
+            log.debug("There is no memory to give back: %s", e.getMessage());
+        }
+    }
+
+    /**
+     * The superblock's: whoever has the SSD is the worker. Without one, or without one that can be read, that of the state directory.
+     */
+    private static CacheWorkerId workerId(StateDirectory state, SsdCandidates candidates)
+            throws StoreException
+    {
+        Optional<CacheWorkerId> found = candidates.workerId();
+        if (found.isEmpty()) {
+            found = state.findWorkerId();
+            if (found.isPresent()) {
+                return found.get();
+            }
+        }
+        CacheWorkerId workerId = found.orElseGet(state::newWorkerId);
+        state.keepWorkerId(workerId);
+        return workerId;
+    }
+
+    void close()
+    {
+        tiers.ssd().close();
+        closeQuietly(resources);
+    }
+
+    /**
+     * For tests: leaves the files of the tiers behind, and their locks free.
+     */
+    void abandon()
+    {
+        tiers.ssd().abandon();
+        memoryFile.abandon();
+        closeQuietly(resources);
+    }
+
+    private static void closeQuietly(Closer resources)
+    {
+        try {
+            resources.close();
+        }
+        catch (IOException | RuntimeException e) {
+            log.warn(e, "A part of the store did not close: %s", e.getMessage());
+        }
+    }
+}
