@@ -12,26 +12,16 @@ import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.file.StoredTable;
-import io.cachedhive.store.policy.EntryLinks;
 import io.cachedhive.store.policy.EvictionPolicy;
-import io.cachedhive.store.policy.ExpiryQueue;
-import io.cachedhive.store.policy.FrequencySketch;
-import io.cachedhive.store.policy.PolicyEntries;
-import io.cachedhive.store.quota.TableQueues;
 import io.cachedhive.store.ram.Frame.State;
-import io.cachedhive.store.slab.SizeClassUses;
 import io.cachedhive.store.slab.SizeClasses;
 
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
@@ -61,17 +51,13 @@ public final class RamTier
     /**
      * How long an evicted frame stays readable.
      */
-    public static final long REST_NANOS = 100_000_000;
+    public static final long REST_NANOS = RamFrames.REST_NANOS;
 
     // frames that rest in advance, besides those that the present rate of fills needs
     private static final int RESERVE_SHARE = 64;
     private static final int MAX_RESERVE = 64;
     // frames that blocks of class high do not take for good above an SSD
     private static final int SHARE_OF_OTHERS = 4;
-    private static final int DRAINING_SHARE = 32;
-    private static final int MAX_FREED_AT_ONCE = 64;
-    private static final int MAX_SLABS_COMPARED = 64;
-    private static final long MUST_STAY = 1L << 40;
     // a class that has frames of its own takes larger ones only if they are not much larger
     private static final int NEAR_CLASSES = 2;
 
@@ -80,57 +66,15 @@ public final class RamTier
     private final MemoryLayout layout;
     private final FileTable files;
     private final StoreClock clock;
-    private final long maxGuestBytes;
     private final boolean aboveSsd;
     private final SizeClasses sizeClasses;
-    private final List<RamClass> classes = new ArrayList<>();
-    private final ArrayDeque<RamSlab> freeSlabs = new ArrayDeque<>();
-    private final Map<Digest128, Frame> frames = new HashMap<>();
-    // of the policies, which know frames by their entries
-    private final FrequencySketch sketch = new FrequencySketch();
-    private final EntryLinks links = new EntryLinks();
-    private final List<Frame> framesByEntry = new ArrayList<>();
-    private final ArrayDeque<Integer> freeEntries = new ArrayDeque<>();
-    private final TableQueues tableQueues;
-    // frames that rest since their table has no room for them, and hold nothing when they have rested; each at most once, also if it was asked for meanwhile
-    private final ArrayDeque<LeavingFrame> leaving = new ArrayDeque<>();
-    // of all frames that hold blocks
-    private final ExpiryQueue expiries = new ExpiryQueue();
-    private final List<RamSlab> draining = new ArrayList<>();
-    private final SizeClassUses uses;
+    private final RamFrames frames;
+    private final RamSlabs slabs;
+    private final TableRoom tableRoom;
+    private final GuestRoom guestRoom;
 
     private long lastGeneration;
-    private long usedBytes;
-    private long pinnedBytes;
-    // of frames of guests that live or are being filled, whole
-    private long guestBytes;
-    private long blocks;
-    private long evictions;
     private long expirations;
-
-    private record LeavingFrame(Frame frame, long sinceNanos) {}
-
-    private static final class RamClass
-    {
-        final int index;
-        final EvictionPolicy policy;
-        final List<RamSlab> slabs = new ArrayList<>();
-        final FrameList free = new FrameList();
-        // the one that rests longest first
-        final FrameList resting = new FrameList();
-        // likewise RESTING, and pinned: nobody can have them, however long they rest
-        final FrameList held = new FrameList();
-        int frameCount;
-        long windowStartNanos;
-        int allocations;
-        int lastAllocations;
-
-        RamClass(int index, EvictionPolicy policy)
-        {
-            this.index = index;
-            this.policy = policy;
-        }
-    }
 
     /**
      * @param guestMaxShare of the frames that guests may take
@@ -143,37 +87,12 @@ public final class RamTier
         this.layout = writer.layout();
         this.files = requireNonNull(files, "files is null");
         this.clock = requireNonNull(clock, "clock is null");
-        this.maxGuestBytes = (long) (guestMaxShare * layout.slabCount() * layout.slabBytes());
         this.aboveSsd = aboveSsd;
-        this.sizeClasses = SizeClasses.create(layout.unitsPerSlab(), layout.blockSizeBytes() / MemoryLayout.UNIT_BYTES);
-        this.uses = new SizeClassUses(sizeClasses.count());
-        PolicyEntries entries = new PolicyEntries()
-        {
-            @Override
-            public long digestHigh(int entry)
-            {
-                return framesByEntry.get(entry).digest.high();
-            }
-
-            @Override
-            public long digestLow(int entry)
-            {
-                return framesByEntry.get(entry).digest.low();
-            }
-
-            @Override
-            public boolean isPinned(int entry)
-            {
-                return framesByEntry.get(entry).pins > 0;
-            }
-        };
-        this.tableQueues = new TableQueues(entries, sketch, false, layout.blockSizeBytes(), entry -> framesByEntry.get(entry).length);
-        for (int i = 0; i < sizeClasses.count(); i++) {
-            classes.add(new RamClass(i, new EvictionPolicy(links, entries, sketch)));
-        }
-        for (int i = 0; i < layout.slabCount(); i++) {
-            freeSlabs.add(new RamSlab(i));
-        }
+        this.frames = new RamFrames(writer, files, aboveSsd);
+        this.sizeClasses = frames.sizeClasses();
+        this.slabs = new RamSlabs(frames, layout);
+        this.tableRoom = new TableRoom(frames);
+        this.guestRoom = new GuestRoom(frames, (long) (guestMaxShare * layout.slabCount() * layout.slabBytes()));
     }
 
     /**
@@ -187,131 +106,40 @@ public final class RamTier
     {
         int wanted = sizeClasses.classFor(Math.max(1, Math.ceilDiv(length, MemoryLayout.UNIT_BYTES)));
         long now = clock.nanoTime();
-        finishDraining(now);
-        freeLeft(now);
+        slabs.finishDraining(now);
+        tableRoom.freeLeft(now);
         if (terms.blockClass() != BlockClass.GUEST) {
             // now, so that its own blocks rest in advance for a table at its quota, and not those of others
-            makeRoomInTable(files.table(storedFile.ordinal()), terms, length, now);
+            tableRoom.makeRoom(files.table(storedFile.ordinal()), terms, length, now);
         }
-        RamClass ramClass = classes.get(wanted);
+        RamClass ramClass = frames.classes().get(wanted);
         count(ramClass, now);
-        uses.request();
-        if (ramClass.free.isEmpty() && !freeSlabs.isEmpty()) {
-            cut(freeSlabs.remove(), ramClass);
-        }
-        Frame frame = pollReady(ramClass, now);
+        slabs.request(ramClass);
+        Frame frame = frames.pollReady(ramClass, now);
         keepReserve(ramClass, terms.blockClass(), now);
-        if (freeSlabs.isEmpty()) {
-            moveSlab(ramClass, now);
+        if (slabs.freeCount() == 0) {
+            slabs.moveSlab(ramClass, now);
         }
         // better a frame that is too large than none
-        int limit = ramClass.frameCount == 0 ? classes.size() : Math.min(classes.size(), wanted + 1 + NEAR_CLASSES);
+        int limit = ramClass.frameCount == 0 ? frames.classes().size() : Math.min(frames.classes().size(), wanted + 1 + NEAR_CLASSES);
         for (int i = wanted + 1; frame == null && i < limit; i++) {
-            frame = pollReady(classes.get(i), now);
-            keepReserve(classes.get(i), terms.blockClass(), now);
+            frame = frames.pollReady(frames.classes().get(i), now);
+            keepReserve(frames.classes().get(i), terms.blockClass(), now);
         }
         if (frame == null) {
             return Optional.empty();
         }
-        if (terms.blockClass() == BlockClass.GUEST && !makeRoomForGuest(frame, now)) {
-            free(frame);
+        if (terms.blockClass() == BlockClass.GUEST && !guestRoom.makeRoom(frame, now)) {
+            frames.free(frame);
             return Optional.empty();
         }
         lastGeneration += 2;
         frame.state = State.FILLING;
         frame.terms = terms;
-        addGuestBytes(frame, 1);
+        frames.addGuestBytes(frame, 1);
         frame.generation = lastGeneration;
         writer.beginFrame(frame.number(), frame.generation);
         return Optional.of(frame);
-    }
-
-    /**
-     * Guests leave for guests: first those with frames of that size, then others.
-     */
-    private boolean makeRoomForGuest(Frame newcomer, long now)
-    {
-        long bytes = frameBytes(newcomer);
-        if (bytes > maxGuestBytes) {
-            return false;
-        }
-        RamClass own = classOf(newcomer);
-        while (guestBytes + bytes > maxGuestBytes) {
-            if (!evictGuest(own, now) && classes.stream().noneMatch(ramClass -> evictGuest(ramClass, now))) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private boolean evictGuest(RamClass ramClass, long now)
-    {
-        int entry = ramClass.policy.pollGuest();
-        if (entry == EvictionPolicy.NO_ENTRY) {
-            return false;
-        }
-        Frame victim = framesByEntry.get(entry);
-        rest(victim, now);
-        ramClass.resting.addLast(victim);
-        return true;
-    }
-
-    /**
-     * Blocks of a table leave for one of the same table, where it would have more than it may; few at once: what else a table has beyond a quota that became
-     * smaller leaves by {@link #shrink}.
-     *
-     * @return whether there is room for it now
-     */
-    private boolean makeRoomInTable(StoredTable table, BlockTerms terms, int length, long now)
-    {
-        if (table.hasRamRoom(length)) {
-            return true;
-        }
-        if (length > table.limitBytes() || table.ramExcess(length) > tableQueues.bytes(table)) {
-            return false;
-        }
-        long freed = 0;
-        int beyond = 0;
-        while (!table.hasRamRoom(length)) {
-            if (freed >= length) {
-                beyond++;
-            }
-            if (beyond > TableQueues.MAX_EXCESS_AT_ONCE) {
-                return false;
-            }
-            int entry = tableQueues.pollVictim(table, policyClass(terms));
-            if (entry == TableQueues.NO_ENTRY) {
-                return false;
-            }
-            freed += framesByEntry.get(entry).length;
-            leave(framesByEntry.get(entry), now);
-        }
-        return true;
-    }
-
-    /**
-     * Evicts for its table's quota, and not for want of space.
-     */
-    private void leave(Frame frame, long now)
-    {
-        classOf(frame).policy.remove(frame.entry);
-        rest(frame, now);
-        restToLeave(frame, now);
-    }
-
-    private void restToLeave(Frame frame, long now)
-    {
-        (frame.pins > 0 ? classOf(frame).held : classOf(frame).resting).addLast(frame);
-        frame.leaves = true;
-        if (!frame.inLeaving) {
-            addLeaving(frame, now);
-        }
-    }
-
-    private void addLeaving(Frame frame, long now)
-    {
-        frame.inLeaving = true;
-        leaving.add(new LeavingFrame(frame, now));
     }
 
     /**
@@ -321,31 +149,7 @@ public final class RamTier
      */
     public boolean freeLeft()
     {
-        return freeLeft(clock.nanoTime());
-    }
-
-    private boolean freeLeft(long now)
-    {
-        for (int i = 0; i < MAX_FREED_AT_ONCE; i++) {
-            if (leaving.isEmpty() || now - leaving.peek().sinceNanos < REST_NANOS) {
-                return false;
-            }
-            Frame frame = leaving.remove().frame;
-            frame.inLeaving = false;
-            if (frame.state != State.RESTING || !frame.leaves || frame.slab().draining) {
-                continue;
-            }
-            if (frame.pins > 0 || now - frame.restsSinceNanos < REST_NANOS) {
-                // its rest began anew, or does when it is unpinned: those behind it need not wait for that
-                addLeaving(frame, now);
-            }
-            else {
-                frame.list.remove(frame);
-                forget(frame);
-                free(frame);
-            }
-        }
-        return !leaving.isEmpty();
+        return tableRoom.freeLeft(clock.nanoTime());
     }
 
     /**
@@ -355,15 +159,7 @@ public final class RamTier
      */
     public boolean shrink(StoredTable table, int maxCount)
     {
-        long now = clock.nanoTime();
-        for (int i = 0; i < maxCount && !table.hasRamRoom(0); i++) {
-            int entry = tableQueues.pollAny(table);
-            if (entry == TableQueues.NO_ENTRY) {
-                return false;
-            }
-            leave(framesByEntry.get(entry), now);
-        }
-        return !table.hasRamRoom(0);
+        return tableRoom.shrink(table, maxCount, clock.nanoTime());
     }
 
     /**
@@ -373,64 +169,7 @@ public final class RamTier
      */
     public boolean order(int firstEntry, int endEntry)
     {
-        for (int entry = firstEntry; entry < Math.min(endEntry, framesByEntry.size()); entry++) {
-            Frame frame = framesByEntry.get(entry);
-            if (frame != null && frame.state == State.LIVE) {
-                tableQueues.addColdest(frame.table, entry, policyClass(frame.terms), classOf(frame).policy.part(entry));
-            }
-        }
-        return endEntry < framesByEntry.size();
-    }
-
-    private long frameBytes(Frame frame)
-    {
-        return (long) sizeClasses.units(frame.slab().sizeClass) * MemoryLayout.UNIT_BYTES;
-    }
-
-    private void addGuestBytes(Frame frame, int sign)
-    {
-        if (frame.terms.blockClass() == BlockClass.GUEST) {
-            guestBytes += sign * frameBytes(frame);
-        }
-    }
-
-    private Frame pollReady(RamClass ramClass, long now)
-    {
-        Frame frame = ramClass.free.pollFirst();
-        if (frame != null) {
-            return frame;
-        }
-        frame = ramClass.resting.first();
-        if (frame == null || now - frame.restsSinceNanos < REST_NANOS) {
-            return null;
-        }
-        ramClass.resting.remove(frame);
-        forget(frame);
-        return frame;
-    }
-
-    /**
-     * Ends the life of a resting frame's block.
-     */
-    private void forget(Frame frame)
-    {
-        verify(frame.state == State.RESTING && frame.pins == 0, "frame %s is %s with %s pins", frame.number(), frame.state, frame.pins);
-        writer.withdrawFrame(frame.number());
-        remove(frame);
-        frame.state = State.FREE;
-        evictions++;
-    }
-
-    private void remove(Frame frame)
-    {
-        verify(frames.remove(frame.digest, frame), "frame %s is not the one of its block", frame.number());
-        expiries.remove(frame.entry, frame.terms.expirySeconds());
-        files.addRamBlocks(frame.file, -1);
-        usedBytes -= frame.length;
-        blocks--;
-        countPinned(frame, -1);
-        frame.file = null;
-        frame.table = null;
+        return tableRoom.order(firstEntry, endEntry);
     }
 
     private void count(RamClass ramClass, long now)
@@ -449,7 +188,7 @@ public final class RamTier
     private void keepReserve(RamClass ramClass, BlockClass newcomer, long now)
     {
         // slabs that are still free count as well: when the last of them goes, some frames have rested already
-        long cuttable = (long) freeSlabs.size() * sizeClasses.piecesPerSlab(ramClass.index);
+        long cuttable = (long) slabs.freeCount() * sizeClasses.piecesPerSlab(ramClass.index);
         int rate = Math.max(ramClass.allocations, ramClass.lastAllocations);
         int target = Math.clamp(ramClass.frameCount / RESERVE_SHARE, 2, MAX_RESERVE) + rate + rate / 4;
         target = Math.min(target, Math.max(1, ramClass.frameCount / 4));
@@ -461,8 +200,8 @@ public final class RamTier
             if (entry == EvictionPolicy.NO_ENTRY) {
                 break;
             }
-            Frame victim = framesByEntry.get(entry);
-            rest(victim, now);
+            Frame victim = frames.of(entry);
+            frames.rest(victim, now);
             ramClass.resting.addLast(victim);
         }
     }
@@ -475,197 +214,32 @@ public final class RamTier
         return aboveSsd && newcomer != BlockClass.GUEST && ramClass.policy.count(BlockClass.HIGH) > ramClass.frameCount - Math.max(1, ramClass.frameCount / SHARE_OF_OTHERS);
     }
 
-    private void rest(Frame frame, long now)
-    {
-        writer.removeEntry(frame.digest.high(), frame.digest.low(), frame.number());
-        addGuestBytes(frame, -1);
-        leaveTable(frame);
-        frame.state = State.RESTING;
-        frame.restsSinceNanos = now;
-        frame.leaves = false;
-    }
-
-    private void leaveTable(Frame frame)
-    {
-        frame.table.addRamBytes(-frame.length);
-        tableQueues.remove(frame.table, frame.entry);
-    }
-
-    private void cut(RamSlab slab, RamClass ramClass)
-    {
-        verify(slab.sizeClass == -1, "slab %s is in use", slab.number);
-        int units = sizeClasses.units(ramClass.index);
-        int firstUnit = slab.number * layout.unitsPerSlab();
-        slab.sizeClass = ramClass.index;
-        slab.frames = new Frame[sizeClasses.piecesPerSlab(ramClass.index)];
-        for (int i = 0; i < slab.frames.length; i++) {
-            slab.frames[i] = new Frame(firstUnit + i * units, slab, nextEntry());
-            framesByEntry.set(slab.frames[i].entry, slab.frames[i]);
-            ramClass.free.addLast(slab.frames[i]);
-        }
-        ramClass.slabs.add(slab);
-        uses.addPlaces(ramClass.index, slab.frames.length);
-        ramClass.frameCount += slab.frames.length;
-        ramClass.policy.setCapacity(ramClass.frameCount);
-        sketch.setEntryCount(uses.placeCount());
-    }
-
-    private int nextEntry()
-    {
-        if (!freeEntries.isEmpty()) {
-            return freeEntries.removeLast();
-        }
-        framesByEntry.add(null);
-        return framesByEntry.size() - 1;
-    }
-
-    /**
-     * Takes a slab from the class whose frames are used least, if they are used much less than those of this class.
-     */
-    private void moveSlab(RamClass taker, long now)
-    {
-        if (draining.size() >= Math.max(1, layout.slabCount() / DRAINING_SHARE)) {
-            return;
-        }
-        int found = uses.giverFor(taker.index);
-        if (found == SizeClassUses.NONE) {
-            return;
-        }
-        RamClass giver = classes.get(found);
-        RamSlab slab = coldest(giver);
-        if (slab == null) {
-            return;
-        }
-        giver.slabs.remove(slab);
-        uses.removePlaces(giver.index, slab.frames.length);
-        giver.frameCount -= slab.frames.length;
-        giver.policy.setCapacity(giver.frameCount);
-        slab.draining = true;
-        slab.nextSizeClass = taker.index;
-        draining.add(slab);
-        for (Frame frame : slab.frames) {
-            switch (frame.state) {
-                case LIVE -> {
-                    giver.policy.remove(frame.entry);
-                    rest(frame, now);
-                }
-                case RESTING -> frame.list.remove(frame);
-                case FREE -> giver.free.remove(frame);
-                // they come to rest when they are published, released or unpinned
-                case FILLING, DETACHED -> {}
-            }
-        }
-    }
-
-    private void countUse(Frame frame)
-    {
-        RamClass ramClass = classOf(frame);
-        // a small block in a large frame is worth little
-        uses.use(ramClass.index, (double) frame.length / ((long) sizeClasses.units(ramClass.index) * MemoryLayout.UNIT_BYTES));
-    }
-
-    /**
-     * @return null if there is none that may be emptied
-     */
-    private RamSlab coldest(RamClass ramClass)
-    {
-        RamSlab coldest = null;
-        long lowest = Long.MAX_VALUE;
-        int step = Math.max(1, ramClass.slabs.size() / MAX_SLABS_COMPARED);
-        for (int i = 0; i < ramClass.slabs.size(); i += step) {
-            RamSlab slab = ramClass.slabs.get(i);
-            long heat = 0;
-            for (Frame frame : slab.frames) {
-                heat += heat(ramClass, frame);
-            }
-            if (heat < lowest) {
-                coldest = slab;
-                lowest = heat;
-            }
-        }
-        return lowest < MUST_STAY ? coldest : null;
-    }
-
-    private long heat(RamClass ramClass, Frame frame)
-    {
-        if ((frame.state == State.LIVE || frame.state == State.FILLING) && policyClass(frame.terms) == BlockClass.PINNED) {
-            return MUST_STAY;
-        }
-        if (frame.pins > 0 || frame.state == State.FILLING) {
-            // it would hold up the whole slab
-            return 1000;
-        }
-        if (frame.state == State.LIVE) {
-            return ramClass.policy.isShielded(frame.entry) || policyClass(frame.terms) == BlockClass.HIGH ? 4 : 1;
-        }
-        return 0;
-    }
-
-    private void finishDraining(long now)
-    {
-        draining.removeIf(slab -> finishDraining(slab, now));
-    }
-
-    private boolean finishDraining(RamSlab slab, long now)
-    {
-        for (Frame frame : slab.frames) {
-            boolean done = frame.state == State.FREE || (frame.state == State.RESTING && frame.pins == 0 && now - frame.restsSinceNanos >= REST_NANOS);
-            if (!done) {
-                return false;
-            }
-        }
-        for (Frame frame : slab.frames) {
-            if (frame.state == State.RESTING) {
-                forget(frame);
-            }
-            framesByEntry.set(frame.entry, null);
-            freeEntries.add(frame.entry);
-        }
-        slab.draining = false;
-        slab.sizeClass = -1;
-        slab.frames = new Frame[0];
-        cut(slab, classes.get(slab.nextSizeClass));
-        return true;
-    }
-
     /**
      * Shows a frame that was filled, and pins it. The block must not be in RAM already.
      */
     public void publish(Frame frame, StoredFile storedFile, Digest128 digest, int length, int checksum)
     {
         verify(frame.state == State.FILLING, "frame %s is not being filled", frame.number());
-        verify(frames.putIfAbsent(digest, frame) == null, "block %s is in RAM already", digest);
-        frame.digest = digest;
-        frame.file = storedFile;
-        frame.table = files.table(storedFile.ordinal());
-        frame.length = length;
-        frame.checksum = checksum;
-        frame.pins = 1;
-        expiries.add(frame.entry, frame.terms.expirySeconds());
-        files.addRamBlocks(storedFile, 1);
-        usedBytes += length;
-        blocks++;
-        countPinned(frame, 1);
-        writer.publishFrame(frame.number(), frame.generation, digest.high(), digest.low(), storedFile.etagDigest(), length, checksum);
+        frames.add(frame, storedFile, digest, length, checksum);
         if (frame.slab().draining) {
-            addGuestBytes(frame, -1);
+            frames.addGuestBytes(frame, -1);
             frame.state = State.RESTING;
             frame.restsSinceNanos = clock.nanoTime();
         }
-        else if (makeRoomInTable(frame.table, frame.terms, length, clock.nanoTime())) {
-            classOf(frame).policy.add(frame.entry, policyClass(frame.terms));
-            tableQueues.request(frame.table, digest.high(), digest.low(), policyClass(frame.terms));
-            tableQueues.enter(frame.table, frame.entry, policyClass(frame.terms));
-            enliven(frame);
+        else if (tableRoom.makeRoom(frame.table, frame.terms, length, clock.nanoTime())) {
+            frames.classOf(frame).policy.add(frame.entry, frames.policyClass(frame.terms));
+            frames.tableQueues().request(frame.table, digest.high(), digest.low(), frames.policyClass(frame.terms));
+            frames.tableQueues().enter(frame.table, frame.entry, frames.policyClass(frame.terms));
+            frames.enliven(frame);
         }
         else {
             // whoever waits for it is served, and it is asked for again or not
-            classOf(frame).policy.request(digest.high(), digest.low(), policyClass(frame.terms));
-            addGuestBytes(frame, -1);
+            frames.classOf(frame).policy.request(digest.high(), digest.low(), frames.policyClass(frame.terms));
+            frames.addGuestBytes(frame, -1);
             frame.state = State.RESTING;
             long now = clock.nanoTime();
             frame.restsSinceNanos = now;
-            restToLeave(frame, now);
+            tableRoom.restToLeave(frame, now);
         }
     }
 
@@ -678,18 +252,6 @@ public final class RamTier
         writer.setFetchedAhead(frame.number(), ahead);
     }
 
-    private void enliven(Frame frame)
-    {
-        frame.state = State.LIVE;
-        frame.table.addRamBytes(frame.length);
-        writer.putEntry(frame.digest.high(), frame.digest.low(), frame.number(), frame.generation);
-    }
-
-    private RamClass classOf(Frame frame)
-    {
-        return classes.get(frame.slab().sizeClass);
-    }
-
     /**
      * Gives back a frame that was not published.
      */
@@ -697,16 +259,8 @@ public final class RamTier
     {
         verify(frame.state == State.FILLING, "frame %s is not being filled", frame.number());
         writer.withdrawFrame(frame.number());
-        addGuestBytes(frame, -1);
-        free(frame);
-    }
-
-    private void free(Frame frame)
-    {
-        frame.state = State.FREE;
-        if (!frame.slab().draining) {
-            classOf(frame).free.addLast(frame);
-        }
+        frames.addGuestBytes(frame, -1);
+        frames.free(frame);
     }
 
     /**
@@ -714,7 +268,7 @@ public final class RamTier
      */
     public Optional<Frame> find(Digest128 digest)
     {
-        Frame frame = frames.get(digest);
+        Frame frame = frames.byDigest().get(digest);
         if (frame != null && frame.terms.isExpired(clock.currentTimeMillis())) {
             expire(frame);
             return Optional.empty();
@@ -730,14 +284,14 @@ public final class RamTier
     public boolean collect(int firstEntry, int endEntry, HotBlocks hottest)
     {
         long now = clock.currentTimeMillis();
-        for (int entry = firstEntry; entry < Math.min(endEntry, framesByEntry.size()); entry++) {
-            Frame frame = framesByEntry.get(entry);
+        for (int entry = firstEntry; entry < Math.min(endEntry, frames.entryLimit()); entry++) {
+            Frame frame = frames.of(entry);
             if (frame != null && frame.holdsBlock() && frame.terms.blockClass() != BlockClass.GUEST && !frame.terms.isExpired(now)) {
-                boolean shielded = frame.state == State.LIVE && classOf(frame).policy.isShielded(entry);
-                hottest.add(frame.file, frame.digest, shielded, sketch.frequency(frame.digest.high(), frame.digest.low()));
+                boolean shielded = frame.state == State.LIVE && frames.classOf(frame).policy.isShielded(entry);
+                hottest.add(frame.file, frame.digest, shielded, frames.sketch().frequency(frame.digest.high(), frame.digest.low()));
             }
         }
-        return endEntry < framesByEntry.size();
+        return endEntry < frames.entryLimit();
     }
 
     /**
@@ -756,8 +310,8 @@ public final class RamTier
     {
         verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
         if (frame.pins == 0 && frame.state == State.RESTING && !frame.slab().draining) {
-            classOf(frame).resting.remove(frame);
-            classOf(frame).held.addLast(frame);
+            frames.classOf(frame).resting.remove(frame);
+            frames.classOf(frame).held.addLast(frame);
         }
         frame.pins++;
     }
@@ -770,13 +324,13 @@ public final class RamTier
             return;
         }
         switch (frame.state) {
-            case DETACHED -> free(frame);
+            case DETACHED -> frames.free(frame);
             case RESTING -> {
                 // whoever had it pinned may have told a client of it just now
                 frame.restsSinceNanos = clock.nanoTime();
                 if (!frame.slab().draining) {
-                    classOf(frame).held.remove(frame);
-                    classOf(frame).resting.addLast(frame);
+                    frames.classOf(frame).held.remove(frame);
+                    frames.classOf(frame).resting.addLast(frame);
                 }
             }
             case LIVE -> {}
@@ -791,28 +345,7 @@ public final class RamTier
     {
         verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
         verify(frame.terms.blockClass() != BlockClass.GUEST && blockClass != BlockClass.GUEST, "a guest has no other class, and nothing else becomes one");
-        countPinned(frame, -1);
-        frame.terms = new BlockTerms(blockClass, frame.terms.expirySeconds());
-        countPinned(frame, 1);
-        if (frame.state == State.LIVE) {
-            classOf(frame).policy.setClass(frame.entry, policyClass(frame.terms));
-            tableQueues.setClass(frame.table, frame.entry, policyClass(frame.terms));
-        }
-    }
-
-    private void countPinned(Frame frame, int change)
-    {
-        if (frame.terms.blockClass() == BlockClass.PINNED) {
-            pinnedBytes += (long) change * frame.length;
-        }
-    }
-
-    /**
-     * Above an SSD a pinned block may leave: it is kept there.
-     */
-    private BlockClass policyClass(BlockTerms terms)
-    {
-        return aboveSsd && terms.blockClass() == BlockClass.PINNED ? BlockClass.HIGH : terms.blockClass();
+        frames.setClass(frame, blockClass);
     }
 
     /**
@@ -822,24 +355,24 @@ public final class RamTier
     {
         verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
         if (!frame.slab().draining) {
-            countUse(frame);
+            slabs.countUse(frame);
         }
         if (frame.state == State.LIVE) {
-            classOf(frame).policy.use(frame.entry);
-            tableQueues.use(frame.table, frame.entry);
+            frames.classOf(frame).policy.use(frame.entry);
+            frames.tableQueues().use(frame.table, frame.entry);
         }
         else if (!frame.slab().draining && mayLiveAgain(frame, clock.nanoTime())) {
             frame.list.remove(frame);
-            classOf(frame).policy.restore(frame.entry, policyClass(frame.terms));
-            tableQueues.restore(frame.table, frame.entry, policyClass(frame.terms));
-            addGuestBytes(frame, 1);
-            enliven(frame);
+            frames.classOf(frame).policy.restore(frame.entry, frames.policyClass(frame.terms));
+            frames.tableQueues().restore(frame.table, frame.entry, frames.policyClass(frame.terms));
+            frames.addGuestBytes(frame, 1);
+            frames.enliven(frame);
         }
     }
 
     private boolean mayLiveAgain(Frame frame, long now)
     {
-        return (frame.terms.blockClass() != BlockClass.GUEST || makeRoomForGuest(frame, now)) && makeRoomInTable(frame.table, frame.terms, frame.length, now);
+        return (frame.terms.blockClass() != BlockClass.GUEST || guestRoom.makeRoom(frame, now)) && tableRoom.makeRoom(frame.table, frame.terms, frame.length, now);
     }
 
     /**
@@ -869,17 +402,17 @@ public final class RamTier
             return found;
         }
         int fileBlocks = storedFile.version().blockCount(layout.blockSizeBytes());
-        if (fileBlocks <= frames.size()) {
+        if (fileBlocks <= frames.byDigest().size()) {
             FileVersionId id = storedFile.id();
             for (int i = 0; i < fileBlocks && found.size() < storedFile.ramBlocks(); i++) {
-                Frame frame = frames.get(new BlockKey(id, i).digest());
+                Frame frame = frames.byDigest().get(new BlockKey(id, i).digest());
                 if (frame != null && storedFile.equals(frame.file)) {
                     found.add(frame);
                 }
             }
         }
         else {
-            for (Frame frame : frames.values()) {
+            for (Frame frame : frames.byDigest().values()) {
                 if (storedFile.equals(frame.file)) {
                     found.add(frame);
                 }
@@ -895,8 +428,8 @@ public final class RamTier
      */
     public boolean takeFree(int firstEntry, int endEntry, List<Frame> taken)
     {
-        for (int entry = firstEntry; entry < Math.min(endEntry, framesByEntry.size()); entry++) {
-            Frame frame = framesByEntry.get(entry);
+        for (int entry = firstEntry; entry < Math.min(endEntry, frames.entryLimit()); entry++) {
+            Frame frame = frames.of(entry);
             if (frame != null && frame.state == State.FREE && !frame.slab().draining) {
                 frame.list.remove(frame);
                 frame.state = State.DETACHED;
@@ -904,7 +437,7 @@ public final class RamTier
                 taken.add(frame);
             }
         }
-        return endEntry < framesByEntry.size();
+        return endEntry < frames.entryLimit();
     }
 
     /**
@@ -927,7 +460,7 @@ public final class RamTier
      */
     public void wipe(Frame frame)
     {
-        writer.payload(frame.number(), frameBytes(frame)).fill((byte) 0);
+        writer.payload(frame.number(), frames.frameBytes(frame)).fill((byte) 0);
     }
 
     /**
@@ -936,7 +469,7 @@ public final class RamTier
      */
     public void wipeBehind(Frame frame, int length)
     {
-        long bytes = frameBytes(frame);
+        long bytes = frames.frameBytes(frame);
         if (length < bytes) {
             writer.payload(frame.number(), (int) bytes).asSlice(length).fill((byte) 0);
         }
@@ -949,20 +482,20 @@ public final class RamTier
     {
         if (frame.state == State.LIVE) {
             writer.removeEntry(frame.digest.high(), frame.digest.low(), frame.number());
-            classOf(frame).policy.remove(frame.entry);
-            addGuestBytes(frame, -1);
-            leaveTable(frame);
+            frames.classOf(frame).policy.remove(frame.entry);
+            frames.addGuestBytes(frame, -1);
+            frames.leaveTable(frame);
         }
         else if (!frame.slab().draining) {
             frame.list.remove(frame);
         }
         writer.withdrawFrame(frame.number());
-        remove(frame);
+        frames.remove(frame);
         if (frame.pins > 0) {
             frame.state = State.DETACHED;
         }
         else {
-            free(frame);
+            frames.free(frame);
         }
     }
 
@@ -974,10 +507,10 @@ public final class RamTier
     public boolean removeExpired(int maxCount)
     {
         long now = clock.currentTimeMillis();
-        int entry = expiries.peekExpired(now);
+        int entry = frames.peekExpired(now);
         for (int i = 0; i < maxCount && entry != EvictionPolicy.NO_ENTRY; i++) {
-            expire(framesByEntry.get(entry));
-            entry = expiries.peekExpired(now);
+            expire(frames.of(entry));
+            entry = frames.peekExpired(now);
         }
         return entry != EvictionPolicy.NO_ENTRY;
     }
@@ -1024,7 +557,7 @@ public final class RamTier
 
     public long usedBytes()
     {
-        return usedBytes;
+        return frames.usedBytes();
     }
 
     /**
@@ -1032,7 +565,7 @@ public final class RamTier
      */
     public long pinnedBytes()
     {
-        return pinnedBytes;
+        return frames.pinnedBytes();
     }
 
     /**
@@ -1040,7 +573,7 @@ public final class RamTier
      */
     public long maxGuestBytes()
     {
-        return maxGuestBytes;
+        return guestRoom.maxBytes();
     }
 
     /**
@@ -1048,17 +581,17 @@ public final class RamTier
      */
     public long guestBytes()
     {
-        return guestBytes;
+        return frames.guestBytes();
     }
 
     public long blocks()
     {
-        return blocks;
+        return frames.byDigest().size();
     }
 
     public long evictions()
     {
-        return evictions;
+        return frames.evictions();
     }
 
     /**
@@ -1074,7 +607,7 @@ public final class RamTier
      */
     public void setFirstGeneration(long generation)
     {
-        verify(frames.isEmpty() && generation >= 0 && (generation & 1) == 0, "first generation cannot be %s", generation);
+        verify(frames.byDigest().isEmpty() && generation >= 0 && (generation & 1) == 0, "first generation cannot be %s", generation);
         lastGeneration = generation;
     }
 
@@ -1088,13 +621,12 @@ public final class RamTier
      */
     public void checkInvariants()
     {
-        verify(guestBytes >= 0 && guestBytes <= maxGuestBytes, "guests have %s bytes of at most %s", guestBytes, maxGuestBytes);
+        verify(guestBytes() >= 0 && guestBytes() <= maxGuestBytes(), "guests have %s bytes of at most %s", guestBytes(), maxGuestBytes());
         long guests = 0;
         int listed = 0;
-        long counted = 0;
         long bytes = 0;
         long pinned = 0;
-        for (RamClass ramClass : classes) {
+        for (RamClass ramClass : frames.classes()) {
             int frameTotal = 0;
             int live = 0;
             for (RamSlab slab : ramClass.slabs) {
@@ -1102,7 +634,7 @@ public final class RamTier
                 frameTotal += slab.frames.length;
                 for (Frame frame : slab.frames) {
                     if ((frame.state == State.LIVE || frame.state == State.FILLING) && frame.terms.blockClass() == BlockClass.GUEST) {
-                        guests += frameBytes(frame);
+                        guests += frames.frameBytes(frame);
                     }
                     boolean inList = frame.list != null;
                     boolean belongsInList = frame.state == State.FREE || frame.state == State.RESTING;
@@ -1118,22 +650,20 @@ public final class RamTier
             verify(live == ramClass.policy.size(), "class %s has %s live frames, and %s in its policy", ramClass.index, live, ramClass.policy.size());
             verify(frameTotal == ramClass.frameCount, "class %s has %s frames, not %s", ramClass.index, frameTotal, ramClass.frameCount);
         }
-        verify(guests == guestBytes || !draining.isEmpty(), "guests have %s bytes, and %s are counted", guests, guestBytes);
-        Set<Frame> left = Collections.newSetFromMap(new IdentityHashMap<>());
-        leaving.forEach(entry -> verify(entry.frame.inLeaving && left.add(entry.frame), "frame %s is twice among those that leave", entry.frame.number()));
-        verify(listed == uses.placeCount(), "there are %s frames, not %s", listed, uses.placeCount());
+        verify(guests == guestBytes() || slabs.isDraining(), "guests have %s bytes, and %s are counted", guests, guestBytes());
+        tableRoom.checkInvariants();
+        verify(listed == slabs.frameCount(), "there are %s frames, not %s", listed, slabs.frameCount());
         Map<StoredTable, Long> tables = new IdentityHashMap<>();
-        for (Map.Entry<Digest128, Frame> entry : frames.entrySet()) {
+        for (Map.Entry<Digest128, Frame> entry : frames.byDigest().entrySet()) {
             Frame frame = entry.getValue();
             tables.merge(frame.table, frame.state == State.LIVE ? (long) frame.length : 0L, Long::sum);
-            verify(frame.state == State.LIVE || !tableQueues.contains(frame.table, frame.entry), "frame %s is %s and in its table's order", frame.number(), frame.state);
+            verify(frame.state == State.LIVE || !frames.tableQueues().contains(frame.table, frame.entry), "frame %s is %s and in its table's order", frame.number(), frame.state);
             verify(frame.holdsBlock() && frame.digest.equals(entry.getKey()) && !frame.file.isDropped(), "frame %s of block %s", frame.number(), entry.getKey());
-            counted++;
             bytes += frame.length;
             pinned += frame.terms.blockClass() == BlockClass.PINNED ? frame.length : 0;
         }
         tables.forEach((table, tableBytes) -> verify(table.ramBytes() == tableBytes, "a table has %s bytes, and %s are counted", tableBytes, table.ramBytes()));
-        verify(pinned == pinnedBytes, "pinned blocks have %s bytes, and %s are counted", pinned, pinnedBytes);
-        verify(counted == blocks && bytes == usedBytes, "%s blocks of %s bytes are counted as %s of %s", counted, bytes, blocks, usedBytes);
+        verify(pinned == pinnedBytes(), "pinned blocks have %s bytes, and %s are counted", pinned, pinnedBytes());
+        verify(bytes == usedBytes(), "blocks have %s bytes, and %s are counted", bytes, usedBytes());
     }
 }

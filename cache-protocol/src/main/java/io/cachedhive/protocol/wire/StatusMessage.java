@@ -1,0 +1,182 @@
+package io.cachedhive.protocol.wire;
+
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.ControlMessage.Ack;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import static java.util.stream.Collectors.toMap;
+
+/**
+ * How a worker is, and what was counted.
+ */
+public sealed interface StatusMessage
+        extends Message
+{
+    record Ping()
+            implements StatusMessage
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.PING;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer) {}
+
+        static Ping read(WireReader reader)
+        {
+            return new Ping();
+        }
+    }
+
+    /**
+     * How a worker is.
+     *
+     * @param version of the worker's software
+     * @param state {@code STARTING}, {@code RESTORING}, {@code RUNNING} or {@code DRAINING}
+     * @param weight bytes of SSD, or of RAM without SSD
+     * @param newestRing the epoch and the publishing time of the newest ring it has; 0 and 0 without one
+     */
+    record Pong(
+            CacheWorkerId worker,
+            Digest128 instance,
+            String version,
+            String state,
+            long weight,
+            Optional<String> zone,
+            long uptimeMillis,
+            long restoredBlocks,
+            RingEpoch newestRing,
+            long newestRingPublishedMillis)
+            implements StatusMessage
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.PONG;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putString(worker.value()).putDigest(instance).putString(version).putString(state).putLong(weight).putOptionalString(zone).putLong(uptimeMillis).putLong(restoredBlocks)
+                    .putLong(newestRing.value()).putLong(newestRingPublishedMillis);
+        }
+
+        static Pong read(WireReader reader)
+                throws WireException
+        {
+            return new Pong(
+                    new CacheWorkerId(reader.getString()),
+                    reader.getDigest(),
+                    reader.getString(),
+                    reader.getString(),
+                    reader.getLong(),
+                    reader.getOptionalString(),
+                    reader.getLong(),
+                    reader.getLong(),
+                    new RingEpoch(reader.getLong()),
+                    reader.getLong());
+        }
+    }
+
+    /**
+     * What a client counted since the last batch, and the blocks that it read from shared memory (for their recency). Answered by {@link Ack};
+     * a client that got no answer sends the same batch again, and the worker counts it once.
+     *
+     * @param client names the sending catalog instance of one JVM for as long as it lives
+     * @param batch 1, 2, 3, ...: a batch that is not above the last one counted is acknowledged and ignored
+     * @param counters by table ({@code schema.table}), each a map from a name of {@link CounterNames} to what is to be added
+     */
+    record Usage(Digest128 client, long batch, Map<String, Map<String, Long>> counters, List<Digest128> hits)
+            implements StatusMessage
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.USAGE;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putDigest(client).putLong(batch)
+                    .putList(counters.entrySet(), (out, entry) -> out.putString(entry.getKey()).putCounters(entry.getValue()))
+                    .putList(hits, WireWriter::putDigest);
+        }
+
+        static Usage read(WireReader reader)
+                throws WireException
+        {
+            return new Usage(
+                    reader.getDigest(),
+                    reader.getLong(),
+                    reader.getList(in -> Map.entry(in.getString(), in.getCounters())).stream().collect(toMap(Map.Entry::getKey, Map.Entry::getValue)),
+                    reader.getList(WireReader::getDigest));
+        }
+    }
+
+    /**
+     * Asks for the counters of the connection's own cluster and catalog and for the worker's gauges. Answered by {@link Stats}.
+     */
+    record GetStats()
+            implements StatusMessage
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.GET_STATS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer) {}
+
+        static GetStats read(WireReader reader)
+        {
+            return new GetStats();
+        }
+    }
+
+    /**
+     * @param sinceMillis since when the counters count, milliseconds since the epoch
+     * @param problem one sentence with its remedy; empty when the worker is well
+     * @param tables counters of the cluster and catalog by table, names of {@link CounterNames}
+     * @param gauges of the whole worker, names of {@link CounterNames}
+     */
+    record Stats(Pong status, long sinceMillis, Optional<String> problem, Map<String, Map<String, Long>> tables, Map<String, Long> gauges)
+            implements StatusMessage
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.STATS;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            status.writeTo(writer);
+            writer.putLong(sinceMillis)
+                    .putOptionalString(problem)
+                    .putList(tables.entrySet(), (out, entry) -> out.putString(entry.getKey()).putCounters(entry.getValue()))
+                    .putCounters(gauges);
+        }
+
+        static Stats read(WireReader reader)
+                throws WireException
+        {
+            return new Stats(
+                    Pong.read(reader),
+                    reader.getLong(),
+                    reader.getOptionalString(),
+                    reader.getList(in -> Map.entry(in.getString(), in.getCounters())).stream().collect(toMap(Map.Entry::getKey, Map.Entry::getValue)),
+                    reader.getCounters());
+        }
+    }
+}

@@ -1,0 +1,207 @@
+package io.cachedhive.store.ram;
+
+import io.cachedhive.protocol.memory.MemoryLayout;
+import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.ram.Frame.State;
+import io.cachedhive.store.slab.SizeClassUses;
+import io.cachedhive.store.slab.SizeClasses;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+
+import static com.google.common.base.Verify.verify;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Which size class each slab is cut into. A slab that goes from one class to another is drained first: its blocks leave, and their frames rest. Guarded by the store's lock.
+ */
+final class RamSlabs
+{
+    private static final int DRAINING_SHARE = 32;
+    private static final int MAX_SLABS_COMPARED = 64;
+    private static final long MUST_STAY = 1L << 40;
+
+    private final RamFrames frames;
+    private final MemoryLayout layout;
+    private final SizeClasses sizeClasses;
+    private final ArrayDeque<RamSlab> freeSlabs = new ArrayDeque<>();
+    private final List<RamSlab> draining = new ArrayList<>();
+    private final SizeClassUses uses;
+
+    RamSlabs(RamFrames frames, MemoryLayout layout)
+    {
+        this.frames = requireNonNull(frames, "frames is null");
+        this.layout = requireNonNull(layout, "layout is null");
+        this.sizeClasses = frames.sizeClasses();
+        this.uses = new SizeClassUses(sizeClasses.count());
+        for (int i = 0; i < layout.slabCount(); i++) {
+            freeSlabs.add(new RamSlab(i));
+        }
+    }
+
+    /**
+     * Slabs that belong to no class yet.
+     */
+    int freeCount()
+    {
+        return freeSlabs.size();
+    }
+
+    /**
+     * A frame of a class is wanted: the class is given a slab, if it has no free frame, and there is one that belongs to nobody.
+     */
+    void request(RamClass ramClass)
+    {
+        uses.request();
+        if (ramClass.free.isEmpty() && !freeSlabs.isEmpty()) {
+            cut(freeSlabs.remove(), ramClass);
+        }
+    }
+
+    private void cut(RamSlab slab, RamClass ramClass)
+    {
+        verify(slab.sizeClass == -1, "slab %s is in use", slab.number);
+        int units = sizeClasses.units(ramClass.index);
+        int firstUnit = slab.number * layout.unitsPerSlab();
+        slab.sizeClass = ramClass.index;
+        slab.frames = new Frame[sizeClasses.piecesPerSlab(ramClass.index)];
+        for (int i = 0; i < slab.frames.length; i++) {
+            slab.frames[i] = new Frame(firstUnit + i * units, slab, frames.nextEntry());
+            frames.put(slab.frames[i]);
+            ramClass.free.addLast(slab.frames[i]);
+        }
+        ramClass.slabs.add(slab);
+        uses.addPlaces(ramClass.index, slab.frames.length);
+        ramClass.frameCount += slab.frames.length;
+        ramClass.policy.setCapacity(ramClass.frameCount);
+        frames.sketch().setEntryCount(uses.placeCount());
+    }
+
+    /**
+     * Takes a slab from the class whose frames are used least, if they are used much less than those of this class.
+     */
+    void moveSlab(RamClass taker, long now)
+    {
+        if (draining.size() >= Math.max(1, layout.slabCount() / DRAINING_SHARE)) {
+            return;
+        }
+        int found = uses.giverFor(taker.index);
+        if (found == SizeClassUses.NONE) {
+            return;
+        }
+        RamClass giver = frames.classes().get(found);
+        RamSlab slab = coldest(giver);
+        if (slab == null) {
+            return;
+        }
+        giver.slabs.remove(slab);
+        uses.removePlaces(giver.index, slab.frames.length);
+        giver.frameCount -= slab.frames.length;
+        giver.policy.setCapacity(giver.frameCount);
+        slab.draining = true;
+        slab.nextSizeClass = taker.index;
+        draining.add(slab);
+        for (Frame frame : slab.frames) {
+            switch (frame.state) {
+                case LIVE -> {
+                    giver.policy.remove(frame.entry);
+                    frames.rest(frame, now);
+                }
+                case RESTING -> frame.list.remove(frame);
+                case FREE -> giver.free.remove(frame);
+                // they come to rest when they are published, released or unpinned
+                case FILLING, DETACHED -> {}
+            }
+        }
+    }
+
+    /**
+     * The block of a frame was asked for.
+     */
+    void countUse(Frame frame)
+    {
+        RamClass ramClass = frames.classOf(frame);
+        // a small block in a large frame is worth little
+        uses.use(ramClass.index, (double) frame.length / ((long) sizeClasses.units(ramClass.index) * MemoryLayout.UNIT_BYTES));
+    }
+
+    /**
+     * @return null if there is none that may be emptied
+     */
+    private RamSlab coldest(RamClass ramClass)
+    {
+        RamSlab coldest = null;
+        long lowest = Long.MAX_VALUE;
+        int step = Math.max(1, ramClass.slabs.size() / MAX_SLABS_COMPARED);
+        for (int i = 0; i < ramClass.slabs.size(); i += step) {
+            RamSlab slab = ramClass.slabs.get(i);
+            long heat = 0;
+            for (Frame frame : slab.frames) {
+                heat += heat(ramClass, frame);
+            }
+            if (heat < lowest) {
+                coldest = slab;
+                lowest = heat;
+            }
+        }
+        return lowest < MUST_STAY ? coldest : null;
+    }
+
+    private long heat(RamClass ramClass, Frame frame)
+    {
+        if ((frame.state == State.LIVE || frame.state == State.FILLING) && frames.policyClass(frame.terms) == BlockClass.PINNED) {
+            return MUST_STAY;
+        }
+        if (frame.pins > 0 || frame.state == State.FILLING) {
+            // it would hold up the whole slab
+            return 1000;
+        }
+        if (frame.state == State.LIVE) {
+            return ramClass.policy.isShielded(frame.entry) || frames.policyClass(frame.terms) == BlockClass.HIGH ? 4 : 1;
+        }
+        return 0;
+    }
+
+    /**
+     * Gives those slabs to their new classes whose frames have all rested.
+     */
+    void finishDraining(long now)
+    {
+        draining.removeIf(slab -> finishDraining(slab, now));
+    }
+
+    private boolean finishDraining(RamSlab slab, long now)
+    {
+        for (Frame frame : slab.frames) {
+            boolean done = frame.state == State.FREE || (frame.state == State.RESTING && frame.pins == 0 && now - frame.restsSinceNanos >= RamFrames.REST_NANOS);
+            if (!done) {
+                return false;
+            }
+        }
+        for (Frame frame : slab.frames) {
+            if (frame.state == State.RESTING) {
+                frames.forget(frame);
+            }
+            frames.freeEntry(frame);
+        }
+        slab.draining = false;
+        slab.sizeClass = -1;
+        slab.frames = new Frame[0];
+        cut(slab, frames.classes().get(slab.nextSizeClass));
+        return true;
+    }
+
+    boolean isDraining()
+    {
+        return !draining.isEmpty();
+    }
+
+    /**
+     * How many frames there are in slabs that belong to a class.
+     */
+    long frameCount()
+    {
+        return uses.placeCount();
+    }
+}
