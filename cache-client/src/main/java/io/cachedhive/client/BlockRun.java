@@ -5,11 +5,14 @@ import io.cachedhive.client.connection.AnswerHandler;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.FillMessage;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.BlockFrame;
-import io.cachedhive.protocol.wire.Message.BlockLease;
-import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
+import io.cachedhive.protocol.wire.ReadMessage.BlockLease;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.Source;
 
 import java.nio.ByteBuffer;
@@ -238,7 +241,7 @@ final class BlockRun
     {
         lastSignNanos = context.nanoTime();
         owner.link().answered();
-        if (message instanceof Message.Fetching) {
+        if (message instanceof ReadMessage.Fetching) {
             fetching = true;
             return false;
         }
@@ -250,7 +253,7 @@ final class BlockRun
             default -> -1;
         };
         if (!isExpected(block)) {
-            String problem = message instanceof Message.Error error ? error.message() : "unexpected answer to a read: " + message.type();
+            String problem = message instanceof ControlMessage.Error error ? error.message() : "unexpected answer to a read: " + message.type();
             mailbox.put(new Letter(this, null, false, new Bypass(BypassCause.PROTOCOL_ERROR, problem)));
             return true;
         }
@@ -295,7 +298,7 @@ final class BlockRun
     void discard(Message message)
     {
         if (message instanceof BlockLease lease) {
-            owner.session().tell(new Message.ReleaseLease(lease.lease()));
+            owner.session().tell(new FillMessage.ReleaseLease(lease.lease()));
         }
     }
 

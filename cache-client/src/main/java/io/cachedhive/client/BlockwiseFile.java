@@ -17,7 +17,8 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
-import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.InvalidationMessage;
 
 import java.io.EOFException;
 import java.io.IOException;
@@ -512,7 +513,7 @@ final class BlockwiseFile
         for (WorkerLink giver : givers) {
             if (giver.session().isPresent()) {
                 // nobody waits for it: the next readers profit
-                context.connections().ask(giver, new Message.Revalidate(origin, file), Message.Ack.class, context.fetchMillis());
+                context.connections().ask(giver, new InvalidationMessage.Revalidate(origin, file), ControlMessage.Ack.class, context.fetchMillis());
             }
         }
     }
@@ -564,12 +565,12 @@ final class BlockwiseFile
         owners(position, length).forEach(givers::add);
         givers.add(context.local().link());
         long silenceMillis = TimeUnit.NANOSECONDS.toMillis(context.silenceNanos());
-        List<CompletableFuture<Message.Ack>> answers = givers.stream()
-                .filter(giver -> giver.session().filter(session -> session.version() >= Message.Quarantine.SINCE_VERSION).isPresent())
-                .map(giver -> context.connections().ask(giver, new Message.Quarantine(origin, file, position, length), Message.Ack.class, silenceMillis))
+        List<CompletableFuture<ControlMessage.Ack>> answers = givers.stream()
+                .filter(giver -> giver.session().filter(session -> session.version() >= InvalidationMessage.Quarantine.SINCE_VERSION).isPresent())
+                .map(giver -> context.connections().ask(giver, new InvalidationMessage.Quarantine(origin, file, position, length), ControlMessage.Ack.class, silenceMillis))
                 .toList();
         // the next reader is not to be given the same; a worker that does not answer is asked nothing else meanwhile either
-        for (CompletableFuture<Message.Ack> answer : answers) {
+        for (CompletableFuture<ControlMessage.Ack> answer : answers) {
             try {
                 answer.get();
             }

@@ -15,9 +15,9 @@ import io.cachedhive.client.local.MappedBlockMemory;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.PublishedRing;
-import io.cachedhive.protocol.wire.Message.Ack;
-import io.cachedhive.protocol.wire.Message.Reclassify;
-import io.cachedhive.protocol.wire.Message.Usage;
+import io.cachedhive.protocol.wire.ControlMessage.Ack;
+import io.cachedhive.protocol.wire.PolicyMessage.Reclassify;
+import io.cachedhive.protocol.wire.StatusMessage.Usage;
 
 import java.util.HashSet;
 import java.util.List;

@@ -3,7 +3,7 @@ package io.cachedhive.client;
 import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.client.local.LocalTier;
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.FillMessage;
 
 import java.nio.ByteBuffer;
 import java.util.Optional;
@@ -84,7 +84,7 @@ final class Guests
         void offer(long etagDigest, int checksum)
         {
             session.tellGuest(
-                    new Message.OfferGuest(file.origin(), file.file(), block, file.scope().table(), etagDigest, checksum, bytes.flip()),
+                    new FillMessage.OfferGuest(file.origin(), file.file(), block, file.scope().table(), etagDigest, checksum, bytes.flip()),
                     this::drop);
         }
 

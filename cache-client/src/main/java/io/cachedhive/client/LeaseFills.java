@@ -8,6 +8,8 @@ import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.FillMessage;
 import io.cachedhive.protocol.wire.Message;
 
 import java.io.IOException;
@@ -160,7 +162,7 @@ final class LeaseFills
         try {
             // the bytes are in hand already: nobody waits for the answer
             long request = session.sendFill(
-                    new Message.Fill(lease.lease(), state.length(), state.lastModifiedMillis(), (int) checksum.getValue(), bytes),
+                    new FillMessage.Fill(lease.lease(), state.length(), state.lastModifiedMillis(), (int) checksum.getValue(), bytes),
                     new FillAnswer("block %s of %s".formatted(lease.block(), version.location())),
                     () -> memory.release(length));
             context.connections().after(context.fetchMillis(), () -> session.cancel(request));
@@ -183,7 +185,7 @@ final class LeaseFills
         @Override
         public boolean answered(Message message)
         {
-            if (message instanceof Message.Error error) {
+            if (message instanceof ControlMessage.Error error) {
                 log.debug("%s is not taken by its cache worker: %s", block, error.message());
             }
             return true;
@@ -198,7 +200,7 @@ final class LeaseFills
      */
     void release()
     {
-        leases.forEach(lease -> lease.run().owner().session().tell(new Message.ReleaseLease(lease.lease())));
+        leases.forEach(lease -> lease.run().owner().session().tell(new FillMessage.ReleaseLease(lease.lease())));
         leases.clear();
     }
 }

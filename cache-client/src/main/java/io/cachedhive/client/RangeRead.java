@@ -16,12 +16,13 @@ import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.BlockFrame;
-import io.cachedhive.protocol.wire.Message.BlockLease;
-import io.cachedhive.protocol.wire.Message.BlockNo;
-import io.cachedhive.protocol.wire.Message.OnTerms;
 import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
+import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
+import io.cachedhive.protocol.wire.ReadMessage.BlockLease;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.Source;
 
 import java.io.InterruptedIOException;
@@ -264,7 +265,7 @@ final class RangeRead
         boolean mayFill = file.scope().mayFill();
         run.sending();
         try {
-            Message.Read read = new Message.Read(file.origin(), version, run.firstBlock(), run.blockCount(), run.inline(), mayFill, mayFill, epoch, file.scope().table());
+            ReadMessage.Read read = new ReadMessage.Read(file.origin(), version, run.firstBlock(), run.blockCount(), run.inline(), mayFill, mayFill, epoch, file.scope().table());
             run.request = run.owner().session().send(onTerms(read, run.owner().session()), run);
         }
         catch (WorkerException e) {
@@ -275,7 +276,7 @@ final class RangeRead
     /**
      * A worker of the release before fills on its own terms.
      */
-    private Message onTerms(Message.Read read, WorkerSession session)
+    private Message onTerms(ReadMessage.Read read, WorkerSession session)
     {
         session.tellQuota(read.table(), file.scope().terms().tableQuotaBytes());
         FillTerms terms = file.scope().terms().ofBlocks();

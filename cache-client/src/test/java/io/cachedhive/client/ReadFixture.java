@@ -15,7 +15,7 @@ import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 
 import java.io.IOException;
 import java.nio.file.Files;

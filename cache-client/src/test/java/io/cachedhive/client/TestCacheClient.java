@@ -10,14 +10,17 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.BlockFrame;
-import io.cachedhive.protocol.wire.Message.Fill;
+import io.cachedhive.protocol.wire.FillMessage.Fill;
+import io.cachedhive.protocol.wire.InvalidationMessage;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.protocol.wire.StatusMessage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -158,8 +161,8 @@ class TestCacheClient
             assertThat(read.file()).isEqualTo(fixture.file);
             assertThat(read.epoch()).isEqualTo(new RingEpoch(0));
         });
-        assertThat(local.readRequests).extracting(Message.Read::firstBlock).containsExactly(5);
-        assertThat(local.readRequests).extracting(Message.Read::blockCount).containsExactly(BLOCKS - 5);
+        assertThat(local.readRequests).extracting(ReadMessage.Read::firstBlock).containsExactly(5);
+        assertThat(local.readRequests).extracting(ReadMessage.Read::blockCount).containsExactly(BLOCKS - 5);
         assertThat(fixture.input.reads()).isEmpty();
         ReadFixture.assertIdle(client);
     }
@@ -207,8 +210,8 @@ class TestCacheClient
         assertThat(fixture.observer.requests()).isEqualTo(1);
         assertThat(fixture.observer.requests(ReadSource.RAM_HIT)).isEqualTo(1);
         // neighbours in one request
-        assertThat(local.readRequests).extracting(Message.Read::firstBlock).containsExactlyInAnyOrder(0, 3, 6);
-        assertThat(local.readRequests).extracting(Message.Read::blockCount).containsExactlyInAnyOrder(1, 2, 1);
+        assertThat(local.readRequests).extracting(ReadMessage.Read::firstBlock).containsExactlyInAnyOrder(0, 3, 6);
+        assertThat(local.readRequests).extracting(ReadMessage.Read::blockCount).containsExactlyInAnyOrder(1, 2, 1);
         ReadFixture.assertIdle(client);
     }
 
@@ -220,7 +223,7 @@ class TestCacheClient
         CacheClient client = connectedClient();
         fixture.assertReads(fixture.open(client), 100, 3 * BLOCK);
         fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 3L * BLOCK));
-        assertThat(local.readRequests).allMatch(Message.Read::inline);
+        assertThat(local.readRequests).allMatch(ReadMessage.Read::inline);
         assertThat(client.local().problem()).isEmpty();
         ReadFixture.assertIdle(client);
     }
@@ -258,7 +261,7 @@ class TestCacheClient
 
         fixture.assertSources(client, Map.of(source == Source.REMOTE ? ReadSource.REMOTE_READ : ReadSource.NON_LOCAL_HIT, 2L * BLOCK));
         assertThat(local.readRequests).isEmpty();
-        assertThat(other.readRequests).hasSize(1).allMatch(Message.Read::inline).allMatch(read -> read.epoch().equals(ring.epoch()));
+        assertThat(other.readRequests).hasSize(1).allMatch(ReadMessage.Read::inline).allMatch(read -> read.epoch().equals(ring.epoch()));
         assertThat(other.acceptedConnections()).isEqualTo(1);
         ReadFixture.assertIdle(client);
     }
@@ -515,8 +518,8 @@ class TestCacheClient
                     exchange.answer(0);
                     exchange.answer(0);
                 },
-                (exchange, _) -> exchange.send(new Message.Pong(local.id(), new Digest128(1, 1), "1", "RUNNING", 1, Optional.empty(), 1, 1, new RingEpoch(1), 1)),
-                (exchange, _) -> exchange.send(new Message.Error("go away")));
+                (exchange, _) -> exchange.send(new StatusMessage.Pong(local.id(), new Digest128(1, 1), "1", "RUNNING", 1, Optional.empty(), 1, 1, new RingEpoch(1), 1)),
+                (exchange, _) -> exchange.send(new ControlMessage.Error("go away")));
         for (TestingWorker.Reads answer : answers) {
             local.reads = answer;
             fixture.assertReads(file, 0, 2 * BLOCK);
@@ -563,7 +566,7 @@ class TestCacheClient
         };
         fixture.assertReads(fixture.open(client, Optional.empty(), false), 10, 2 * BLOCK);
         fixture.assertBypassed(client, BypassCause.of(cause), 2 * BLOCK);
-        assertThat(local.readRequests).noneMatch(Message.Read::mayFill).noneMatch(Message.Read::mayLease);
+        assertThat(local.readRequests).noneMatch(ReadMessage.Read::mayFill).noneMatch(ReadMessage.Read::mayLease);
         ReadFixture.assertIdle(client);
     }
 
@@ -622,7 +625,7 @@ class TestCacheClient
         fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 2L * BLOCK));
         // once more, and only that one
         assertThat(local.readRequests).hasSize(2);
-        assertThat(local.readRequests).filteredOn(Message.Read::inline).extracting(Message.Read::firstBlock).containsExactly(1);
+        assertThat(local.readRequests).filteredOn(ReadMessage.Read::inline).extracting(ReadMessage.Read::firstBlock).containsExactly(1);
 
         local.reads = (exchange, read) -> exchange.send(read.inline() ?
                 new BlockBytes(read.firstBlock(), Source.RAM, TestingWorker.ETAG, 0, ByteBuffer.allocate(BLOCK)) :
@@ -651,7 +654,7 @@ class TestCacheClient
         assertThat(fixture.input.reads()).containsExactly(new TestingInput.Read(0, fixture.bytes.length));
         // whoever gave blocks looks again
         Await.until("revalidated", () -> local.revalidations.size() == 1 && other.revalidations.size() == 1);
-        assertThat(other.revalidations.peek()).isEqualTo(new Message.Revalidate(0, fixture.file));
+        assertThat(other.revalidations.peek()).isEqualTo(new InvalidationMessage.Revalidate(0, fixture.file));
 
         // this input has done with the cache
         int asked = local.readRequests.size();
@@ -939,7 +942,7 @@ class TestCacheClient
         local.disconnectAll();
         local.answersUsage = true;
         Await.untilAsserted(() -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
-        List<Message.Usage> batches = new ArrayList<>(local.usages);
+        List<StatusMessage.Usage> batches = new ArrayList<>(local.usages);
         assertThat(batches.getLast().batch()).isEqualTo(batches.get(batches.size() - 2).batch());
 
         // counted while the worker was away, told when it is back

@@ -2,9 +2,9 @@ package io.cachedhive.client;
 
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
 import io.cachedhive.protocol.wire.FillTerms;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.OfferGuest;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.Source;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;

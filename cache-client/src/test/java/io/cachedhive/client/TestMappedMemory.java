@@ -8,7 +8,7 @@ import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
 import io.cachedhive.protocol.ring.PublishedRing;
-import io.cachedhive.protocol.wire.Message.BlockFrame;
+import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
 import io.cachedhive.protocol.wire.Source;
 import org.junit.jupiter.api.Test;
 

@@ -2,9 +2,10 @@ package io.cachedhive.client;
 
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.Source;
 import org.junit.jupiter.api.Test;
 
@@ -108,7 +109,7 @@ class TestRandomReads
         }
     }
 
-    private static void doAnything(TestingWorker.Exchange exchange, Message.Read read)
+    private static void doAnything(TestingWorker.Exchange exchange, ReadMessage.Read read)
             throws IOException
     {
         ThreadLocalRandom random = ThreadLocalRandom.current();
@@ -123,8 +124,8 @@ class TestRandomReads
                     exchange.answer(block, block % 2 == 0 ? 42 : 43);
                 }
             }
-            case 5 -> exchange.send(new Message.Error("not today"));
-            case 6 -> exchange.send(new Message.BlockFrame(read.firstBlock(), Source.RAM, 42, BLOCK, 1, 2, 3));
+            case 5 -> exchange.send(new ControlMessage.Error("not today"));
+            case 6 -> exchange.send(new ReadMessage.BlockFrame(read.firstBlock(), Source.RAM, 42, BLOCK, 1, 2, 3));
             case 7 -> {
                 // half of it, then nothing
                 if (read.blockCount() > 1) {

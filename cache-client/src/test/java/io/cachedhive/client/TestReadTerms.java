@@ -2,8 +2,8 @@ package io.cachedhive.client;
 
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
-import io.cachedhive.protocol.wire.Message.Reclassify;
-import io.cachedhive.protocol.wire.Message.TableQuota;
+import io.cachedhive.protocol.wire.PolicyMessage.Reclassify;
+import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

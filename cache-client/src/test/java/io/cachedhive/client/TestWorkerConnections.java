@@ -6,8 +6,10 @@ import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.FillMessage.Fill;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Fill;
+import io.cachedhive.protocol.wire.PreloadMessage;
+import io.cachedhive.protocol.wire.StatusMessage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -96,9 +98,9 @@ class TestWorkerConnections
         Counting handler = new Counting();
         List<Long> requests = new ArrayList<>();
         for (int i = 0; i < REQUESTS; i++) {
-            requests.add(session.send(new Message.Ping(), handler));
+            requests.add(session.send(new StatusMessage.Ping(), handler));
         }
-        assertThatThrownBy(() -> session.send(new Message.Ping(), handler))
+        assertThatThrownBy(() -> session.send(new StatusMessage.Ping(), handler))
                 .isInstanceOf(WorkerException.class)
                 .satisfies(e -> assertThat(((WorkerException) e).reason()).isEqualTo(WorkerException.Reason.OVERLOADED));
         requests.forEach(session::cancel);
@@ -106,7 +108,7 @@ class TestWorkerConnections
         requests.forEach(session::cancel);
         assertThat(session.pendingRequests()).isZero();
         worker.answersPings = true;
-        session.send(new Message.Ping(), handler);
+        session.send(new StatusMessage.Ping(), handler);
         Await.until("answered", () -> handler.answers.get() == 1);
         assertThat(handler.failures).hasValue(0);
     }
@@ -117,7 +119,7 @@ class TestWorkerConnections
     {
         worker.frozen = new CountDownLatch(1);
         Counting handler = new Counting();
-        Message large = new Message.Preload(0, fixture.file, 0, 1, new RingEpoch(1), "t".repeat(100_000));
+        Message large = new PreloadMessage.Preload(0, fixture.file, 0, 1, new RingEpoch(1), "t".repeat(100_000));
         int sent = 0;
         try {
             while (true) {
@@ -134,7 +136,7 @@ class TestWorkerConnections
         Await.until("taken", () -> worker.cancelled.size() > 0);
         Await.until("answered", () -> {
             try {
-                session.send(new Message.Ping(), handler);
+                session.send(new StatusMessage.Ping(), handler);
             }
             catch (WorkerException e) {
                 assertThat(e.reason()).isEqualTo(WorkerException.Reason.OVERLOADED);
@@ -182,7 +184,7 @@ class TestWorkerConnections
             WorkerLink link = several.peer(lossy.listenTcp(), Optional.empty());
             WorkerSession first = link.acquire();
             CompletableFuture<WorkerSession> second = new CompletableFuture<>();
-            first.send(new Message.Ping(), new AnswerHandler()
+            first.send(new StatusMessage.Ping(), new AnswerHandler()
             {
                 @Override
                 public int maxPayloadBytes()
@@ -211,7 +213,7 @@ class TestWorkerConnections
 
             // both threads are alive, and the link keeps the new connection
             Counting handler = new Counting();
-            replacement.send(new Message.Ping(), handler);
+            replacement.send(new StatusMessage.Ping(), handler);
             Await.until("answered", () -> handler.answers.get() == 1);
             assertThat(link.acquire()).isSameAs(replacement);
             assertThat(link.problem()).isEmpty();
@@ -291,7 +293,7 @@ class TestWorkerConnections
             byte[] bytes = new byte[FILL_BYTES - i];
             Arrays.fill(bytes, (byte) i);
             session.sendFill(new Fill(i, 1, 2, 3, ByteBuffer.wrap(bytes)), handler, written::incrementAndGet);
-            session.send(new Message.Ping(), handler);
+            session.send(new StatusMessage.Ping(), handler);
         }
         Await.until("answered", () -> handler.answers.get() == 20);
         assertThat(written).hasValue(10);

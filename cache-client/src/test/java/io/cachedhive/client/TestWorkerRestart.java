@@ -5,7 +5,7 @@ import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.ring.PublishedRing;
-import io.cachedhive.protocol.wire.Message.Read;
+import io.cachedhive.protocol.wire.ReadMessage.Read;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

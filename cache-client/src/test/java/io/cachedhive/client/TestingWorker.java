@@ -7,40 +7,42 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.ControlMessage.Cancel;
+import io.cachedhive.protocol.wire.FillMessage.Fill;
+import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
+import io.cachedhive.protocol.wire.FillMessage.ReleaseLease;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
+import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
+import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.HandshakeProof;
+import io.cachedhive.protocol.wire.InvalidationMessage.Revalidate;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.BlockFrame;
-import io.cachedhive.protocol.wire.Message.BlockLease;
-import io.cachedhive.protocol.wire.Message.BlockNo;
-import io.cachedhive.protocol.wire.Message.Cancel;
-import io.cachedhive.protocol.wire.Message.Challenge;
-import io.cachedhive.protocol.wire.Message.Fill;
-import io.cachedhive.protocol.wire.Message.GetRings;
-import io.cachedhive.protocol.wire.Message.GetStats;
-import io.cachedhive.protocol.wire.Message.Hello;
-import io.cachedhive.protocol.wire.Message.OfferGuest;
-import io.cachedhive.protocol.wire.Message.OnTerms;
-import io.cachedhive.protocol.wire.Message.Ping;
-import io.cachedhive.protocol.wire.Message.Pong;
-import io.cachedhive.protocol.wire.Message.Preload;
-import io.cachedhive.protocol.wire.Message.Preloaded;
-import io.cachedhive.protocol.wire.Message.Proof;
-import io.cachedhive.protocol.wire.Message.PublishRing;
-import io.cachedhive.protocol.wire.Message.Read;
-import io.cachedhive.protocol.wire.Message.Reclassify;
-import io.cachedhive.protocol.wire.Message.ReleaseLease;
-import io.cachedhive.protocol.wire.Message.Revalidate;
-import io.cachedhive.protocol.wire.Message.Rings;
-import io.cachedhive.protocol.wire.Message.Stats;
-import io.cachedhive.protocol.wire.Message.TableQuota;
-import io.cachedhive.protocol.wire.Message.Usage;
-import io.cachedhive.protocol.wire.Message.Welcome;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
+import io.cachedhive.protocol.wire.PolicyMessage.Reclassify;
+import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
+import io.cachedhive.protocol.wire.PreloadMessage.Preload;
+import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
+import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
+import io.cachedhive.protocol.wire.ReadMessage.BlockLease;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
+import io.cachedhive.protocol.wire.ReadMessage.Read;
+import io.cachedhive.protocol.wire.RingMessage.GetRings;
+import io.cachedhive.protocol.wire.RingMessage.PublishRing;
+import io.cachedhive.protocol.wire.RingMessage.Rings;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.protocol.wire.StatusMessage.GetStats;
+import io.cachedhive.protocol.wire.StatusMessage.Ping;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
+import io.cachedhive.protocol.wire.StatusMessage.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Usage;
 
 import java.io.EOFException;
 import java.io.IOException;
@@ -331,7 +333,7 @@ final class TestingWorker
             send(0, new Challenge(version, proofRequired, nonce, proof));
             Proof answer = (Proof) readBody(readHeader(FrameHeader.MAX_HANDSHAKE_BODY_BYTES));
             if (proofRequired && !HandshakeProof.verify(secret, CLIENT, hello.nonce(), nonce, answer.proof())) {
-                send(0, new Message.Error("wrong shared secret"));
+                send(0, new ControlMessage.Error("wrong shared secret"));
                 return false;
             }
             send(0, new Welcome(
@@ -370,7 +372,7 @@ final class TestingWorker
                 case Fill fill -> {
                     ByteBuffer copy = ByteBuffer.allocate(fill.payload().remaining()).put(fill.payload().duplicate()).flip();
                     fills.add(new Fill(fill.lease(), fill.observedLength(), fill.observedLastModifiedMillis(), fill.checksum(), copy));
-                    send(request, new Message.Ack());
+                    send(request, new ControlMessage.Ack());
                 }
                 case OfferGuest offer -> {
                     ByteBuffer copy = ByteBuffer.allocate(offer.payload().remaining()).put(offer.payload().duplicate()).flip();
@@ -382,14 +384,14 @@ final class TestingWorker
                 case ReleaseLease release -> releasedLeases.add(release.lease());
                 case Revalidate revalidate -> {
                     revalidations.add(revalidate);
-                    send(request, new Message.Ack());
+                    send(request, new ControlMessage.Ack());
                 }
                 case Usage batch -> {
                     boolean answers = answersUsage;
                     usages.add(batch);
                     if (answers) {
                         count(batch);
-                        send(request, new Message.Ack());
+                        send(request, new ControlMessage.Ack());
                     }
                 }
                 case Ping _ -> {
@@ -401,7 +403,7 @@ final class TestingWorker
                 case GetRings _ -> send(request, new Rings(rings));
                 case PublishRing publish -> {
                     setRings(List.of(publish.ring()));
-                    send(request, new Message.Ack());
+                    send(request, new ControlMessage.Ack());
                 }
                 case GetStats _ -> send(request, new Stats(pong(), 1, Optional.of("a problem"), usage, Map.of("ram_used_bytes", 5L)));
                 case Preload preload -> send(request, new Preloaded(preload.length(), 0, 0, Optional.empty()));
@@ -536,7 +538,7 @@ final class TestingWorker
         void fetching()
                 throws IOException
         {
-            send(new Message.Fetching());
+            send(new ReadMessage.Fetching());
         }
 
         void no(int block, NoCause cause)

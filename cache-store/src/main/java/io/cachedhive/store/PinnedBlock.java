@@ -10,7 +10,7 @@ public interface PinnedBlock
         extends AutoCloseable
 {
     /**
-     * The frame's number, for {@link io.cachedhive.protocol.wire.Message.BlockFrame}.
+     * The frame's number, for {@link io.cachedhive.protocol.wire.ReadMessage.BlockFrame}.
      */
     int frame();
 
@@ -32,7 +32,7 @@ public interface PinnedBlock
     long etagDigest();
 
     /**
-     * CRC32C of the payload alone, as {@link io.cachedhive.protocol.wire.Message.BlockBytes} wants it.
+     * CRC32C of the payload alone, as {@link io.cachedhive.protocol.wire.ReadMessage.BlockBytes} wants it.
      */
     int checksum();
 

@@ -1,9 +1,9 @@
 package io.cachedhive.worker;
 
 import io.airlift.log.Logger;
-import io.cachedhive.protocol.wire.Message.Hello;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
-import io.cachedhive.protocol.wire.Message.Welcome;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.StoreEnvironment;

@@ -1,8 +1,8 @@
 package io.cachedhive.worker;
 
-import io.cachedhive.protocol.wire.Message.Ping;
-import io.cachedhive.protocol.wire.Message.Pong;
-import io.cachedhive.protocol.wire.Message.TableQuota;
+import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
+import io.cachedhive.protocol.wire.StatusMessage.Ping;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.worker.testing.Await;
 import io.cachedhive.worker.testing.WireClient;
 import org.junit.jupiter.api.AfterEach;

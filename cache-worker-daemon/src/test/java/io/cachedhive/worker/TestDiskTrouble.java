@@ -11,7 +11,7 @@ import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.store.disk.Posix;
 import io.cachedhive.worker.testing.Await;
 import io.cachedhive.worker.testing.FaultInjection;

@@ -2,9 +2,9 @@ package io.cachedhive.worker;
 
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message.GetStats;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
-import io.cachedhive.protocol.wire.Message.Stats;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
+import io.cachedhive.protocol.wire.StatusMessage.GetStats;
+import io.cachedhive.protocol.wire.StatusMessage.Stats;
 import io.cachedhive.quickstart.s3.S3Hold;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;

@@ -8,7 +8,7 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.trino.spi.HostAddress;
 
 import java.util.ArrayList;

@@ -18,7 +18,7 @@ import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.home.CacheWorkerHome;
 import io.cachedhive.quickstart.home.Distribution;

@@ -13,13 +13,20 @@ import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FillTerms;
+import io.cachedhive.protocol.wire.InvalidationMessage;
+import io.cachedhive.protocol.wire.ListingMessage;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.FetchAhead;
-import io.cachedhive.protocol.wire.Message.OnTerms;
-import io.cachedhive.protocol.wire.Message.Pong;
-import io.cachedhive.protocol.wire.Message.Preloaded;
-import io.cachedhive.protocol.wire.Message.Stats;
+import io.cachedhive.protocol.wire.PinMessage;
+import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
+import io.cachedhive.protocol.wire.PreloadMessage;
+import io.cachedhive.protocol.wire.PreloadMessage.FetchAhead;
+import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
+import io.cachedhive.protocol.wire.RingMessage;
+import io.cachedhive.protocol.wire.StatusMessage;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
+import io.cachedhive.protocol.wire.StatusMessage.Stats;
 
 import java.util.List;
 import java.util.Optional;
@@ -69,7 +76,7 @@ public final class WorkerAdmin
 
     public CompletableFuture<Pong> ping(WorkerAddress address)
     {
-        return ask(address, new Message.Ping(), Pong.class, timeouts.silenceMillis());
+        return ask(address, new StatusMessage.Ping(), Pong.class, timeouts.silenceMillis());
     }
 
     /**
@@ -77,7 +84,7 @@ public final class WorkerAdmin
      */
     public CompletableFuture<Void> publishRing(WorkerAddress address, PublishedRing ring)
     {
-        return ask(address, new Message.PublishRing(ring), Message.Ack.class, timeouts.silenceMillis()).thenApply(_ -> null);
+        return ask(address, new RingMessage.PublishRing(ring), ControlMessage.Ack.class, timeouts.silenceMillis()).thenApply(_ -> null);
     }
 
     /**
@@ -85,7 +92,7 @@ public final class WorkerAdmin
      */
     public CompletableFuture<List<PublishedRing>> rings(WorkerAddress address)
     {
-        return ask(address, new Message.GetRings(), Message.Rings.class, timeouts.silenceMillis()).thenApply(Message.Rings::rings);
+        return ask(address, new RingMessage.GetRings(), RingMessage.Rings.class, timeouts.silenceMillis()).thenApply(RingMessage.Rings::rings);
     }
 
     /**
@@ -93,7 +100,7 @@ public final class WorkerAdmin
      */
     public CompletableFuture<Stats> stats(WorkerAddress address)
     {
-        return ask(address, new Message.GetStats(), Stats.class, timeouts.silenceMillis());
+        return ask(address, new StatusMessage.GetStats(), Stats.class, timeouts.silenceMillis());
     }
 
     /**
@@ -110,7 +117,7 @@ public final class WorkerAdmin
      */
     public CompletableFuture<Preloaded> preload(WorkerAddress address, int origin, FileVersion file, long position, long length, RingEpoch epoch, String table, long timeoutMillis)
     {
-        return ask(address, new Message.Preload(origin, file, position, length, epoch, table), Preloaded.class, timeoutMillis);
+        return ask(address, new PreloadMessage.Preload(origin, file, position, length, epoch, table), Preloaded.class, timeoutMillis);
     }
 
     /**
@@ -127,30 +134,34 @@ public final class WorkerAdmin
     /**
      * Has what a worker has of some files removed, to the last byte.
      *
-     * @param tombstones at most {@link Message.Flush#MAX_TOMBSTONES}
+     * @param tombstones at most {@link InvalidationMessage.Flush#MAX_TOMBSTONES}
      * @param timeoutMillis for all of it, which is as much as is written to disks
      * @return fails at once if the worker is of a release that cannot do it
      */
-    public CompletableFuture<Message.Flushed> flush(WorkerAddress address, List<Tombstone> tombstones, long timeoutMillis)
+    public CompletableFuture<InvalidationMessage.Flushed> flush(WorkerAddress address, List<Tombstone> tombstones, long timeoutMillis)
     {
         Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
-        if (session.filter(known -> known.version() < Message.Flush.SINCE_VERSION).isPresent()) {
+        if (session.filter(known -> known.version() < InvalidationMessage.Flush.SINCE_VERSION).isPresent()) {
             return CompletableFuture.failedFuture(new WorkerException(
                     WorkerException.Reason.PROTOCOL,
                     "cache worker at %s is of an older release, which cannot flush: stop it, remove what it cached, and start this release".formatted(address)));
         }
-        return ask(address, new Message.Flush(tombstones), Message.Flushed.class, timeoutMillis);
+        return ask(address, new InvalidationMessage.Flush(tombstones), InvalidationMessage.Flushed.class, timeoutMillis);
     }
 
     /**
      * Says which places are pinned by name, or not any more.
      *
-     * @param pins at most {@link Message.SetPins#MAX_PINS}
+     * @param pins at most {@link PinMessage.SetPins#MAX_PINS}
      * @return ends when blocks that are there are so; fails at once if the worker is of a release that cannot do it
      */
-    public CompletableFuture<Message.Ack> setPins(WorkerAddress address, List<Pin> pins, long timeoutMillis)
+    public CompletableFuture<ControlMessage.Ack> setPins(WorkerAddress address, List<Pin> pins, long timeoutMillis)
     {
-        return sinceVersion(address, Message.SetPins.SINCE_VERSION, "which pins nothing by name", () -> ask(address, new Message.SetPins(pins), Message.Ack.class, timeoutMillis));
+        return sinceVersion(
+                address,
+                PinMessage.SetPins.SINCE_VERSION,
+                "which pins nothing by name",
+                () -> ask(address, new PinMessage.SetPins(pins), ControlMessage.Ack.class, timeoutMillis));
     }
 
     /**
@@ -159,10 +170,10 @@ public final class WorkerAdmin
      * @param after only ids beyond this one
      * @param usage whether to say what there is of each
      */
-    public CompletableFuture<Message.Pins> pins(WorkerAddress address, Digest128 after, boolean usage, long timeoutMillis)
+    public CompletableFuture<PinMessage.Pins> pins(WorkerAddress address, Digest128 after, boolean usage, long timeoutMillis)
     {
-        return sinceVersion(address, Message.GetPins.SINCE_VERSION, "which pins nothing by name", () ->
-                ask(address, new Message.GetPins(new Digest128(0, 0), after, usage), Message.Pins.class, timeoutMillis));
+        return sinceVersion(address, PinMessage.GetPins.SINCE_VERSION, "which pins nothing by name", () ->
+                ask(address, new PinMessage.GetPins(new Digest128(0, 0), after, usage), PinMessage.Pins.class, timeoutMillis));
     }
 
     private <T> CompletableFuture<T> sinceVersion(WorkerAddress address, int version, String lacking, Supplier<CompletableFuture<T>> request)
@@ -179,15 +190,15 @@ public final class WorkerAdmin
     /**
      * What a worker has of the files of the identity's origins whose ids begin with some bits.
      */
-    public CompletableFuture<Message.Files> files(WorkerAddress address, int bits, long prefix, long timeoutMillis)
+    public CompletableFuture<ListingMessage.Files> files(WorkerAddress address, int bits, long prefix, long timeoutMillis)
     {
         Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
-        if (session.filter(known -> known.version() < Message.GetFiles.SINCE_VERSION).isPresent()) {
+        if (session.filter(known -> known.version() < ListingMessage.GetFiles.SINCE_VERSION).isPresent()) {
             return CompletableFuture.failedFuture(new WorkerException(
                     WorkerException.Reason.PROTOCOL,
                     "cache worker at %s is of an older release, which does not say what it has".formatted(address)));
         }
-        return ask(address, new Message.GetFiles(bits, prefix), Message.Files.class, timeoutMillis);
+        return ask(address, new ListingMessage.GetFiles(bits, prefix), ListingMessage.Files.class, timeoutMillis);
     }
 
     /**
@@ -195,12 +206,12 @@ public final class WorkerAdmin
      *
      * @param origin the place of the files' origin in the identity's list
      * @param scan the same for all lists of one scan, another one for each scan
-     * @param files at most {@link Message.FetchAhead#MAX_FILES}, in the order in which they are likely to be read
+     * @param files at most {@link PreloadMessage.FetchAhead#MAX_FILES}, in the order in which they are likely to be read
      * @param terms on which the files are to be kept; a worker of the release before keeps them on its own
      * @param timeoutMillis after which nothing of the list is fetched any more
      * @return ends when nothing of the list waits any more
      */
-    public CompletableFuture<Message.Ack> fetchAhead(
+    public CompletableFuture<ControlMessage.Ack> fetchAhead(
             WorkerAddress address,
             int origin,
             Digest128 scan,
@@ -213,7 +224,7 @@ public final class WorkerAdmin
         Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
         session.ifPresent(known -> known.tellQuota(table, terms.tableQuotaBytes()));
         boolean knowsTerms = session.filter(known -> known.version() >= OnTerms.SINCE_VERSION).isPresent();
-        return ask(address, knowsTerms && !terms.ofBlocks().equals(FillTerms.UNSAID) ? new OnTerms(terms, ahead) : ahead, Message.Ack.class, timeoutMillis);
+        return ask(address, knowsTerms && !terms.ofBlocks().equals(FillTerms.UNSAID) ? new OnTerms(terms, ahead) : ahead, ControlMessage.Ack.class, timeoutMillis);
     }
 
     private <T extends Message> CompletableFuture<T> ask(WorkerAddress address, Message request, Class<T> answer, long timeoutMillis)

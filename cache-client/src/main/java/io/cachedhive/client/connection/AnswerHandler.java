@@ -1,7 +1,7 @@
 package io.cachedhive.client.connection;
 
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 
 import java.nio.ByteBuffer;
 

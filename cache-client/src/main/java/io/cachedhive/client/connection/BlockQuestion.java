@@ -3,9 +3,11 @@ package io.cachedhive.client.connection;
 import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 
 import java.nio.ByteBuffer;
 import java.util.concurrent.CompletableFuture;
@@ -77,7 +79,7 @@ final class BlockQuestion
         blockStart = (long) block * blockSize;
         bytes = new byte[file.blockLength(block, blockSize)];
         try {
-            long id = session.send(new Message.Read(origin, file, block, 1, true, false, false, epoch, table), this);
+            long id = session.send(new ReadMessage.Read(origin, file, block, 1, true, false, false, epoch, table), this);
             // timed out, or given up by whoever asked
             future.whenComplete((_, failure) -> {
                 if (failure != null) {
@@ -109,13 +111,13 @@ final class BlockQuestion
     public boolean answered(Message message)
     {
         switch (message) {
-            case Message.Fetching _ -> {
+            case ReadMessage.Fetching _ -> {
                 return false;
             }
             case BlockBytes block when arrivedBytes == bytes.length && (int) checksum.getValue() == block.checksum() -> future.complete(new CachedBlock(blockStart, bytes));
             case BlockBytes _ -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s sent a block of %s that is damaged".formatted(link.endpoint(), file.location())));
             case BlockNo no -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s answers %s for %s".formatted(link.endpoint(), no.cause(), file.location())));
-            case Message.Error error -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s refuses: %s".formatted(link.endpoint(), error.message())));
+            case ControlMessage.Error error -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s refuses: %s".formatted(link.endpoint(), error.message())));
             default -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s answers a read with %s".formatted(link.endpoint(), message.type())));
         }
         return true;

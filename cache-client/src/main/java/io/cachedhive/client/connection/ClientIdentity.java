@@ -1,6 +1,6 @@
 package io.cachedhive.client.connection;
 
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 
 import java.util.List;
 import java.util.Optional;

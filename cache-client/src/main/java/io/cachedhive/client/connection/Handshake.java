@@ -2,12 +2,13 @@ package io.cachedhive.client.connection;
 
 import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
+import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
+import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Challenge;
-import io.cachedhive.protocol.wire.Message.Hello;
-import io.cachedhive.protocol.wire.Message.Proof;
-import io.cachedhive.protocol.wire.Message.Welcome;
 import io.cachedhive.protocol.wire.WireException;
 
 import java.util.Optional;
@@ -76,7 +77,7 @@ final class Handshake
                 welcome = Optional.of(accepted);
                 yield Optional.empty();
             }
-            case Message.Error error -> throw new WorkerException(Reason.REFUSED, "cache worker at %s refuses: %s".formatted(endpoint, error.message()));
+            case ControlMessage.Error error -> throw new WorkerException(Reason.REFUSED, "cache worker at %s refuses: %s".formatted(endpoint, error.message()));
             default -> throw new WireException("%s message in the midst of a handshake".formatted(message.type()));
         };
     }

@@ -1,6 +1,7 @@
 package io.cachedhive.client.connection;
 
 import io.cachedhive.client.connection.WorkerException.Reason;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.Message;
 
@@ -81,7 +82,7 @@ final class Question<T extends Message>
         if (answer.isInstance(message)) {
             future.complete(answer.cast(message));
         }
-        else if (message instanceof Message.Error error) {
+        else if (message instanceof ControlMessage.Error error) {
             failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s refuses: %s".formatted(link.endpoint(), error.message())));
         }
         else {

@@ -2,6 +2,7 @@ package io.cachedhive.client.connection;
 
 import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.StatusMessage;
 
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -325,7 +326,7 @@ public final class WorkerLink
         }
         probesUnanswered++;
         try {
-            long probe = current.send(new Message.Ping(), new AnswerHandler()
+            long probe = current.send(new StatusMessage.Ping(), new AnswerHandler()
             {
                 @Override
                 public int maxPayloadBytes()
@@ -336,7 +337,7 @@ public final class WorkerLink
                 @Override
                 public boolean answered(Message message)
                 {
-                    if (message instanceof Message.Pong) {
+                    if (message instanceof StatusMessage.Pong) {
                         probesUnanswered = 0;
                         breaker.probeAnswered();
                     }

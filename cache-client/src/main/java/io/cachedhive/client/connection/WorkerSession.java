@@ -4,12 +4,16 @@ import io.airlift.log.Logger;
 import io.cachedhive.client.connection.SendQueue.Outgoing;
 import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.FillMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.HandshakeMessage;
+import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.TableQuota;
-import io.cachedhive.protocol.wire.Message.Welcome;
 import io.cachedhive.protocol.wire.MessageType;
+import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
+import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.WireException;
 
 import java.io.IOException;
@@ -191,10 +195,10 @@ public final class WorkerSession
      * @param fill its payload must not change until {@code written} has run
      * @param written runs exactly once if the request was accepted: when the bytes are on their way or the connection is lost
      */
-    public long sendFill(Message.Fill fill, AnswerHandler handler, Runnable written)
+    public long sendFill(FillMessage.Fill fill, AnswerHandler handler, Runnable written)
             throws WorkerException
     {
-        Message.Fill withoutPayload = new Message.Fill(fill.lease(), fill.observedLength(), fill.observedLastModifiedMillis(), fill.checksum(), ByteBuffer.allocate(0));
+        FillMessage.Fill withoutPayload = new FillMessage.Fill(fill.lease(), fill.observedLength(), fill.observedLastModifiedMillis(), fill.checksum(), ByteBuffer.allocate(0));
         return send(withoutPayload, fill.payload().duplicate(), written, handler);
     }
 
@@ -229,13 +233,13 @@ public final class WorkerSession
      * @param offer its payload must not change until {@code written} has run
      * @param written runs exactly once: when the bytes are on their way, or will never be
      */
-    public void tellGuest(Message.OfferGuest offer, Runnable written)
+    public void tellGuest(FillMessage.OfferGuest offer, Runnable written)
     {
         if (queuedBytes.get() > MAX_QUEUED_BYTES) {
             written.run();
             return;
         }
-        Message.OfferGuest withoutPayload = new Message.OfferGuest(
+        FillMessage.OfferGuest withoutPayload = new FillMessage.OfferGuest(
                 offer.origin(),
                 offer.file(),
                 offer.block(),
@@ -295,7 +299,7 @@ public final class WorkerSession
     public void cancel(long id)
     {
         if (forget(id) != null && isOpen()) {
-            tell(new Message.Cancel(id));
+            tell(new ControlMessage.Cancel(id));
         }
     }
 
@@ -623,16 +627,16 @@ public final class WorkerSession
             return;
         }
         if (header.requestId() == 0) {
-            if (message instanceof Message.Error error) {
+            if (message instanceof ControlMessage.Error error) {
                 throw new WorkerException(Reason.REFUSED, "cache worker at %s ends the connection: %s".formatted(endpoint, error.message()));
             }
             throw new WireException("%s message does not answer a request".formatted(header.type()));
         }
         AnswerHandler handler = pending.get(header.requestId());
         if (handler == null) {
-            if (message instanceof Message.BlockLease lease) {
+            if (message instanceof ReadMessage.BlockLease lease) {
                 // nobody will fill it, and others wait for it
-                tell(new Message.ReleaseLease(lease.lease()));
+                tell(new FillMessage.ReleaseLease(lease.lease()));
             }
             return;
         }
@@ -652,7 +656,7 @@ public final class WorkerSession
             welcome = handshake.welcome().get();
             if (identity.chunkSizeBytes() > 0) {
                 // before whatever depends on it
-                say(new Message.ChunkSize(identity.chunkSizeBytes()));
+                say(new HandshakeMessage.ChunkSize(identity.chunkSizeBytes()));
             }
             events.established(this);
             flush();

@@ -1,7 +1,7 @@
 package io.cachedhive.client.counters;
 
 import io.cachedhive.protocol.wire.FillClass;
-import io.cachedhive.protocol.wire.Message.Reclassify;
+import io.cachedhive.protocol.wire.PolicyMessage.Reclassify;
 
 import java.util.ArrayList;
 import java.util.EnumMap;

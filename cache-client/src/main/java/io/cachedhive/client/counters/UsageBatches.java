@@ -1,7 +1,7 @@
 package io.cachedhive.client.counters;
 
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.protocol.wire.Message.Usage;
+import io.cachedhive.protocol.wire.StatusMessage.Usage;
 
 import java.util.HashMap;
 import java.util.List;

@@ -8,8 +8,8 @@ import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Welcome;
+import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
+import io.cachedhive.protocol.wire.RingMessage;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -229,7 +229,7 @@ public final class LocalTier
             // not before the listener of the connection has returned
             connections.soon(() -> {
                 if (link.session().isPresent()) {
-                    connections.ask(link, new Message.GetRings(), Message.Rings.class, silenceMillis).thenAccept(answer -> rings.add(answer.rings()));
+                    connections.ask(link, new RingMessage.GetRings(), RingMessage.Rings.class, silenceMillis).thenAccept(answer -> rings.add(answer.rings()));
                 }
             });
         }

@@ -2,7 +2,7 @@ package io.cachedhive.client.counters;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message.Usage;
+import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import org.junit.jupiter.api.Test;
 
 import java.util.Map;

@@ -3,8 +3,8 @@ package io.cachedhive.protocol.memory;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
-import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireForms;
 import io.cachedhive.protocol.wire.WireReader;
 
 import java.io.IOException;
@@ -246,7 +246,7 @@ public final class SharedMemoryReader
         for (byte[] body : bodies) {
             try {
                 WireReader reader = new WireReader(ByteBuffer.wrap(body));
-                PublishedRing ring = Message.readRing(reader);
+                PublishedRing ring = WireForms.readRing(reader);
                 reader.expectEnd();
                 rings.add(ring);
             }
@@ -316,7 +316,7 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Copies a range of a block from the frame that the worker named ({@link io.cachedhive.protocol.wire.Message.BlockFrame}).
+     * Copies a range of a block from the frame that the worker named ({@link io.cachedhive.protocol.wire.ReadMessage.BlockFrame}).
      *
      * @return whether the bytes were copied; if not, the frame is not or no longer the block's, and the target's range holds nothing of meaning
      * @throws IndexOutOfBoundsException if the range does not fit into the target

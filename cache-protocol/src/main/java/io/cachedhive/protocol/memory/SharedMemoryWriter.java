@@ -3,7 +3,7 @@ package io.cachedhive.protocol.memory;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
-import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.WireForms;
 import io.cachedhive.protocol.wire.WireWriter;
 
 import java.lang.foreign.MemorySegment;
@@ -116,7 +116,7 @@ public final class SharedMemoryWriter
                 break;
             }
             WireWriter writer = new WireWriter(256);
-            Message.writeRing(writer, ring);
+            WireForms.writeRing(writer, ring);
             ByteBuffer body = writer.finish();
             if (body.remaining() > MAX_RING_BODY_BYTES) {
                 continue;

@@ -11,7 +11,7 @@ import static java.util.Objects.requireNonNull;
  * @param fillClass also of blocks that are there already; empty for normal, and to leave as they are those that are there
  * @param ttlMillis from the fill until they expire, as the worker's clock has it; empty for the worker's {@code cache.ttl}
  * @param tableQuotaBytes of the table, over all cache workers of the ring; {@link #NO_QUOTA} if it has none, empty to leave it as it is. Travels by itself
- *         ({@link Message.TableQuota}): a read of what is in shared memory has no request that it could go with
+ *         ({@link PolicyMessage.TableQuota}): a read of what is in shared memory has no request that it could go with
  */
 public record FillTerms(Optional<FillClass> fillClass, OptionalLong ttlMillis, OptionalLong tableQuotaBytes)
 {

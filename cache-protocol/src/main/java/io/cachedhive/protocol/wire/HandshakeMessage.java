@@ -136,7 +136,8 @@ public sealed interface HandshakeMessage
         @Override
         public void writeTo(WireWriter writer)
         {
-            writer.putString(worker.value()).putDigest(instance).putInt(blockSizeBytes).putString(memoryFile).putBoolean(keepsGuests).putList(origins, (out, status) -> out.putByte(status.ordinal()));
+            writer.putString(worker.value()).putDigest(instance).putInt(blockSizeBytes).putString(memoryFile).putBoolean(keepsGuests)
+                    .putList(origins, (out, status) -> out.putByte(status.ordinal()));
         }
 
         static Welcome read(WireReader reader)

@@ -46,7 +46,8 @@ public sealed interface ReadMessage
         @Override
         public void writeTo(WireWriter writer)
         {
-            writer.putInt(origin).putFile(file).putInt(firstBlock).putInt(blockCount).putBoolean(inline).putBoolean(mayFill).putBoolean(mayLease).putLong(epoch.value()).putString(table);
+            writer.putInt(origin).putFile(file).putInt(firstBlock).putInt(blockCount)
+                    .putBoolean(inline).putBoolean(mayFill).putBoolean(mayLease).putLong(epoch.value()).putString(table);
         }
 
         static Read read(WireReader reader)

@@ -65,7 +65,8 @@ public sealed interface StatusMessage
         @Override
         public void writeTo(WireWriter writer)
         {
-            writer.putString(worker.value()).putDigest(instance).putString(version).putString(state).putLong(weight).putOptionalString(zone).putLong(uptimeMillis).putLong(restoredBlocks)
+            writer.putString(worker.value()).putDigest(instance)
+                    .putString(version).putString(state).putLong(weight).putOptionalString(zone).putLong(uptimeMillis).putLong(restoredBlocks)
                     .putLong(newestRing.value()).putLong(newestRingPublishedMillis);
         }
 

@@ -1,5 +1,9 @@
 package io.cachedhive.protocol.wire;
 
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.OriginId;
+
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -112,6 +116,18 @@ public final class WireReader
             throws WireException
     {
         return new String(getBytes(), UTF_8);
+    }
+
+    public Digest128 getDigest()
+            throws WireException
+    {
+        return new Digest128(getLong(), getLong());
+    }
+
+    public FileVersion getFile()
+            throws WireException
+    {
+        return new FileVersion(new OriginId(getDigest()), getString(), getLong(), getLong());
     }
 
     public Optional<String> getOptionalString()

@@ -1,5 +1,8 @@
 package io.cachedhive.protocol.wire;
 
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.file.FileVersion;
+
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Collection;
@@ -79,6 +82,16 @@ public final class WireWriter
     public WireWriter putString(String value)
     {
         return putBytes(value.getBytes(UTF_8));
+    }
+
+    public WireWriter putDigest(Digest128 value)
+    {
+        return putLong(value.high()).putLong(value.low());
+    }
+
+    public WireWriter putFile(FileVersion file)
+    {
+        return putDigest(file.origin().digest()).putString(file.location()).putLong(file.length()).putLong(file.lastModifiedMillis());
     }
 
     public WireWriter putOptionalString(Optional<String> value)

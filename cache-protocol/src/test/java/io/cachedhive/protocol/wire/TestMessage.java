@@ -12,12 +12,13 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.Fill;
+import io.cachedhive.protocol.wire.FillMessage.Fill;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HexFormat;
 import java.util.List;
@@ -43,7 +44,7 @@ class TestMessage
                     new RingMember(new CacheWorkerId("worker-2"), 200, Optional.empty()))),
             Map.of(WORKER, new WorkerAddress("host", 8484)),
             1_700_000_000_000L);
-    private static final Message.Pong PONG = new Message.Pong(WORKER, new Digest128(1, 2), "1", "RUNNING", 1L << 40, Optional.of("zone"), 5, 6, new RingEpoch(-7), 8);
+    private static final StatusMessage.Pong PONG = new StatusMessage.Pong(WORKER, new Digest128(1, 2), "1", "RUNNING", 1L << 40, Optional.of("zone"), 5, 6, new RingEpoch(-7), 8);
 
     private static final Tombstone TOMBSTONE = new Tombstone(new Digest128(7, 8), ORIGIN, "s3://bucket/table/", 1_700_000_000_000L);
 
@@ -53,58 +54,64 @@ class TestMessage
      * At least one of each type.
      */
     private static final List<Message> MESSAGES = List.of(
-            new Message.Hello(1, 2, new byte[] {1, 2, 3}, "cluster", "catalog", "node", List.of(new Message.NamedOrigin("default", ORIGIN))),
-            new Message.Hello(1, 1, new byte[0], "", "", "", List.of()),
-            new Message.Challenge(1, true, new byte[] {4, 5}, new byte[] {6}),
-            new Message.Proof(new byte[] {7, 8, 9}),
-            new Message.Welcome(WORKER, new Digest128(-1, Long.MIN_VALUE), 1 << 20, "/dev/shm/cachedhive", true, List.of(OriginStatus.values())),
-            new Message.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table"),
-            new Message.Fetching(),
-            new Message.BlockFrame(1, Source.SSD, -2, 3, 4, 5L << 40, 6),
+            new HandshakeMessage.Hello(1, 2, new byte[] {1, 2, 3}, "cluster", "catalog", "node", List.of(new HandshakeMessage.NamedOrigin("default", ORIGIN))),
+            new HandshakeMessage.Hello(1, 1, new byte[0], "", "", "", List.of()),
+            new HandshakeMessage.Challenge(1, true, new byte[] {4, 5}, new byte[] {6}),
+            new HandshakeMessage.Proof(new byte[] {7, 8, 9}),
+            new HandshakeMessage.Welcome(WORKER, new Digest128(-1, Long.MIN_VALUE), 1 << 20, "/dev/shm/cachedhive", true, List.of(OriginStatus.values())),
+            new ReadMessage.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table"),
+            new ReadMessage.Fetching(),
+            new ReadMessage.BlockFrame(1, Source.SSD, -2, 3, 4, 5L << 40, 6),
             new BlockBytes(1, Source.REMOTE, 2, -3, ByteBuffer.wrap(new byte[] {1, 2, 3, 4})),
             new BlockBytes(1, Source.RAM, 2, -3, ByteBuffer.allocate(0)),
-            new Message.BlockLease(1, 2),
-            new Message.BlockNo(1, NoCause.INVALID_REQUEST),
+            new ReadMessage.BlockLease(1, 2),
+            new ReadMessage.BlockNo(1, NoCause.INVALID_REQUEST),
             new Fill(1, 2, 3, 4, ByteBuffer.wrap(new byte[] {5, 6})),
-            new Message.ReleaseLease(1),
-            new Message.Revalidate(1, FILE),
-            new Message.Cancel(Long.MAX_VALUE),
-            new Message.Usage(new Digest128(1, 2), 3, Map.of("s.t", Map.of(CounterNames.RAM_HIT_BYTES, 4L)), List.of(new Digest128(5, 6), new Digest128(7, 8))),
-            new Message.Ping(),
+            new FillMessage.ReleaseLease(1),
+            new InvalidationMessage.Revalidate(1, FILE),
+            new ControlMessage.Cancel(Long.MAX_VALUE),
+            new StatusMessage.Usage(new Digest128(1, 2), 3, Map.of("s.t", Map.of(CounterNames.RAM_HIT_BYTES, 4L)), List.of(new Digest128(5, 6), new Digest128(7, 8))),
+            new StatusMessage.Ping(),
             PONG,
-            new Message.PublishRing(RING),
-            new Message.GetRings(),
-            new Message.Rings(List.of(RING, new PublishedRing(HashRing.of(List.of()), Map.of(), 1))),
-            new Message.GetStats(),
-            new Message.Stats(PONG, 1, Optional.of("a problem"), Map.of("s.t", Map.of("requests", 2L)), Map.of("ram_blocks", 3L)),
-            new Message.Preload(1, FILE, 2, 3, new RingEpoch(4), "schema.table"),
-            new Message.Preloaded(1, 2, 3, Optional.empty()),
-            new Message.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE, FILE)),
-            new Message.Ack(),
-            new Message.Error("it is so"),
-            new Message.OfferGuest(1, FILE, 2, "s.t", 3, 4, ByteBuffer.wrap(new byte[] {5, 6})),
-            new Message.ChunkSize(512 << 20),
-            new Message.Describe(FILE.id(), 2, 3),
-            new Message.Description(true, Optional.of("etag"), "schema.table", List.of(new Message.DescribedBlock(2, 1, 5), new Message.DescribedBlock(3, 0, 0xFFFF_FFFFL))),
-            Message.Description.UNKNOWN,
-            new Message.HandOver(new CacheWorkerId("leaving"), List.of(new Message.FileBlocks(FILE, List.of(3, 1)), new Message.FileBlocks(FILE, List.of()))),
-            new Message.HandedOver(2),
-            new Message.OnTerms(
+            new RingMessage.PublishRing(RING),
+            new RingMessage.GetRings(),
+            new RingMessage.Rings(List.of(RING, new PublishedRing(HashRing.of(List.of()), Map.of(), 1))),
+            new StatusMessage.GetStats(),
+            new StatusMessage.Stats(PONG, 1, Optional.of("a problem"), Map.of("s.t", Map.of("requests", 2L)), Map.of("ram_blocks", 3L)),
+            new PreloadMessage.Preload(1, FILE, 2, 3, new RingEpoch(4), "schema.table"),
+            new PreloadMessage.Preloaded(1, 2, 3, Optional.empty()),
+            new PreloadMessage.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE, FILE)),
+            new ControlMessage.Ack(),
+            new ControlMessage.Error("it is so"),
+            new FillMessage.OfferGuest(1, FILE, 2, "s.t", 3, 4, ByteBuffer.wrap(new byte[] {5, 6})),
+            new HandshakeMessage.ChunkSize(512 << 20),
+            new HandOverMessage.Describe(FILE.id(), 2, 3),
+            new HandOverMessage.Description(
+                    true,
+                    Optional.of("etag"),
+                    "schema.table",
+                    List.of(new HandOverMessage.DescribedBlock(2, 1, 5), new HandOverMessage.DescribedBlock(3, 0, 0xFFFF_FFFFL))),
+            HandOverMessage.Description.UNKNOWN,
+            new HandOverMessage.HandOver(
+                    new CacheWorkerId("leaving"),
+                    List.of(new HandOverMessage.FileBlocks(FILE, List.of(3, 1)), new HandOverMessage.FileBlocks(FILE, List.of()))),
+            new HandOverMessage.HandedOver(2),
+            new PolicyMessage.OnTerms(
                     new FillTerms(Optional.of(FillClass.PINNED), OptionalLong.of(5000)),
-                    new Message.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table")),
-            new Message.OnTerms(FillTerms.UNSAID, new Message.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE))),
-            new Message.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))),
-            new Message.TableQuota("schema.table", 100L << 30),
-            new Message.Quarantine(1, FILE, 1L << 40, 8 << 20),
-            new Message.Flush(List.of(TOMBSTONE, TOMBSTONE)),
-            new Message.Flushed(3, Optional.of("a problem")),
-            new Message.GetTombstones(new Digest128(1, 2), new Digest128(3, 4)),
-            new Message.Tombstones(new Digest128(1, 2), List.of(TOMBSTONE)),
-            new Message.GetFiles(3, 5L << 60),
-            new Message.Files(true, List.of(new Message.ListedFile(FILE, "schema.table", 1, 2, 3, 2, 0xFFFF_FFFFL))),
-            new Message.SetPins(List.of(PIN, PIN)),
-            new Message.GetPins(new Digest128(1, 2), new Digest128(3, 4), true),
-            new Message.Pins(new Digest128(1, 2), List.of(new Message.PinState(PIN, 1L << 40, 5))));
+                    new ReadMessage.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table")),
+            new PolicyMessage.OnTerms(FillTerms.UNSAID, new PreloadMessage.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE))),
+            new PolicyMessage.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))),
+            new PolicyMessage.TableQuota("schema.table", 100L << 30),
+            new InvalidationMessage.Quarantine(1, FILE, 1L << 40, 8 << 20),
+            new InvalidationMessage.Flush(List.of(TOMBSTONE, TOMBSTONE)),
+            new InvalidationMessage.Flushed(3, Optional.of("a problem")),
+            new InvalidationMessage.GetTombstones(new Digest128(1, 2), new Digest128(3, 4)),
+            new InvalidationMessage.Tombstones(new Digest128(1, 2), List.of(TOMBSTONE)),
+            new ListingMessage.GetFiles(3, 5L << 60),
+            new ListingMessage.Files(true, List.of(new ListingMessage.ListedFile(FILE, "schema.table", 1, 2, 3, 2, 0xFFFF_FFFFL))),
+            new PinMessage.SetPins(List.of(PIN, PIN)),
+            new PinMessage.GetPins(new Digest128(1, 2), new Digest128(3, 4), true),
+            new PinMessage.Pins(new Digest128(1, 2), List.of(new PinMessage.PinState(PIN, 1L << 40, 5))));
 
     @Test
     void testEveryTypeIsHere()
@@ -112,7 +119,8 @@ class TestMessage
         Set<MessageType> types = EnumSet.noneOf(MessageType.class);
         MESSAGES.forEach(message -> types.add(message.type()));
         assertThat(types).containsExactly(MessageType.values());
-        assertThat(Message.class.getPermittedSubclasses()).hasSize(MessageType.values().length);
+        assertThat(Arrays.stream(Message.class.getPermittedSubclasses()).flatMap(family -> Arrays.stream(family.getPermittedSubclasses())))
+                .hasSize(MessageType.values().length);
     }
 
     @Test
@@ -174,7 +182,9 @@ class TestMessage
     @Test
     void testOnlyWhatFillsBlocksHasTerms()
     {
-        assertThatThrownBy(() -> new Message.OnTerms(FillTerms.UNSAID, new Message.Ping())).isInstanceOf(IllegalArgumentException.class).hasMessage("PING fills no blocks");
+        assertThatThrownBy(() -> new PolicyMessage.OnTerms(FillTerms.UNSAID, new StatusMessage.Ping()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("PING fills no blocks");
         ByteBuffer ping = ByteBuffer.wrap(new byte[] {0, 0, MessageType.PING.code()});
         assertThatThrownBy(() -> Message.read(MessageType.ON_TERMS, ping)).isInstanceOf(WireException.class).hasMessage("PING message is not one that fills blocks");
         ByteBuffer unknownClass = ByteBuffer.wrap(new byte[] {1, 3, 0, MessageType.PING.code()});
@@ -184,9 +194,9 @@ class TestMessage
     @Test
     void testQuotaOfATableTravelsByItself()
     {
-        Message.Read read = new Message.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table");
+        ReadMessage.Read read = new ReadMessage.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table");
         FillTerms terms = new FillTerms(Optional.of(FillClass.HIGH), OptionalLong.of(5), OptionalLong.of(6));
-        assertThat(new Message.OnTerms(terms, read)).isEqualTo(new Message.OnTerms(new FillTerms(Optional.of(FillClass.HIGH), OptionalLong.of(5)), read));
+        assertThat(new PolicyMessage.OnTerms(terms, read)).isEqualTo(new PolicyMessage.OnTerms(new FillTerms(Optional.of(FillClass.HIGH), OptionalLong.of(5)), read));
         assertThatThrownBy(() -> new FillTerms(Optional.empty(), OptionalLong.empty(), OptionalLong.of(-1))).isInstanceOf(IllegalArgumentException.class);
         ByteBuffer negative = new WireWriter(100).putString("schema.table").putLong(-1).finish();
         assertThatThrownBy(() -> Message.read(MessageType.TABLE_QUOTA, negative)).isInstanceOf(WireException.class)
@@ -225,7 +235,7 @@ class TestMessage
 
     private static boolean endsWithPayload(Message message)
     {
-        return message instanceof BlockBytes || message instanceof Fill || message instanceof Message.OfferGuest;
+        return message instanceof BlockBytes || message instanceof Fill || message instanceof FillMessage.OfferGuest;
     }
 
     @Test
@@ -336,7 +346,7 @@ class TestMessage
     @Test
     void testFrameHeader()
     {
-        byte[] header = bytes(new Message.Ping().toFrame(1));
+        byte[] header = bytes(new StatusMessage.Ping().toFrame(1));
         assertThat(header).hasSize(FrameHeader.BYTES);
         assertThatThrownBy(() -> FrameHeader.readFrom(ByteBuffer.wrap(with(header, 4, 99)), 100)).isInstanceOf(WireException.class).hasMessage("unknown message type: 99");
         assertThatThrownBy(() -> FrameHeader.readFrom(ByteBuffer.wrap(with(header, 4, -1)), 100)).isInstanceOf(WireException.class);

@@ -10,12 +10,13 @@ import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.GetPins;
-import io.cachedhive.protocol.wire.Message.GetTombstones;
-import io.cachedhive.protocol.wire.Message.PinState;
-import io.cachedhive.protocol.wire.Message.Pins;
-import io.cachedhive.protocol.wire.Message.Tombstones;
+import io.cachedhive.protocol.wire.InvalidationMessage;
+import io.cachedhive.protocol.wire.InvalidationMessage.GetTombstones;
+import io.cachedhive.protocol.wire.InvalidationMessage.Tombstones;
+import io.cachedhive.protocol.wire.PinMessage;
+import io.cachedhive.protocol.wire.PinMessage.GetPins;
+import io.cachedhive.protocol.wire.PinMessage.PinState;
+import io.cachedhive.protocol.wire.PinMessage.Pins;
 import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingBook;
 
@@ -243,7 +244,7 @@ public final class FlushExchange
                     inStep.put(peer.id(), own);
                     return Outcome.IN_STEP;
                 }
-                if (page.tombstones().size() < Message.Flush.MAX_TOMBSTONES) {
+                if (page.tombstones().size() < InvalidationMessage.Flush.MAX_TOMBSTONES) {
                     break;
                 }
                 after = page.tombstones().getLast().id();
@@ -256,7 +257,7 @@ public final class FlushExchange
             }
             theirs.removeIf(tombstone -> ownIds.contains(tombstone.id()));
             if (!theirs.isEmpty()) {
-                CompletableFuture<Message.Flushed> merged = flushes.merge(theirs);
+                CompletableFuture<InvalidationMessage.Flushed> merged = flushes.merge(theirs);
                 if (untilDone) {
                     merged.get();
                 }
@@ -296,7 +297,7 @@ public final class FlushExchange
                                 return null;
                             });
                 }
-                if (page.pins().size() < Message.SetPins.MAX_PINS) {
+                if (page.pins().size() < PinMessage.SetPins.MAX_PINS) {
                     return;
                 }
                 after = page.pins().getLast().pin().id();

@@ -5,10 +5,10 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.LocationIndex;
 import io.cachedhive.protocol.file.Tombstone;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Flushed;
-import io.cachedhive.protocol.wire.Message.GetTombstones;
-import io.cachedhive.protocol.wire.Message.Tombstones;
+import io.cachedhive.protocol.wire.InvalidationMessage;
+import io.cachedhive.protocol.wire.InvalidationMessage.Flushed;
+import io.cachedhive.protocol.wire.InvalidationMessage.GetTombstones;
+import io.cachedhive.protocol.wire.InvalidationMessage.Tombstones;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.FlushResult;
 import io.cachedhive.worker.state.StateDirectory;
@@ -250,7 +250,7 @@ public final class FlushService
     public synchronized Tombstones answer(GetTombstones request)
     {
         Digest128 all = book.doneXor();
-        return new Tombstones(all, request.known().equals(all) ? List.of() : book.done(request.after(), Message.Flush.MAX_TOMBSTONES));
+        return new Tombstones(all, request.known().equals(all) ? List.of() : book.done(request.after(), InvalidationMessage.Flush.MAX_TOMBSTONES));
     }
 
     /**

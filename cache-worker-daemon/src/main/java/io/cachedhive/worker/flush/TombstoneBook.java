@@ -5,8 +5,8 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.LocationIndex;
 import io.cachedhive.protocol.file.Tombstone;
-import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireForms;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.worker.state.StateDirectory;
@@ -93,7 +93,7 @@ final class TombstoneBook
             }
             WireReader rest = new WireReader(body);
             long livedMillis = rest.getLong();
-            for (Entry entry : rest.getList(in -> new Entry(Message.readTombstone(in), in.getBoolean()))) {
+            for (Entry entry : rest.getList(in -> new Entry(WireForms.readTombstone(in), in.getBoolean()))) {
                 put(entry.tombstone());
                 if (entry.done()) {
                     markDone(entry.tombstone().id());
@@ -262,7 +262,7 @@ final class TombstoneBook
         ByteBuffer body = new WireWriter(1024)
                 .putLong(nowMillis)
                 .putList(tombstones.values(), (out, tombstone) -> {
-                    Message.writeTombstone(out, tombstone);
+                    WireForms.writeTombstone(out, tombstone);
                     out.putBoolean(done.contains(tombstone.id()));
                 })
                 .finish();

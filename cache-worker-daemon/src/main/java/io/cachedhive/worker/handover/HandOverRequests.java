@@ -4,12 +4,14 @@ import io.airlift.log.Logger;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.HandOverMessage;
+import io.cachedhive.protocol.wire.HandOverMessage.DescribedBlock;
+import io.cachedhive.protocol.wire.HandOverMessage.Description;
+import io.cachedhive.protocol.wire.HandOverMessage.FileBlocks;
+import io.cachedhive.protocol.wire.HandOverMessage.HandOver;
+import io.cachedhive.protocol.wire.HandOverMessage.HandedOver;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.DescribedBlock;
-import io.cachedhive.protocol.wire.Message.Description;
-import io.cachedhive.protocol.wire.Message.FileBlocks;
-import io.cachedhive.protocol.wire.Message.HandOver;
-import io.cachedhive.protocol.wire.Message.HandedOver;
 import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.FileDescription;
@@ -63,7 +65,7 @@ public final class HandOverRequests
         this.leaving = requireNonNull(leaving, "leaving is null");
     }
 
-    public Description describe(Message.Describe request)
+    public Description describe(HandOverMessage.Describe request)
     {
         Optional<FileDescription> found = store.describe(request.file(), request.firstBlock(), request.blockCount())
                 .filter(description -> !description.metadata().provisional() && !description.blocks().isEmpty());
@@ -85,19 +87,19 @@ public final class HandOverRequests
     public void take(HandOver request, Consumer<Message> answer)
     {
         if (leaving.getAsBoolean()) {
-            answer.accept(new Message.Error("this cache worker is leaving itself"));
+            answer.accept(new ControlMessage.Error("this cache worker is leaving itself"));
             return;
         }
         Optional<Peer> sender = formerOwners.find(request.sender());
         if (sender.isEmpty()) {
-            answer.accept(new Message.Error("cache worker %s has no address on the rings that this one knows".formatted(request.sender())));
+            answer.accept(new ControlMessage.Error("cache worker %s has no address on the rings that this one knows".formatted(request.sender())));
             return;
         }
         try {
             executor.execute(() -> answer.accept(take(sender.get(), request.files())));
         }
         catch (RejectedExecutionException _) {
-            answer.accept(new Message.Error("this cache worker takes over too much already"));
+            answer.accept(new ControlMessage.Error("this cache worker takes over too much already"));
         }
     }
 

@@ -3,7 +3,7 @@ package io.cachedhive.worker.handover;
 import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.connection.WorkerConnections;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.worker.fetch.PeerSource;
 import io.cachedhive.worker.flush.FlushExchange;

@@ -9,8 +9,9 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.BlockNo;
+import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.Fill;
@@ -113,7 +114,7 @@ final class PeerBlocksRead
                 return false;
             }
             int firstBlock = fills.keySet().iterator().next();
-            request = session.send(new Message.Read(origin, version, firstBlock, fills.size(), true, false, false, NO_RING, ""), this);
+            request = session.send(new ReadMessage.Read(origin, version, firstBlock, fills.size(), true, false, false, NO_RING, ""), this);
             for (int left = fills.size(); left > 0; left--) {
                 Answer answer = answers.poll(SILENCE_MILLIS, TimeUnit.MILLISECONDS);
                 if (answer == null) {

@@ -9,10 +9,10 @@ import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.DescribedBlock;
-import io.cachedhive.protocol.wire.Message.Description;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandOverMessage;
+import io.cachedhive.protocol.wire.HandOverMessage.DescribedBlock;
+import io.cachedhive.protocol.wire.HandOverMessage.Description;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockStore;
@@ -101,9 +101,9 @@ final class PeerReader
         TreeSet<Integer> left = new TreeSet<>(blocks);
         while (!left.isEmpty()) {
             int firstBlock = left.first();
-            int blockCount = Math.min(left.last() - firstBlock + 1, Message.Describe.MAX_BLOCKS);
+            int blockCount = Math.min(left.last() - firstBlock + 1, HandOverMessage.Describe.MAX_BLOCKS);
             Set<Integer> asked = left.headSet(firstBlock + blockCount);
-            Description description = describe(link, new Message.Describe(id, firstBlock, blockCount));
+            Description description = describe(link, new HandOverMessage.Describe(id, firstBlock, blockCount));
             Map<Integer, BlockTerms> there = terms(description, unpinned.test(version));
             there.keySet().retainAll(asked);
             asked.clear();
@@ -127,7 +127,7 @@ final class PeerReader
         return true;
     }
 
-    private Description describe(WorkerLink link, Message.Describe request)
+    private Description describe(WorkerLink link, HandOverMessage.Describe request)
             throws WorkerException, InterruptedException
     {
         try {

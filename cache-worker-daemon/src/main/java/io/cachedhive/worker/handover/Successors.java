@@ -6,9 +6,9 @@ import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.protocol.wire.Message.FileBlocks;
-import io.cachedhive.protocol.wire.Message.HandOver;
-import io.cachedhive.protocol.wire.Message.HandedOver;
+import io.cachedhive.protocol.wire.HandOverMessage.FileBlocks;
+import io.cachedhive.protocol.wire.HandOverMessage.HandOver;
+import io.cachedhive.protocol.wire.HandOverMessage.HandedOver;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

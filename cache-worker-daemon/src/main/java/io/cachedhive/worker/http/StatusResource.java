@@ -5,7 +5,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import com.google.common.collect.ImmutableMap;
 import com.google.inject.Inject;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.store.RecoveryOutcome;
 import io.cachedhive.worker.CacheWorkerService;
 import io.cachedhive.worker.status.WorkerStatus;

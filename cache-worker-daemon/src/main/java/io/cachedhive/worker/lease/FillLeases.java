@@ -4,8 +4,8 @@ import com.google.common.collect.ImmutableList;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.wire.FillMessage;
 import io.cachedhive.protocol.wire.FillTerms;
-import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.FileMetadata;
@@ -288,7 +288,7 @@ public final class FillLeases
      *
      * @return empty if they were taken; otherwise why not
      */
-    public Optional<String> fill(Object owner, Message.Fill offer)
+    public Optional<String> fill(Object owner, FillMessage.Fill offer)
     {
         LeasedBlock block;
         long flushes;
@@ -322,7 +322,7 @@ public final class FillLeases
         }
     }
 
-    private Optional<String> check(LeaseTarget target, Message.Fill offer)
+    private Optional<String> check(LeaseTarget target, FillMessage.Fill offer)
     {
         int length = offer.payload().remaining();
         if (length != target.length()) {
@@ -344,7 +344,7 @@ public final class FillLeases
         return Optional.empty();
     }
 
-    private Optional<String> take(LeasedBlock block, Message.Fill offer, long flushes)
+    private Optional<String> take(LeasedBlock block, FillMessage.Fill offer, long flushes)
     {
         LeaseTarget target = block.target;
         Instant settled = Instant.ofEpochMilli(target.version().lastModifiedMillis()).truncatedTo(SECONDS).plus(PROVISIONAL);
@@ -372,7 +372,7 @@ public final class FillLeases
     }
 
     // to those who wait, and to nobody else
-    private void handOver(LeasedBlock block, Message.Fill offer)
+    private void handOver(LeasedBlock block, FillMessage.Fill offer)
     {
         int index = block.target.key().index();
         List<LeaseWaiter> waiters = finish(block);

@@ -5,8 +5,8 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Pin;
-import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireForms;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.worker.state.StateDirectory;
@@ -95,7 +95,7 @@ final class PinBook
             }
             WireReader rest = new WireReader(body);
             long livedMillis = rest.getLong();
-            List<Pin> found = rest.getList(Message::readPin);
+            List<Pin> found = rest.getList(WireForms::readPin);
             if (nowMillis - livedMillis > MAX_AWAY_MILLIS) {
                 log.warn("This cache worker was away for %s days: what was pinned comes from the others", Duration.ofMillis(nowMillis - livedMillis).toDays());
                 return false;
@@ -208,7 +208,7 @@ final class PinBook
     {
         ByteBuffer body = new WireWriter(1024)
                 .putLong(nowMillis)
-                .putList(byId.values(), Message::writePin)
+                .putList(byId.values(), WireForms::writePin)
                 .finish();
         ByteBuffer file = new WireWriter(16 + body.remaining())
                 .putLong(MAGIC)

@@ -5,10 +5,10 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.LocationIndex;
 import io.cachedhive.protocol.file.Pin;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.GetPins;
-import io.cachedhive.protocol.wire.Message.PinState;
-import io.cachedhive.protocol.wire.Message.Pins;
+import io.cachedhive.protocol.wire.PinMessage;
+import io.cachedhive.protocol.wire.PinMessage.GetPins;
+import io.cachedhive.protocol.wire.PinMessage.PinState;
+import io.cachedhive.protocol.wire.PinMessage.Pins;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.PinUsage;
 import io.cachedhive.worker.state.StateDirectory;
@@ -222,7 +222,7 @@ public final class PinService
         List<Pin> some;
         synchronized (this) {
             all = book.xor();
-            some = request.known().equals(all) ? List.of() : book.pins(request.after(), Message.SetPins.MAX_PINS);
+            some = request.known().equals(all) ? List.of() : book.pins(request.after(), PinMessage.SetPins.MAX_PINS);
         }
         Map<Pin, PinUsage> usage = request.usage() && !some.isEmpty() ? usage(some) : Map.of();
         PinUsage none = new PinUsage(0, 0);

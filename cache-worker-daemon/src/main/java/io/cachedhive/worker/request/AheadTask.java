@@ -1,7 +1,7 @@
 package io.cachedhive.worker.request;
 
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.protocol.wire.Message.Ack;
+import io.cachedhive.protocol.wire.ControlMessage.Ack;
 import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.FetchTarget;
 import io.cachedhive.worker.server.Connection;

@@ -2,10 +2,10 @@ package io.cachedhive.worker.request;
 
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.BlockFrame;
-import io.cachedhive.protocol.wire.Message.BlockNo;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.OverloadCause;

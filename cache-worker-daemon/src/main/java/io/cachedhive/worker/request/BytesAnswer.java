@@ -1,6 +1,6 @@
 package io.cachedhive.worker.request;
 
-import io.cachedhive.protocol.wire.Message.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.worker.fetch.SharedBytes;
 import io.cachedhive.worker.fetch.WorkerCounters;

@@ -1,8 +1,8 @@
 package io.cachedhive.worker.request;
 
 import io.cachedhive.protocol.file.BlockKey;
-import io.cachedhive.protocol.wire.Message.Preloaded;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.BlockFetcher;

@@ -4,11 +4,11 @@ import com.google.common.collect.ImmutableList;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.wire.FillTerms;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockLease;
-import io.cachedhive.protocol.wire.Message.BlockNo;
-import io.cachedhive.protocol.wire.Message.Fetching;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockLease;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
+import io.cachedhive.protocol.wire.ReadMessage.Fetching;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.store.BlockOrigin;
 import io.cachedhive.store.PinnedBlock;
@@ -63,7 +63,7 @@ final class ReadTask
     private final Connection connection;
     private final ActiveRequests requests;
     private final long requestId;
-    private final Message.Read read;
+    private final ReadMessage.Read read;
     private final FillTerms terms;
     private final FileVersionId file;
     private final Optional<FetchTarget> target;
@@ -84,7 +84,7 @@ final class ReadTask
             Connection connection,
             ActiveRequests requests,
             long requestId,
-            Message.Read read,
+            ReadMessage.Read read,
             FillTerms terms,
             FileVersionId file,
             Optional<FetchTarget> target)

@@ -6,39 +6,43 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Pin;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.ControlMessage.Ack;
+import io.cachedhive.protocol.wire.ControlMessage.Cancel;
 import io.cachedhive.protocol.wire.FillClass;
+import io.cachedhive.protocol.wire.FillMessage.Fill;
+import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
+import io.cachedhive.protocol.wire.FillMessage.ReleaseLease;
 import io.cachedhive.protocol.wire.FillTerms;
+import io.cachedhive.protocol.wire.HandOverMessage;
+import io.cachedhive.protocol.wire.HandOverMessage.Describe;
+import io.cachedhive.protocol.wire.HandOverMessage.HandOver;
+import io.cachedhive.protocol.wire.HandshakeMessage.ChunkSize;
+import io.cachedhive.protocol.wire.InvalidationMessage.Flush;
+import io.cachedhive.protocol.wire.InvalidationMessage.GetTombstones;
+import io.cachedhive.protocol.wire.InvalidationMessage.Quarantine;
+import io.cachedhive.protocol.wire.InvalidationMessage.Revalidate;
+import io.cachedhive.protocol.wire.ListingMessage;
+import io.cachedhive.protocol.wire.ListingMessage.GetFiles;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Ack;
-import io.cachedhive.protocol.wire.Message.BlockNo;
-import io.cachedhive.protocol.wire.Message.Cancel;
-import io.cachedhive.protocol.wire.Message.ChunkSize;
-import io.cachedhive.protocol.wire.Message.Describe;
-import io.cachedhive.protocol.wire.Message.Fill;
-import io.cachedhive.protocol.wire.Message.Flush;
-import io.cachedhive.protocol.wire.Message.GetFiles;
-import io.cachedhive.protocol.wire.Message.GetPins;
-import io.cachedhive.protocol.wire.Message.GetRings;
-import io.cachedhive.protocol.wire.Message.GetStats;
-import io.cachedhive.protocol.wire.Message.GetTombstones;
-import io.cachedhive.protocol.wire.Message.HandOver;
-import io.cachedhive.protocol.wire.Message.OfferGuest;
-import io.cachedhive.protocol.wire.Message.OnTerms;
-import io.cachedhive.protocol.wire.Message.Ping;
-import io.cachedhive.protocol.wire.Message.Preload;
-import io.cachedhive.protocol.wire.Message.Preloaded;
-import io.cachedhive.protocol.wire.Message.PublishRing;
-import io.cachedhive.protocol.wire.Message.Quarantine;
-import io.cachedhive.protocol.wire.Message.Read;
-import io.cachedhive.protocol.wire.Message.Reclassify;
-import io.cachedhive.protocol.wire.Message.ReleaseLease;
-import io.cachedhive.protocol.wire.Message.Revalidate;
-import io.cachedhive.protocol.wire.Message.Rings;
-import io.cachedhive.protocol.wire.Message.SetPins;
-import io.cachedhive.protocol.wire.Message.TableQuota;
-import io.cachedhive.protocol.wire.Message.Usage;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.protocol.wire.PinMessage.GetPins;
+import io.cachedhive.protocol.wire.PinMessage.SetPins;
+import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
+import io.cachedhive.protocol.wire.PolicyMessage.Reclassify;
+import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
+import io.cachedhive.protocol.wire.PreloadMessage;
+import io.cachedhive.protocol.wire.PreloadMessage.Preload;
+import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
+import io.cachedhive.protocol.wire.ReadMessage.Read;
+import io.cachedhive.protocol.wire.RingMessage.GetRings;
+import io.cachedhive.protocol.wire.RingMessage.PublishRing;
+import io.cachedhive.protocol.wire.RingMessage.Rings;
+import io.cachedhive.protocol.wire.StatusMessage.GetStats;
+import io.cachedhive.protocol.wire.StatusMessage.Ping;
+import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.CachedFile;
@@ -145,10 +149,10 @@ public final class RequestDispatcher
         switch (request) {
             case Read read -> read(connection, requestId, read, FillTerms.UNSAID);
             case OnTerms(FillTerms terms, Read read) -> read(connection, requestId, read, terms);
-            case OnTerms(FillTerms terms, Message.FetchAhead ahead) -> fetchAhead(connection, requestId, ahead, terms);
+            case OnTerms(FillTerms terms, PreloadMessage.FetchAhead ahead) -> fetchAhead(connection, requestId, ahead, terms);
             case Reclassify(FillClass fillClass, List<Digest128> blocks) -> blocks.forEach(block -> store.setClass(block, KeptTerms.blockClass(fillClass)));
             case TableQuota(String table, long bytes) -> store.setQuota(table, bytes == FillTerms.NO_QUOTA ? OptionalLong.empty() : OptionalLong.of(bytes));
-            case Fill fill -> connection.send(requestId, leases.fill(connection, fill).<Message>map(Message.Error::new).orElseGet(Ack::new));
+            case Fill fill -> connection.send(requestId, leases.fill(connection, fill).<Message>map(ControlMessage.Error::new).orElseGet(Ack::new));
             case OfferGuest offer -> offerGuest(connection, offer);
             case ReleaseLease release -> leases.release(connection, release.lease());
             case Revalidate revalidate -> revalidate(connection, requestId, revalidate);
@@ -163,9 +167,9 @@ public final class RequestDispatcher
             case GetRings _ -> connection.send(requestId, new Rings(rings.rings()));
             case GetStats _ -> connection.send(requestId, status.stats(account(connection)));
             case Preload preload -> preload(connection, requestId, preload);
-            case Message.FetchAhead ahead -> fetchAhead(connection, requestId, ahead, FillTerms.UNSAID);
+            case PreloadMessage.FetchAhead ahead -> fetchAhead(connection, requestId, ahead, FillTerms.UNSAID);
             case ChunkSize size -> setChunkSize(connection, size.bytes());
-            case Describe describe -> connection.send(requestId, flushes.isReady() ? handOvers.requests().describe(describe) : Message.Description.UNKNOWN);
+            case Describe describe -> connection.send(requestId, flushes.isReady() ? handOvers.requests().describe(describe) : HandOverMessage.Description.UNKNOWN);
             case Flush flush -> flush(connection, requestId, flush);
             case GetFiles slice -> inBackground(connection, requestId, () -> connection.send(requestId, files(connection, slice)));
             case GetTombstones tombstones -> connection.send(requestId, flushes.answer(tombstones));
@@ -205,7 +209,7 @@ public final class RequestDispatcher
             contradiction = Optional.of("file of %s blocks has no %s blocks from %s".formatted(fileBlocks, read.blockCount(), read.firstBlock()));
         }
         if (contradiction.isPresent()) {
-            connection.send(requestId, new Message.Error(contradiction.get()));
+            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
             return;
         }
         SessionOrigin origin = connection.session().origins().get(read.origin());
@@ -257,7 +261,7 @@ public final class RequestDispatcher
     {
         Optional<String> contradiction = contradiction(connection, revalidate.origin(), revalidate.file());
         if (contradiction.isPresent()) {
-            connection.send(requestId, new Message.Error(contradiction.get()));
+            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
             return;
         }
         FileVersionId file = revalidate.file().id();
@@ -276,7 +280,7 @@ public final class RequestDispatcher
                 connection.send(requestId, new Ack());
             }
             catch (ObjectSourceException e) {
-                connection.send(requestId, new Message.Error("the origin does not say which version it has: " + e.getMessage()));
+                connection.send(requestId, new ControlMessage.Error("the origin does not say which version it has: " + e.getMessage()));
             }
         });
     }
@@ -288,7 +292,7 @@ public final class RequestDispatcher
     {
         Optional<String> contradiction = contradiction(connection, quarantine.origin(), quarantine.file());
         if (contradiction.isPresent()) {
-            connection.send(requestId, new Message.Error(contradiction.get()));
+            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
             return;
         }
         FileVersionId file = quarantine.file().id();
@@ -327,15 +331,15 @@ public final class RequestDispatcher
     /**
      * Of the origins that the connection names: another catalog's files are not its business.
      */
-    private Message.Files files(Connection connection, GetFiles slice)
+    private ListingMessage.Files files(Connection connection, GetFiles slice)
     {
         Set<OriginId> origins = connection.session().origins().stream().map(SessionOrigin::id).collect(toImmutableSet());
-        Optional<List<CachedFile>> found = store.cachedFiles(slice.bits(), slice.prefix(), Message.Files.MAX_FILES);
-        return new Message.Files(
+        Optional<List<CachedFile>> found = store.cachedFiles(slice.bits(), slice.prefix(), ListingMessage.Files.MAX_FILES);
+        return new ListingMessage.Files(
                 found.isPresent(),
                 found.orElse(List.of()).stream()
                         .filter(file -> origins.contains(file.metadata().version().origin()))
-                        .map(file -> new Message.ListedFile(
+                        .map(file -> new ListingMessage.ListedFile(
                                 file.metadata().version(),
                                 file.metadata().table(),
                                 file.ramBytes(),
@@ -349,13 +353,13 @@ public final class RequestDispatcher
     private void flush(Connection connection, long requestId, Flush flush)
     {
         flushes.flush(flush.tombstones()).whenComplete((flushed, failure) ->
-                connection.send(requestId, failure == null ? flushed : new Message.Error(requireNonNullElse(failure.getMessage(), "the worker failed"))));
+                connection.send(requestId, failure == null ? flushed : new ControlMessage.Error(requireNonNullElse(failure.getMessage(), "the worker failed"))));
     }
 
     private void setPins(Connection connection, long requestId, List<Pin> said)
     {
         pins.set(said).whenComplete((_, failure) ->
-                connection.send(requestId, failure == null ? new Ack() : new Message.Error(requireNonNullElse(failure.getMessage(), "the worker failed"))));
+                connection.send(requestId, failure == null ? new Ack() : new ControlMessage.Error(requireNonNullElse(failure.getMessage(), "the worker failed"))));
     }
 
     private void inBackground(Connection connection, long requestId, Runnable task)
@@ -367,12 +371,12 @@ public final class RequestDispatcher
                 }
                 catch (RuntimeException e) {
                     log.error(e, "Request failed");
-                    connection.send(requestId, new Message.Error("the worker failed"));
+                    connection.send(requestId, new ControlMessage.Error("the worker failed"));
                 }
             });
         }
         catch (RejectedExecutionException _) {
-            connection.send(requestId, new Message.Error("the worker has too much to do"));
+            connection.send(requestId, new ControlMessage.Error("the worker has too much to do"));
         }
     }
 
@@ -402,7 +406,7 @@ public final class RequestDispatcher
             contradiction = Optional.of("the worker has too much to do, or is stopping");
         }
         if (contradiction.isPresent()) {
-            connection.send(requestId, new Message.Error(contradiction.get()));
+            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
             return;
         }
         SessionOrigin origin = connection.session().origins().get(preload.origin());
@@ -425,13 +429,13 @@ public final class RequestDispatcher
         task.start();
     }
 
-    private void fetchAhead(Connection connection, long requestId, Message.FetchAhead ahead, FillTerms terms)
+    private void fetchAhead(Connection connection, long requestId, PreloadMessage.FetchAhead ahead, FillTerms terms)
             throws WireException
     {
         for (FileVersion file : ahead.files()) {
             Optional<String> contradiction = contradiction(connection, ahead.origin(), file);
             if (contradiction.isPresent()) {
-                connection.send(requestId, new Message.Error(contradiction.get()));
+                connection.send(requestId, new ControlMessage.Error(contradiction.get()));
                 return;
             }
         }

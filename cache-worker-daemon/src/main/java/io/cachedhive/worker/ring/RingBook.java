@@ -3,8 +3,8 @@ package io.cachedhive.worker.ring;
 import com.google.common.collect.ImmutableList;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.ring.PublishedRing;
-import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.protocol.wire.WireForms;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.worker.state.StateDirectory;
@@ -101,7 +101,7 @@ public final class RingBook
 
     private static byte[] encode(List<PublishedRing> rings)
     {
-        ByteBuffer body = new WireWriter(1024).putList(rings, Message::writeRing).finish();
+        ByteBuffer body = new WireWriter(1024).putList(rings, WireForms::writeRing).finish();
         ByteBuffer file = new WireWriter(16 + body.remaining())
                 .putLong(MAGIC)
                 .putLong(checksum(body))
@@ -124,7 +124,7 @@ public final class RingBook
             if (checksum(body) != checksum) {
                 throw new WireException("checksum differs");
             }
-            return new WireReader(body).getList(Message::readRing);
+            return new WireReader(body).getList(WireForms::readRing);
         }
         catch (WireException | IllegalArgumentException e) {
             log.warn("File of rings is ignored (%s): they come from the coordinator again", e.getMessage());

@@ -1,9 +1,10 @@
 package io.cachedhive.worker.server;
 
 import io.airlift.log.Logger;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Hello;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.worker.server.Handshake.RefusedException;
 
@@ -409,7 +410,7 @@ public final class Connection
             return;
         }
         try {
-            write(new Message.Error(message).toFrame(0));
+            write(new ControlMessage.Error(message).toFrame(0));
         }
         catch (IOException e) {
             log.debug("%s could not be told why its connection is closed: %s", peer, e);

@@ -1,11 +1,11 @@
 package io.cachedhive.worker.server;
 
+import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
+import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
 import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.HandshakeProof.Role;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Challenge;
-import io.cachedhive.protocol.wire.Message.Hello;
-import io.cachedhive.protocol.wire.Message.Proof;
 import io.cachedhive.protocol.wire.WireException;
 
 import java.security.SecureRandom;

@@ -1,7 +1,7 @@
 package io.cachedhive.worker.server;
 
-import io.cachedhive.protocol.wire.Message.Hello;
-import io.cachedhive.protocol.wire.Message.Welcome;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
+import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 
 /**
  * Makes the last word of a handshake.

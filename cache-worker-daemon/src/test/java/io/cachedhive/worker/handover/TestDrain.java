@@ -1,9 +1,9 @@
 package io.cachedhive.worker.handover;
 
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.HandOver;
+import io.cachedhive.protocol.wire.HandOverMessage.HandOver;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.worker.handover.Drain.Progress;
 import io.cachedhive.worker.handover.Drain.State;
@@ -266,7 +266,7 @@ class TestDrain
         fleet.add("fake", FakePeer.start("refusing", (exchange, request) -> {
             if (request instanceof HandOver handOver) {
                 handOver.files().forEach(blocks -> named.addAndGet(blocks.blocks().size()));
-                exchange.send(new Message.Error("no"));
+                exchange.send(new ControlMessage.Error("no"));
             }
         }));
         fleet.publish("a");

@@ -3,9 +3,12 @@ package io.cachedhive.worker.handover;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Tombstone;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Flushed;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.InvalidationMessage;
+import io.cachedhive.protocol.wire.InvalidationMessage.Flushed;
+import io.cachedhive.protocol.wire.ListingMessage;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.PinMessage;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.worker.handover.TestingFleet.Answer;
 import io.cachedhive.worker.testing.FakePeer;
@@ -95,14 +98,14 @@ class TestFlushedWorkers
     private Flushed flush(String worker, Tombstone... tombstones)
     {
         try (WireClient client = fleet.worker(worker).connect()) {
-            return (Flushed) client.ask(new Message.Flush(List.of(tombstones)));
+            return (Flushed) client.ask(new InvalidationMessage.Flush(List.of(tombstones)));
         }
     }
 
     private List<Tombstone> known(String worker)
     {
         try (WireClient client = fleet.worker(worker).connect()) {
-            return ((Message.Tombstones) client.ask(new Message.GetTombstones(ZERO, ZERO))).tombstones();
+            return ((InvalidationMessage.Tombstones) client.ask(new InvalidationMessage.GetTombstones(ZERO, ZERO))).tombstones();
         }
     }
 
@@ -190,17 +193,17 @@ class TestFlushedWorkers
         TestingWorker worker = fleet.worker("a");
         assertThat(worker.service().store().cachedFiles(0, 0, 39)).describedAs("too many").isEmpty();
         assertThat(worker.service().store().cachedFiles(0, 0, 40).orElseThrow()).hasSize(40);
-        List<Message.ListedFile> listed = new ArrayList<>();
+        List<ListingMessage.ListedFile> listed = new ArrayList<>();
         try (WireClient client = worker.connect()) {
             for (long slice = 0; slice < 8; slice++) {
                 long prefix = slice << 61;
-                Message.Files some = (Message.Files) client.ask(new Message.GetFiles(3, prefix));
+                ListingMessage.Files some = (ListingMessage.Files) client.ask(new ListingMessage.GetFiles(3, prefix));
                 assertThat(some.complete()).isTrue();
                 assertThat(some.files()).allMatch(file -> (file.file().id().digest().high() ^ prefix) >>> 61 == 0);
                 listed.addAll(some.files());
             }
         }
-        assertThat(listed.stream().map(Message.ListedFile::file)).containsExactlyInAnyOrderElementsOf(files.stream().map(StoredFile::file).toList());
+        assertThat(listed.stream().map(ListingMessage.ListedFile::file)).containsExactlyInAnyOrderElementsOf(files.stream().map(StoredFile::file).toList());
         assertThat(listed).allMatch(file -> file.cachedBytes() == 2 * BLOCK_SIZE - 9 && file.ramBytes() == file.cachedBytes() && file.table().equals("schema.table"));
         // files are looked through at the beginning of a listing, and not for each slice
         StoredFile late = lake.putSettled("listed/late", BLOCK_SIZE, 99);
@@ -211,7 +214,7 @@ class TestFlushedWorkers
         assertThat(worker.service().store().cachedFiles(3, prefix, 100).orElseThrow()).anyMatch(file -> file.metadata().version().equals(late.file()));
         // of another store than the connection's there is nothing to be said
         try (WireClient stranger = worker.connect("lake", List.of(WireClient.origin("other", new OriginId(new Digest128(7, 7)))))) {
-            assertThat(((Message.Files) stranger.ask(new Message.GetFiles(0, 0))).files()).isEmpty();
+            assertThat(((ListingMessage.Files) stranger.ask(new ListingMessage.GetFiles(0, 0))).files()).isEmpty();
         }
     }
 
@@ -286,11 +289,11 @@ class TestFlushedWorkers
         AtomicInteger asked = new AtomicInteger();
         FakePeer other = FakePeer.start("other", (exchange, request) -> {
             switch (request) {
-                case Message.GetTombstones _ when !flushed.get() -> exchange.send(new Message.Tombstones(ZERO, List.of()));
-                case Message.GetTombstones _ when asked.getAndIncrement() < 2 -> exchange.send(new Message.Error("it is starting"));
-                case Message.GetTombstones _ -> exchange.send(new Message.Tombstones(tombstone.id(), List.of(tombstone)));
-                case Message.GetPins _ -> exchange.send(new Message.Pins(ZERO, List.of()));
-                default -> exchange.send(new Message.Error("it has nothing"));
+                case InvalidationMessage.GetTombstones _ when !flushed.get() -> exchange.send(new InvalidationMessage.Tombstones(ZERO, List.of()));
+                case InvalidationMessage.GetTombstones _ when asked.getAndIncrement() < 2 -> exchange.send(new ControlMessage.Error("it is starting"));
+                case InvalidationMessage.GetTombstones _ -> exchange.send(new InvalidationMessage.Tombstones(tombstone.id(), List.of(tombstone)));
+                case PinMessage.GetPins _ -> exchange.send(new PinMessage.Pins(ZERO, List.of()));
+                default -> exchange.send(new ControlMessage.Error("it has nothing"));
             }
         });
         fleet.add("other", other);

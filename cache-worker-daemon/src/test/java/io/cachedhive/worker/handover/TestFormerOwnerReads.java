@@ -1,14 +1,14 @@
 package io.cachedhive.worker.handover;
 
 import io.cachedhive.protocol.file.ETags;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.Describe;
-import io.cachedhive.protocol.wire.Message.DescribedBlock;
-import io.cachedhive.protocol.wire.Message.Description;
-import io.cachedhive.protocol.wire.Message.Read;
+import io.cachedhive.protocol.wire.HandOverMessage.Describe;
+import io.cachedhive.protocol.wire.HandOverMessage.DescribedBlock;
+import io.cachedhive.protocol.wire.HandOverMessage.Description;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockStore;
@@ -390,10 +390,10 @@ class TestFormerOwnerReads
         StoredFile file = put("nonsense/file", 16);
         List<FakePeer.Script> scripts = List.of(
                 (exchange, _) -> exchange.sendRaw(ByteBuffer.wrap("HTTP/1.1 400 Bad Request\r\n\r\n and more of it".getBytes(UTF_8))),
-                (exchange, _) -> exchange.send(new Message.Ack()),
-                (exchange, _) -> exchange.send(new Message.Error("no")),
-                (exchange, request) -> exchange.send(request instanceof Describe ? Description.UNKNOWN : new Message.Ack()),
-                (exchange, request) -> exchange.send(request instanceof Describe ? description(100, 200, -5) : new Message.Ack()));
+                (exchange, _) -> exchange.send(new ControlMessage.Ack()),
+                (exchange, _) -> exchange.send(new ControlMessage.Error("no")),
+                (exchange, request) -> exchange.send(request instanceof Describe ? Description.UNKNOWN : new ControlMessage.Ack()),
+                (exchange, request) -> exchange.send(request instanceof Describe ? description(100, 200, -5) : new ControlMessage.Ack()));
         fleet.start("b");
         for (int i = 0; i < scripts.size(); i++) {
             FakePeer fake = FakePeer.start("nonsense-" + i, scripts.get(i));

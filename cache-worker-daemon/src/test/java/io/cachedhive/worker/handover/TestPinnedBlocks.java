@@ -3,13 +3,17 @@ package io.cachedhive.worker.handover;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.Fetching;
-import io.cachedhive.protocol.wire.Message.PinState;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.PinMessage;
+import io.cachedhive.protocol.wire.PinMessage.PinState;
+import io.cachedhive.protocol.wire.PolicyMessage;
+import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.Fetching;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
@@ -155,14 +159,14 @@ class TestPinnedBlocks
     private static void set(TestingFleet fleet, String worker, Pin pin)
     {
         try (WireClient client = fleet.worker(worker).connect()) {
-            assertThat(client.ask(new Message.SetPins(List.of(pin)))).isEqualTo(new Message.Ack());
+            assertThat(client.ask(new PinMessage.SetPins(List.of(pin)))).isEqualTo(new ControlMessage.Ack());
         }
     }
 
     private static List<PinState> pins(TestingFleet fleet, String worker, boolean usage)
     {
         try (WireClient client = fleet.worker(worker).connect()) {
-            return ((Message.Pins) client.ask(new Message.GetPins(new Digest128(0, 0), new Digest128(0, 0), usage))).pins();
+            return ((PinMessage.Pins) client.ask(new PinMessage.GetPins(new Digest128(0, 0), new Digest128(0, 0), usage))).pins();
         }
     }
 
@@ -195,8 +199,8 @@ class TestPinnedBlocks
         Map<Source, Integer> sources = new HashMap<>();
         // few at a time, for the budgets of a small worker
         for (int first = 0; first < count; first += 8) {
-            Message.Read read = new Message.Read(0, file.file(), first, Math.min(8, count - first), true, true, false, new RingEpoch(1), "schema.table");
-            long request = client.send(terms.equals(FillTerms.UNSAID) ? read : new Message.OnTerms(terms, read));
+            ReadMessage.Read read = new ReadMessage.Read(0, file.file(), first, Math.min(8, count - first), true, true, false, new RingEpoch(1), "schema.table");
+            long request = client.send(terms.equals(FillTerms.UNSAID) ? read : new PolicyMessage.OnTerms(terms, read));
             for (int left = read.blockCount(); left > 0; ) {
                 switch (client.await(request)) {
                     case Fetching _ -> {}

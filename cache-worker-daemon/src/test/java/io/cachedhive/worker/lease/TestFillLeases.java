@@ -3,8 +3,8 @@ package io.cachedhive.worker.lease;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.FillMessage;
 import io.cachedhive.protocol.wire.FillTerms;
-import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.ByteBudget;
@@ -148,11 +148,11 @@ class TestFillLeases
         return ask(settled, owner, true);
     }
 
-    private Message.Fill offer(long lease, FileVersion seen)
+    private FillMessage.Fill offer(long lease, FileVersion seen)
     {
         CRC32C checksum = new CRC32C();
         checksum.update(bytes);
-        return new Message.Fill(lease, seen.length(), seen.lastModifiedMillis(), (int) checksum.getValue(), ByteBuffer.wrap(bytes));
+        return new FillMessage.Fill(lease, seen.length(), seen.lastModifiedMillis(), (int) checksum.getValue(), ByteBuffer.wrap(bytes));
     }
 
     private boolean isStored(FileVersion version)
@@ -236,14 +236,14 @@ class TestFillLeases
         assertThat(leases.fill("two", offer(first.lease, settled))).contains("the lease is not of this connection, or has ended");
         assertThat(leases.fill("one", offer(first.lease + 1, settled))).isPresent();
 
-        Message.Fill right = offer(first.lease, settled);
-        Message.Fill tooShort = new Message.Fill(first.lease, right.observedLength(), right.observedLastModifiedMillis(), right.checksum(), ByteBuffer.allocate(10));
+        FillMessage.Fill right = offer(first.lease, settled);
+        FillMessage.Fill tooShort = new FillMessage.Fill(first.lease, right.observedLength(), right.observedLastModifiedMillis(), right.checksum(), ByteBuffer.allocate(10));
         assertThat(leases.fill("one", tooShort).orElseThrow()).contains("bytes");
         // the lease ended with the offer
         assertThat(leases.fill("one", right)).isPresent();
 
         RecordingWaiter second = ask("one");
-        Message.Fill wrong = new Message.Fill(second.lease, right.observedLength(), right.observedLastModifiedMillis(), right.checksum() + 1, ByteBuffer.wrap(bytes));
+        FillMessage.Fill wrong = new FillMessage.Fill(second.lease, right.observedLength(), right.observedLastModifiedMillis(), right.checksum() + 1, ByteBuffer.wrap(bytes));
         assertThat(leases.fill("one", wrong).orElseThrow()).contains("checksum");
 
         RecordingWaiter third = ask("one");

@@ -9,14 +9,16 @@ import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.ControlMessage.Ack;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Ack;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.FetchAhead;
-import io.cachedhive.protocol.wire.Message.Fetching;
-import io.cachedhive.protocol.wire.Message.Read;
+import io.cachedhive.protocol.wire.PreloadMessage.FetchAhead;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.Fetching;
+import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.quickstart.s3.S3Faults;
 import io.cachedhive.quickstart.s3.S3Hold;
 import io.cachedhive.quickstart.s3.S3Request;
@@ -227,8 +229,8 @@ class TestFetchAheadOfReads
         try (WireClient coordinator = worker.connectTcp(); S3Hold hold = lake.s3().hold(S3Hold.Rule.gets(Lake.BUCKET, "table/"))) {
             long announced = coordinator.send(announcement(files));
             hold.awaitHeld(4, Duration.ofSeconds(20));
-            coordinator.send(new Message.Cancel(announced));
-            coordinator.ask(new Message.Ping());
+            coordinator.send(new ControlMessage.Cancel(announced));
+            coordinator.ask(new StatusMessage.Ping());
             hold.release();
             Await.until("what was under way is there", () -> worker.gauge(CounterNames.RAM_BLOCKS) == 4);
             assertThat(coordinator.hasAnswer(announced)).isFalse();
@@ -266,7 +268,7 @@ class TestFetchAheadOfReads
         worker.start();
         List<StoredFile> files = put(1);
         try (WireClient coordinator = worker.connectTcp()) {
-            assertThat(coordinator.ask(new FetchAhead(1, SCAN, "schema.table", List.of(files.getFirst().file())))).isInstanceOf(Message.Error.class);
+            assertThat(coordinator.ask(new FetchAhead(1, SCAN, "schema.table", List.of(files.getFirst().file())))).isInstanceOf(ControlMessage.Error.class);
             assertThat(coordinator.ask(new FetchAhead(0, SCAN, "schema.table", List.of()))).isEqualTo(new Ack());
         }
     }

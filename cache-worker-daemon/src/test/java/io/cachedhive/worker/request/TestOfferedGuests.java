@@ -4,13 +4,15 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
+import io.cachedhive.protocol.wire.InvalidationMessage;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.BlockNo;
-import io.cachedhive.protocol.wire.Message.OfferGuest;
-import io.cachedhive.protocol.wire.Message.Read;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
+import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.worker.testing.Await;
 import io.cachedhive.worker.testing.TestingWorker;
 import io.cachedhive.worker.testing.WireClient;
@@ -77,7 +79,7 @@ class TestOfferedGuests
         checksum.update(bytes);
         client.send(new OfferGuest(0, file, block, "schema.table", etag, (int) checksum.getValue() + checksumChange, ByteBuffer.wrap(bytes)));
         // requests of one connection are taken one after another
-        client.ask(new Message.Ping());
+        client.ask(new StatusMessage.Ping());
     }
 
     private Message read(int block)
@@ -135,7 +137,7 @@ class TestOfferedGuests
     {
         offer(0, 42, 0);
         // of an origin that cannot be asked: what it had is gone whatever the answer
-        client.send(new Message.Revalidate(0, file));
+        client.send(new InvalidationMessage.Revalidate(0, file));
         Await.until("dropped", () -> read(0) instanceof BlockNo);
         assertThat(worker.gauge(CounterNames.GUEST_BYTES)).isZero();
     }
@@ -147,7 +149,7 @@ class TestOfferedGuests
         client.send(new OfferGuest(0, file, BLOCKS, "schema.table", 42, 0, ByteBuffer.allocate(10)));
         Await.until("refused", () -> worker.gauge(CounterNames.REFUSED_CONNECTIONS) > refused);
         try (WireClient next = worker.connect()) {
-            assertThat(next.ask(new Message.Ping())).isInstanceOf(Message.Pong.class);
+            assertThat(next.ask(new StatusMessage.Ping())).isInstanceOf(StatusMessage.Pong.class);
         }
     }
 }

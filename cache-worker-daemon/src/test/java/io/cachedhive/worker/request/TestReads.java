@@ -8,25 +8,28 @@ import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.RingMember;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.ControlMessage.Cancel;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
+import io.cachedhive.protocol.wire.HandOverMessage.Describe;
+import io.cachedhive.protocol.wire.HandOverMessage.DescribedBlock;
+import io.cachedhive.protocol.wire.HandOverMessage.Description;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.BlockFrame;
-import io.cachedhive.protocol.wire.Message.BlockNo;
-import io.cachedhive.protocol.wire.Message.Cancel;
-import io.cachedhive.protocol.wire.Message.Describe;
-import io.cachedhive.protocol.wire.Message.DescribedBlock;
-import io.cachedhive.protocol.wire.Message.Description;
-import io.cachedhive.protocol.wire.Message.Fetching;
-import io.cachedhive.protocol.wire.Message.OnTerms;
-import io.cachedhive.protocol.wire.Message.PublishRing;
-import io.cachedhive.protocol.wire.Message.Read;
-import io.cachedhive.protocol.wire.Message.Reclassify;
-import io.cachedhive.protocol.wire.Message.TableQuota;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
+import io.cachedhive.protocol.wire.PolicyMessage.Reclassify;
+import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
+import io.cachedhive.protocol.wire.PreloadMessage;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
+import io.cachedhive.protocol.wire.ReadMessage.Fetching;
+import io.cachedhive.protocol.wire.ReadMessage.Read;
+import io.cachedhive.protocol.wire.RingMessage.PublishRing;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.quickstart.s3.S3Faults;
 import io.cachedhive.quickstart.s3.S3Hold;
 import io.cachedhive.quickstart.s3.S3Request;
@@ -419,7 +422,7 @@ class TestReads
             peer.send(new Cancel(running));
             peer.send(new Cancel(waiting));
             // a later answer of the same connection: the cancels have been read
-            peer.ask(new Message.Ping());
+            peer.ask(new StatusMessage.Ping());
             assertThat(worker.gauge(CounterNames.ACTIVE_REQUESTS)).isZero();
             hold.release();
             // the request under way is paid for and kept, the others are never made
@@ -437,17 +440,17 @@ class TestReads
         worker.start();
         Stored stored = settled.get("table/bad");
         try (WireClient peer = worker.connect()) {
-            assertThat(peer.ask(read(stored.file(), MAX_BLOCKS - 1, 2, true))).isInstanceOf(Message.Error.class);
-            assertThat(peer.ask(read(stored.file(), -1, 1, true))).isInstanceOf(Message.Error.class);
-            assertThat(peer.ask(read(stored.file(), 0, 0, true))).isInstanceOf(Message.Error.class);
-            assertThat(peer.ask(read(stored.file(), Integer.MAX_VALUE, 1, true))).isInstanceOf(Message.Error.class);
+            assertThat(peer.ask(read(stored.file(), MAX_BLOCKS - 1, 2, true))).isInstanceOf(ControlMessage.Error.class);
+            assertThat(peer.ask(read(stored.file(), -1, 1, true))).isInstanceOf(ControlMessage.Error.class);
+            assertThat(peer.ask(read(stored.file(), 0, 0, true))).isInstanceOf(ControlMessage.Error.class);
+            assertThat(peer.ask(read(stored.file(), Integer.MAX_VALUE, 1, true))).isInstanceOf(ControlMessage.Error.class);
             FileVersion huge = new FileVersion(stored.file().origin(), stored.file().location(), Long.MAX_VALUE, 0);
-            assertThat(peer.ask(read(huge, Integer.MAX_VALUE, 1, true))).isInstanceOf(Message.Error.class);
-            assertThat(peer.ask(new Message.Preload(0, huge, 0, Long.MAX_VALUE, new RingEpoch(1), "t"))).isInstanceOf(Message.Error.class);
+            assertThat(peer.ask(read(huge, Integer.MAX_VALUE, 1, true))).isInstanceOf(ControlMessage.Error.class);
+            assertThat(peer.ask(new PreloadMessage.Preload(0, huge, 0, Long.MAX_VALUE, new RingEpoch(1), "t"))).isInstanceOf(ControlMessage.Error.class);
             Read unknownOrigin = new Read(1, stored.file(), 0, 1, true, true, false, new RingEpoch(1), "schema.table");
-            assertThat(peer.ask(unknownOrigin)).isInstanceOf(Message.Error.class);
+            assertThat(peer.ask(unknownOrigin)).isInstanceOf(ControlMessage.Error.class);
             // the connection goes on
-            assertThat(peer.ask(new Message.Ping())).isInstanceOf(Message.Pong.class);
+            assertThat(peer.ask(new StatusMessage.Ping())).isInstanceOf(StatusMessage.Pong.class);
         }
     }
 }

@@ -3,18 +3,20 @@ package io.cachedhive.worker.server;
 import com.google.common.collect.ImmutableList;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.ControlMessage.Ack;
 import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
+import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
+import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Ack;
-import io.cachedhive.protocol.wire.Message.Challenge;
-import io.cachedhive.protocol.wire.Message.GetStats;
-import io.cachedhive.protocol.wire.Message.Hello;
-import io.cachedhive.protocol.wire.Message.Ping;
-import io.cachedhive.protocol.wire.Message.Proof;
-import io.cachedhive.protocol.wire.Message.Welcome;
 import io.cachedhive.protocol.wire.MessageType;
+import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.protocol.wire.StatusMessage.GetStats;
+import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.worker.testing.Await;
 import io.cachedhive.worker.testing.WireClient;
@@ -122,7 +124,7 @@ class TestBlockServer
         @Override
         public void prepare(List<ByteBuffer> buffers)
         {
-            Message.BlockBytes message = new Message.BlockBytes(0, Source.RAM, 0, 0, ByteBuffer.allocate(1 << 20));
+            ReadMessage.BlockBytes message = new ReadMessage.BlockBytes(0, Source.RAM, 0, 0, ByteBuffer.allocate(1 << 20));
             buffers.add(message.toFramePrefix(0));
             buffers.add(message.payload());
         }
@@ -203,7 +205,7 @@ class TestBlockServer
                 Challenge challenge = (Challenge) WireClient.receiveMessage(channel);
                 assertThat(challenge.proofRequired()).isTrue();
                 WireClient.send(channel, 0, new Proof(proof));
-                assertThat(((Message.Error) WireClient.receiveMessage(channel)).message()).contains("the shared secret is not the cache worker's");
+                assertThat(((ControlMessage.Error) WireClient.receiveMessage(channel)).message()).contains("the shared secret is not the cache worker's");
                 assertClosed(channel);
             }
         }
@@ -221,7 +223,7 @@ class TestBlockServer
             WireClient.send(channel, 0, hello(1, 1));
             Challenge challenge = (Challenge) WireClient.receiveMessage(channel);
             WireClient.send(channel, 0, new Proof(challenge.proof()));
-            assertThat(WireClient.receiveMessage(channel)).isInstanceOf(Message.Error.class);
+            assertThat(WireClient.receiveMessage(channel)).isInstanceOf(ControlMessage.Error.class);
         }
     }
 
@@ -246,7 +248,7 @@ class TestBlockServer
         start();
         try (SocketChannel channel = SocketChannel.open(unix())) {
             WireClient.send(channel, 0, hello(7, 9));
-            assertThat(((Message.Error) WireClient.receiveMessage(channel)).message())
+            assertThat(((ControlMessage.Error) WireClient.receiveMessage(channel)).message())
                     .isEqualTo("this cache worker speaks the protocol versions %d to %d, the client 7 to 9: upgrade the older of the two".formatted(
                             Message.MIN_VERSION,
                             Message.MAX_VERSION));

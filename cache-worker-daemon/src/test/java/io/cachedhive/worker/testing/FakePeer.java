@@ -3,12 +3,13 @@ package io.cachedhive.worker.testing;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
+import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
+import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.Challenge;
-import io.cachedhive.protocol.wire.Message.Hello;
-import io.cachedhive.protocol.wire.Message.Proof;
-import io.cachedhive.protocol.wire.Message.Welcome;
 import io.cachedhive.protocol.wire.OriginStatus;
 
 import java.io.EOFException;
@@ -130,7 +131,7 @@ public final class FakePeer
                     new ArrayList<>(hello.origins().stream().map(_ -> OriginStatus.KNOWN).toList())));
             while (true) {
                 Request request = receive(channel);
-                if (!(request.message() instanceof Message.Cancel)) {
+                if (!(request.message() instanceof ControlMessage.Cancel)) {
                     requests.incrementAndGet();
                     script.answer(new ChannelExchange(channel, request.id()), request.message());
                 }

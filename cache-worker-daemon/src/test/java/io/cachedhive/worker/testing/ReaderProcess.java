@@ -11,7 +11,7 @@ import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package io.cachedhive.worker.testing;
 
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.store.SsdDirectoryConfig;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.worker.CacheWorkerService;

@@ -1,16 +1,17 @@
 package io.cachedhive.worker.testing;
 
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
+import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.HandshakeProof.Role;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.BlockBytes;
-import io.cachedhive.protocol.wire.Message.Challenge;
-import io.cachedhive.protocol.wire.Message.Hello;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
-import io.cachedhive.protocol.wire.Message.Proof;
-import io.cachedhive.protocol.wire.Message.Welcome;
+import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 
 import java.io.EOFException;
 import java.io.IOException;
@@ -64,7 +65,7 @@ public final class WireClient
             send(channel, 0, new Proof(challenge.proofRequired() ? HandshakeProof.prove(secret, Role.CLIENT, nonce, challenge.nonce()) : new byte[0]));
             return switch (receive(channel).message()) {
                 case Welcome welcome -> new WireClient(channel, welcome);
-                case Message.Error error -> throw new IOException(error.message());
+                case ControlMessage.Error error -> throw new IOException(error.message());
                 default -> throw new IOException("no welcome");
             };
         }
@@ -109,7 +110,7 @@ public final class WireClient
             if (answer == null) {
                 throw new AssertionError("no answer within %s seconds".formatted(TIMEOUT_SECONDS));
             }
-            if (answer instanceof Message.Error error && error.message().equals(CLOSED)) {
+            if (answer instanceof ControlMessage.Error error && error.message().equals(CLOSED)) {
                 throw new AssertionError("connection ended");
             }
             return answer;
@@ -146,7 +147,7 @@ public final class WireClient
             }
         }
         catch (IOException e) {
-            answers.values().forEach(queue -> queue.add(new Message.Error(CLOSED)));
+            answers.values().forEach(queue -> queue.add(new ControlMessage.Error(CLOSED)));
         }
     }
 

@@ -9,8 +9,8 @@ import io.cachedhive.plugin.membership.PlaceState;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.ListedFile;
+import io.cachedhive.protocol.wire.ListingMessage;
+import io.cachedhive.protocol.wire.ListingMessage.ListedFile;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -103,13 +103,13 @@ final class CachedFiles
 
         private void ask(Slice slice)
         {
-            Map<WorkerAddress, CompletableFuture<Message.Files>> asked = new LinkedHashMap<>();
+            Map<WorkerAddress, CompletableFuture<ListingMessage.Files>> asked = new LinkedHashMap<>();
             for (WorkerAddress address : addresses) {
                 if (!silent.contains(address)) {
                     asked.put(address, workerAdmin.files(address, slice.bits(), slice.prefix(), TIMEOUT_MILLIS));
                 }
             }
-            List<Message.Files> answers = new ArrayList<>();
+            List<ListingMessage.Files> answers = new ArrayList<>();
             asked.forEach((address, answer) -> answer.handle((listed, failure) -> {
                 if (failure == null) {
                     answers.add(listed);
@@ -120,7 +120,7 @@ final class CachedFiles
                 }
                 return null;
             }).join());
-            if (slice.bits() < Message.GetFiles.MAX_BITS && answers.stream().anyMatch(answer -> !answer.complete())) {
+            if (slice.bits() < ListingMessage.GetFiles.MAX_BITS && answers.stream().anyMatch(answer -> !answer.complete())) {
                 slices.push(slice.half(1));
                 slices.push(slice.half(0));
                 return;

@@ -6,7 +6,7 @@ import io.cachedhive.plugin.stats.CacheTable.Column;
 import io.cachedhive.plugin.stats.HitRate;
 import io.cachedhive.plugin.stats.WorkerReports;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message.ListedFile;
+import io.cachedhive.protocol.wire.ListingMessage.ListedFile;
 import io.trino.spi.connector.SchemaTableName;
 
 import java.util.ArrayList;

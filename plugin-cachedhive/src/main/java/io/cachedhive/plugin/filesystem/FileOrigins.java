@@ -3,7 +3,7 @@ package io.cachedhive.plugin.filesystem;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.trino.filesystem.Location;
 
 import java.nio.charset.StandardCharsets;

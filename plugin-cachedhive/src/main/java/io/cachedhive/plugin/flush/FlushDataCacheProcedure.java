@@ -11,7 +11,7 @@ import io.cachedhive.plugin.partition.TablePartitions;
 import io.cachedhive.plugin.partition.TablePartitions.PartitionLocation;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.Tombstone;
-import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.InvalidationMessage;
 import io.trino.filesystem.Location;
 import io.trino.metastore.HiveMetastoreFactory;
 import io.trino.plugin.hive.HiveTransactionManager;
@@ -159,7 +159,7 @@ public final class FlushDataCacheProcedure
         try {
             check(table, notices.tell("the flush of " + table, FLUSH_MILLIS, (admin, address, timeoutMillis) -> {
                 CompletableFuture<Optional<String>> flushed = CompletableFuture.completedFuture(Optional.empty());
-                for (List<Tombstone> some : partition(tombstones, Message.Flush.MAX_TOMBSTONES)) {
+                for (List<Tombstone> some : partition(tombstones, InvalidationMessage.Flush.MAX_TOMBSTONES)) {
                     flushed = flushed.thenCompose(before -> admin.flush(address, some, timeoutMillis).thenApply(answer -> before.or(answer::problem)));
                 }
                 return flushed;

@@ -6,7 +6,7 @@ import io.cachedhive.client.connection.StateLog;
 import io.cachedhive.plugin.split.RingView;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.trino.spi.Node;
 import jakarta.annotation.PreDestroy;
 

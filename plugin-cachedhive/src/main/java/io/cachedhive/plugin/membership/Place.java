@@ -2,7 +2,7 @@ package io.cachedhive.plugin.membership;
 
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
 
 import java.util.Optional;
 

@@ -7,7 +7,7 @@ import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message.Pong;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.trino.spi.HostAddress;
 
 import java.nio.ByteBuffer;

@@ -18,9 +18,9 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
-import io.cachedhive.protocol.wire.Message.PinState;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
+import io.cachedhive.protocol.wire.PinMessage;
+import io.cachedhive.protocol.wire.PinMessage.PinState;
 import io.trino.filesystem.Location;
 import io.trino.metastore.HiveMetastoreFactory;
 import io.trino.metastore.Partitions;
@@ -193,7 +193,7 @@ public final class Pins
         try {
             answers = notices.tell("what is pinned of " + table, SET_MILLIS, (admin, address, timeoutMillis) -> {
                 CompletableFuture<Boolean> set = CompletableFuture.completedFuture(true);
-                for (List<Pin> some : Lists.partition(pins, Message.SetPins.MAX_PINS)) {
+                for (List<Pin> some : Lists.partition(pins, PinMessage.SetPins.MAX_PINS)) {
                     set = set.thenCompose(_ -> admin.setPins(address, some, timeoutMillis)).thenApply(_ -> true);
                 }
                 return set;
@@ -253,7 +253,7 @@ public final class Pins
     private static CompletableFuture<List<PinState>> ask(WorkerAdmin admin, WorkerAddress address, Digest128 after, boolean usage)
     {
         return admin.pins(address, after, usage, ASK_MILLIS).thenCompose(page -> {
-            if (page.pins().size() < Message.SetPins.MAX_PINS) {
+            if (page.pins().size() < PinMessage.SetPins.MAX_PINS) {
                 return CompletableFuture.completedFuture(page.pins());
             }
             return ask(admin, address, page.pins().getLast().pin().id(), usage).thenApply(rest -> {

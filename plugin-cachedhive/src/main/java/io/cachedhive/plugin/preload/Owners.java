@@ -6,7 +6,7 @@ import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message.Preloaded;
+import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
 
 import java.util.concurrent.CompletableFuture;
 

@@ -9,7 +9,7 @@ import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message.Preloaded;
+import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
 import io.trino.spi.classloader.ThreadContextClassLoader;
 
 import java.io.IOException;

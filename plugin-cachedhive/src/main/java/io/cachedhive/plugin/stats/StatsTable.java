@@ -2,7 +2,7 @@ package io.cachedhive.plugin.stats;
 
 import com.google.inject.Inject;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Stats;
 
 import java.util.List;
 import java.util.Optional;

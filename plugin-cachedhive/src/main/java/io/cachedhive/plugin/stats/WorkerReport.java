@@ -2,7 +2,7 @@ package io.cachedhive.plugin.stats;
 
 import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.protocol.wire.Message.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Stats;
 
 import java.util.HashMap;
 import java.util.Map;

@@ -6,7 +6,7 @@ import io.cachedhive.plugin.membership.ClusterMembership;
 import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.membership.WorkerProblems;
-import io.cachedhive.protocol.wire.Message.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Stats;
 
 import java.util.HashMap;
 import java.util.List;

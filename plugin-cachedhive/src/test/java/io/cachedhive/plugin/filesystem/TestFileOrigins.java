@@ -2,7 +2,7 @@ package io.cachedhive.plugin.filesystem;
 
 import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.protocol.wire.Message.NamedOrigin;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.trino.filesystem.Location;
 import org.junit.jupiter.api.Test;
 

@@ -13,7 +13,7 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.Message.Preloaded;
+import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
 import io.trino.orc.OrcReaderOptions;
 import io.trino.parquet.ParquetReaderOptions;
 import io.trino.spi.connector.SchemaTableName;
