@@ -13,7 +13,6 @@ import io.cachedhive.store.RecoveryOutcome;
 import io.cachedhive.store.SsdErrorCause;
 import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.StoreException;
-import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.file.StoredTable;
@@ -35,8 +34,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
@@ -96,7 +93,7 @@ final class SsdDirectory
     private final DirectoryRestorer restorer;
     private final DirectoryCheckpoints checkpoints;
     private final DirectoryHealth health;
-    private final List<RecoveryOutcome> outcomes = new ArrayList<>();
+    private final List<RecoveryOutcome> outcomes;
     private final Digest128 storeId;
     private final long run;
 
@@ -164,33 +161,10 @@ final class SsdDirectory
         this.health = new DirectoryHealth(path, clock);
         long openedNanos = clock.nanoTime();
 
-        Optional<RecoveryOutcome> reason = candidate.reasonToFormat(workerId, usedRun);
-        Superblock superblock;
-        Optional<DirectoryRecovery> recovery;
-        DirectoryRecovery.Result result;
-        if (reason.isPresent()) {
-            outcomes.add(reason.get());
-            superblock = format(workerId, lastRun + 1, usedRun, newStoreId);
-            recovery = Optional.empty();
-            result = new DirectoryRecovery.Result(
-                    List.of(),
-                    new ByteColumn(),
-                    superblock.baseLsn(),
-                    superblock.baseLsn(),
-                    0,
-                    superblock.baseLsn(),
-                    superblock.minCheckpoint(),
-                    0,
-                    false);
-        }
-        else {
-            candidate.superblockDoubt().ifPresent(outcomes::add);
-            Restored restored = restore(candidate.superblock().orElseThrow(), lastRun + 1, oldTerms, threads);
-            superblock = restored.superblock;
-            recovery = Optional.of(restored.recovery);
-            result = restored.result;
-            result.outcomes().stream().distinct().forEach(outcomes::add);
-        }
+        DirectoryOpening opening = DirectoryOpening.open(candidate, workerId, lastRun, usedRun, newStoreId, contents, files, oldTerms, lock, threads);
+        this.outcomes = opening.outcomes();
+        Superblock superblock = opening.superblock();
+        DirectoryRecovery.Result result = opening.result();
         this.storeId = superblock.storeId();
         this.run = superblock.run();
         // never used before: neither by an earlier run nor, for lack of a synced journal, unknown to this one
@@ -211,7 +185,7 @@ final class SsdDirectory
                 expirySweep.look(LOOKED_AT_ONCE);
             }
         });
-        this.restorer = new DirectoryRestorer(path, recovery, result.files(), result.checkpointBytes(), contents, allocator, health, lock, clock, openedNanos);
+        this.restorer = new DirectoryRestorer(path, opening.recovery(), result.files(), result.checkpointBytes(), contents, allocator, health, lock, clock, openedNanos);
         this.checkpoints = new DirectoryCheckpoints(
                 path,
                 superblock,
@@ -228,80 +202,6 @@ final class SsdDirectory
         lock.lock();
         try {
             restorer.start();
-        }
-        finally {
-            lock.unlock();
-        }
-    }
-
-    private Superblock format(CacheWorkerId workerId, long run, long usedRun, Digest128 storeId)
-            throws IOException
-    {
-        opened.make(geometry);
-        Superblock made = new Superblock(storeId, 0, run, usedRun, workerId, geometry, Journal.firstLsn(geometry.journalBytes()), 1).writeTo(opened.superblock());
-        opened.sync();
-        return made;
-    }
-
-    private record Restored(Superblock superblock, DirectoryRecovery recovery, DirectoryRecovery.Result result) {}
-
-    private Restored restore(Superblock found, long run, BlockTerms oldTerms, ThreadFactory threads)
-            throws IOException
-    {
-        boolean[] slabIsNew = opened.open(geometry, outcomes::add);
-        boolean success = false;
-        try (ExecutorService taker = Executors.newSingleThreadExecutor(threads);
-                ExecutorService verifier = Executors.newSingleThreadExecutor(threads)) {
-            DirectoryRecovery recovery = new DirectoryRecovery(
-                    path,
-                    found,
-                    opened.journal(),
-                    opened.checkpoints(),
-                    index,
-                    contents.slabs(),
-                    slabIsNew,
-                    files,
-                    oldTerms,
-                    taker,
-                    verifier);
-            try {
-                DirectoryRecovery.Result result = recover(recovery);
-                Superblock next = found.withRun(run);
-                if (result.givenUp()) {
-                    next = next.withBase(result.nextLsn(), result.nextCheckpoint());
-                }
-                Superblock written = next.writeTo(opened.superblock());
-                // not before the superblock says that what the journal had is void
-                opened.journal().allocate(geometry.journalBytes());
-                success = true;
-                return new Restored(written, recovery, result);
-            }
-            finally {
-                if (!success) {
-                    abandon(recovery);
-                }
-            }
-        }
-    }
-
-    private DirectoryRecovery.Result recover(DirectoryRecovery recovery)
-            throws IOException
-    {
-        lock.lock();
-        try {
-            // nobody waits for the lock while the store is being opened
-            return recovery.recover();
-        }
-        finally {
-            lock.unlock();
-        }
-    }
-
-    private void abandon(DirectoryRecovery recovery)
-    {
-        lock.lock();
-        try {
-            recovery.abandon();
         }
         finally {
             lock.unlock();
