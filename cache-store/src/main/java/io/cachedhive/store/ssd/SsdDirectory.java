@@ -1,9 +1,7 @@
 package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
-import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.memory.MemoryChecksum;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.BlockClass;
@@ -29,7 +27,6 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -51,11 +48,13 @@ import static java.util.Objects.requireNonNull;
  * <p>Here blocks are added, read and dropped, and the journal is told. The rest is with others, each of which has one thing to care for:
  * <ul>
  * <li>{@link DirectoryCandidate}: whose the directory is, and whether what is in it can be gone on with
+ * <li>{@link DirectoryOpening}: formats it, or begins to restore it
  * <li>{@link DirectoryFiles}: the files, by name, size and access
  * <li>{@link DirectoryContents}: index, extents and their counts, in memory
  * <li>{@link DirectoryPolicy}: what leaves for want of space, and what is worth being written; {@link ExtentAllocator}: places for it
  * <li>{@link DirectoryRecovery}: what checkpoint and journal tell; {@link DirectoryRestorer}: its second step, while blocks come and go
  * <li>{@link DirectoryCheckpoints}: when and how checkpoints are written, and the superblock that says which of them count
+ * <li>{@link DirectoryDrops}: removes the blocks of dropped files, and overwrites them
  * <li>{@link DirectoryHealth}: whether the disk takes blocks at present; {@link WatchedDisk} tells it how each call went
  * </ul>
  *
@@ -68,8 +67,6 @@ final class SsdDirectory
 
     // a record has to fit into the smallest batch of a journal
     private static final int MAX_FILE_RECORD_BYTES = 8 << 10;
-    private static final int DROPPED_AT_ONCE = 1024;
-    private static final int WIPED_AT_ONCE = 64;
     private static final int LOOKED_AT_ONCE = 1024;
     // once a second: a block that nobody asks for goes within minutes, also from among ten million
     private static final int LOOKS_IN_A_ROUND = 64;
@@ -93,6 +90,7 @@ final class SsdDirectory
     private final DirectoryRestorer restorer;
     private final DirectoryCheckpoints checkpoints;
     private final DirectoryHealth health;
+    private final DirectoryDrops drops;
     private final List<RecoveryOutcome> outcomes;
     private final Digest128 storeId;
     private final long run;
@@ -199,6 +197,7 @@ final class SsdDirectory
                 journal,
                 lock,
                 clock);
+        this.drops = new DirectoryDrops(geometry, contents, health, journal, disk, checkpoints, this::remove, lock);
         lock.lock();
         try {
             restorer.start();
@@ -685,31 +684,7 @@ final class SsdDirectory
      */
     void removeDropped(StoredFile file)
     {
-        FileVersionId id = file.id();
-        int ordinal = file.ordinal();
-        int count = Integer.MAX_VALUE;
-        for (int first = 0; first < count; first += DROPPED_AT_ONCE) {
-            lock.lock();
-            try {
-                // the ordinal is the file's own for as long as it has blocks
-                if (file.ssdBlocks() == 0 || !contents.contains(file)) {
-                    return;
-                }
-                count = file.version().blockCount(geometry.blockSizeBytes());
-                for (int i = first; i < Math.min(count, first + DROPPED_AT_ONCE); i++) {
-                    int entry = index.find(BlockKey.digestHigh(id.digest().high(), i), BlockKey.digestLow(id.digest().low(), i));
-                    if (entry != SsdIndex.NONE && index.file(entry) == ordinal) {
-                        remove(entry);
-                        if (file.ssdBlocks() == 0) {
-                            return;
-                        }
-                    }
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-        }
+        drops.remove(file);
     }
 
     /**
@@ -721,64 +696,7 @@ final class SsdDirectory
     void wipeDropped(StoredFile file, ByteBuffer zeros)
             throws IOException
     {
-        FileVersionId id = file.id();
-        int ordinal = file.ordinal();
-        int count = Integer.MAX_VALUE;
-        List<Place> places = new ArrayList<>();
-        for (int first = 0; first < count; first += WIPED_AT_ONCE) {
-            places.clear();
-            lock.lock();
-            try {
-                if (file.ssdBlocks() == 0 || !contents.contains(file)) {
-                    return;
-                }
-                if (!health.isWritable()) {
-                    throw new IOException(health.problem().orElse("it takes nothing at present"));
-                }
-                count = file.version().blockCount(geometry.blockSizeBytes());
-                for (int i = first; i < Math.min(count, first + WIPED_AT_ONCE) && file.ssdBlocks() > 0; i++) {
-                    int entry = index.find(BlockKey.digestHigh(id.digest().high(), i), BlockKey.digestLow(id.digest().low(), i));
-                    if (entry != SsdIndex.NONE && index.file(entry) == ordinal) {
-                        Place place = new Place(policy.slab(entry), index.extent(entry));
-                        remove(entry);
-                        place.slab().take(place.extent());
-                        places.add(place);
-                    }
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-            makeJournalRoom();
-            try {
-                for (Place place : places) {
-                    wipe(place.slab(), place.extent(), zeros);
-                }
-            }
-            finally {
-                lock.lock();
-                try {
-                    places.forEach(place -> place.slab().written(place.extent(), SsdSlab.FREE));
-                }
-                finally {
-                    lock.unlock();
-                }
-            }
-        }
-    }
-
-    private record Place(SsdSlab slab, int extent) {}
-
-    /**
-     * Overwrites an extent that is being written. Without the lock.
-     */
-    private void wipe(SsdSlab slab, int extent, ByteBuffer zeros)
-            throws IOException
-    {
-        // the slab keeps its class for as long as something in it is being written
-        int bytes = sizeClasses.units(slab.sizeClass) * Geometry.UNIT_BYTES;
-        disk.write(slab.number, contents.position(slab.number, extent), zeros.duplicate().clear().limit(bytes));
-        checkpoints.setUnsynced(slab.number);
+        drops.wipe(file, zeros);
     }
 
     /**
@@ -787,25 +705,7 @@ final class SsdDirectory
     void wipe(Reservation reservation, ByteBuffer zeros)
             throws IOException
     {
-        wipe(reservation.slab, reservation.extent, zeros);
-    }
-
-    /**
-     * Each block that leaves is a record: of many, a checkpoint in between takes less room than the journal has. Without the lock.
-     */
-    private void makeJournalRoom()
-    {
-        boolean room;
-        lock.lock();
-        try {
-            room = journal.hasRoom();
-        }
-        finally {
-            lock.unlock();
-        }
-        if (!room) {
-            checkpoints.write(false);
-        }
+        drops.wipe(reservation.slab, reservation.extent, zeros);
     }
 
     /**
