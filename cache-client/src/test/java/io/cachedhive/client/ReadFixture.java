@@ -43,8 +43,10 @@ final class ReadFixture
     static final int TAIL = 1000;
     static final String TABLE = "schema.table";
     static final OriginId ORIGIN = OriginId.of("s3", Optional.of("http://127.0.0.1:1"), Optional.empty());
-    static final Timeouts PATIENT = new Timeouts(5000, 10_000, 100, 200);
-    static final Timeouts HASTY = new Timeouts(300, 1000, 100, 200);
+    /** For answers that come: longer than a busy machine may take. */
+    static final Timeouts PATIENT = new Timeouts(30_000, 60_000, 100, 200);
+    /** For answers that do not come; long enough for those that do all the same. */
+    static final Timeouts HASTY = new Timeouts(1000, 3000, 100, 200);
 
     private final Path directory = Files.createTempDirectory("cachedhive-client");
     private final List<TestingWorker> workers = new ArrayList<>();

@@ -234,7 +234,7 @@ class TestCacheClient
     {
         fixture.listen();
         try (CacheClient client = CacheClient.start(
-                new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK),
+                new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
                 path -> {
                     throw new IOException("cannot map " + path);
                 },
@@ -377,7 +377,7 @@ class TestCacheClient
             fixture.assertReads(file, 0, 100);
         }
         fixture.assertBypassed(client, BypassCause.TIMEOUT, 300);
-        assertThat(local.readRequests).hasSize(3);
+        Await.until("asked", () -> local.readRequests.size() == 3);
         Await.until("cancelled", () -> local.cancelled.size() == 3);
 
         // whoever is silent three times in a row is not asked
@@ -410,7 +410,7 @@ class TestCacheClient
         local.reads = (exchange, read) -> {
             exchange.fetching();
             // longer than silence may take
-            assertThat(never.await(500, TimeUnit.MILLISECONDS)).isFalse();
+            assertThat(never.await(HASTY.silenceMillis() * 3 / 2, TimeUnit.MILLISECONDS)).isFalse();
             exchange.answerAll(read);
         };
         CachedFile file = fixture.open(client);
@@ -937,8 +937,7 @@ class TestCacheClient
         // an answer that is lost: told again, counted once
         local.answersUsage = false;
         fixture.assertReads(file, 0, 50);
-        int told = local.usages.size();
-        Await.until("told", () -> local.usages.size() > told);
+        Await.until("told", () -> local.usages.stream().anyMatch(batch -> batch.counters().getOrDefault(TABLE, Map.of()).getOrDefault(CounterNames.RAM_HIT_BYTES, 0L) == 50));
         local.disconnectAll();
         local.answersUsage = true;
         Await.untilAsserted(() -> assertThat(local.usage).isEqualTo(client.counters().byTable()));

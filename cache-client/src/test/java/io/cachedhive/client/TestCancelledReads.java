@@ -1,5 +1,6 @@
 package io.cachedhive.client;
 
+import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.OriginStatus;
@@ -136,7 +137,7 @@ class TestCancelledReads
             CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
             fixture.assertReads(file, 0, fixture.bytes.length);
             int descriptors = descriptors();
-            Set<String> threads = clientThreads();
+            Set<String> threads = threadsWithoutHedges();
 
             AtomicInteger cancelled = new AtomicInteger();
             AtomicInteger finished = new AtomicInteger();
@@ -186,12 +187,13 @@ class TestCancelledReads
             // everybody else reads on, over the same connections
             fixture.assertReads(file, 0, fixture.bytes.length);
             assertThat(fixture.observer.totalBytes()).isEqualTo(finishedBytes.get() + fixture.bytes.length);
-            assertThat(fixture.observer.bytes(ReadSource.BYPASS)).describedAs("%s", fixture.observer.bypassBytes()).isZero();
+            // a worker that is slow on a busy machine may be hedged: that is no trouble of the connection
+            assertThat(fixture.observer.bypassBytes()).satisfies(causes -> assertThat(causes.keySet()).isSubsetOf(BypassCause.HEDGED));
             assertThat(fixture.local.acceptedConnections()).isEqualTo(1);
             assertThat(other.acceptedConnections()).isEqualTo(1);
             assertThat(unable.acceptedConnections()).isEqualTo(1);
             ReadFixture.assertIdle(client);
-            assertThat(clientThreads()).isEqualTo(threads);
+            assertThat(threadsWithoutHedges()).isEqualTo(threads);
             // a few of the JVM's own come and go
             assertThat(descriptors()).isLessThanOrEqualTo(descriptors + 10);
 
@@ -232,6 +234,16 @@ class TestCancelledReads
         try (var files = Files.list(Path.of("/proc/self/fd"))) {
             return (int) files.count();
         }
+    }
+
+    /**
+     * Those of hedges are made for the first one, if there is one.
+     */
+    private static Set<String> threadsWithoutHedges()
+    {
+        Set<String> names = clientThreads();
+        names.removeIf(name -> name.contains("-hedge-"));
+        return names;
     }
 
     private static Set<String> clientThreads()

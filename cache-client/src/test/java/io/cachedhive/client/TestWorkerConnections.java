@@ -206,9 +206,10 @@ class TestWorkerConnections
                     second.complete(link.session().orElseThrow());
                 }
             });
+            Await.until("asked, and not answered", () -> lossy.pings.get() == 1);
             lossy.answersPings = true;
             lossy.disconnectAll();
-            WorkerSession replacement = second.get(10, TimeUnit.SECONDS);
+            WorkerSession replacement = second.get(60, TimeUnit.SECONDS);
             assertThat(replacement).isNotSameAs(first);
 
             // both threads are alive, and the link keeps the new connection

@@ -12,10 +12,15 @@ import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
 import static io.cachedhive.client.ReadFixture.BLOCK;
+import static io.cachedhive.client.ReadFixture.HASTY;
+import static io.cachedhive.client.ReadFixture.PATIENT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -23,7 +28,13 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class TestWorkerRestart
 {
-    private static final Duration LIMIT = Duration.ofSeconds(2);
+    // of the fastest of some rounds: a busy machine may make one slower, and hardly all
+    private static final Duration USED_AGAIN = Duration.ofSeconds(2);
+    private static final Duration UNMAPPED = Duration.ofMillis(1500);
+    private static final int ROUNDS = 3;
+    private static final Duration LONG_ENOUGH = Duration.ofSeconds(30);
+    // as users have them, but for the time that a worker has for an answer
+    private static final Timeouts DEFAULT = new Timeouts(PATIENT.silenceMillis(), PATIENT.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis());
 
     private ReadFixture fixture;
     private TestingWorker local;
@@ -48,10 +59,11 @@ class TestWorkerRestart
             throws Exception
     {
         fixture.listen();
-        // with the time-outs that users have
-        CacheClient client = fixture.connected(fixture.client(Timeouts.DEFAULT));
+        CacheClient client = fixture.connected(fixture.client(DEFAULT));
         CachedFile file = fixture.open(client);
-        for (int i = 0; i < 3; i++) {
+        List<Duration> unmapped = new ArrayList<>();
+        List<Duration> usedAgain = new ArrayList<>();
+        for (int i = 0; i < ROUNDS; i++) {
             local.share(fixture.file, 0);
             InMemoryBlocks dead = local.memory;
             long ramBytes = fixture.observer.bytes(ReadSource.RAM_HIT);
@@ -60,7 +72,7 @@ class TestWorkerRestart
 
             local.stop();
             // its memory is the host's again, also when nobody reads
-            assertThat(Await.within(Duration.ofMillis(1500), "unmapped", () -> dead.mappings() == 0)).isPositive();
+            unmapped.add(Await.within(LONG_ENOUGH, "unmapped", () -> dead.mappings() == 0));
             fixture.assertReads(file, 0, 10);
             assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.NO_WORKER, 10L * (i + 1)));
             assertThat(client.local().connected()).isFalse();
@@ -68,12 +80,14 @@ class TestWorkerRestart
             assertThat(client.local().problem().orElseThrow()).contains("start it");
 
             local.listen(fixture.socket);
-            Await.within(LIMIT, "used again", () -> client.local().connected());
+            usedAgain.add(Await.within(LONG_ENOUGH, "used again", () -> client.local().connected()));
             fixture.assertReads(file, 0, 10);
             assertThat(client.local().problem()).isEmpty();
             assertThat(client.local().instance()).contains(local.memory.instance());
             assertThat(local.memory.mappings()).isEqualTo(1);
         }
+        assertThat(Collections.min(unmapped)).isPositive().isLessThan(UNMAPPED);
+        assertThat(Collections.min(usedAgain)).isLessThan(USED_AGAIN);
     }
 
     @Test
@@ -98,13 +112,17 @@ class TestWorkerRestart
         fixture.listen();
         CacheClient client = fixture.connected(fixture.client());
         local.share(fixture.file, 0);
-        local.memory.setState(MemoryState.DEAD);
-        Await.within(Duration.ofMillis(1500), "unmapped", () -> local.memory.mappings() == 0);
-        // over the socket, then
-        fixture.assertReads(fixture.open(client), 0, 10);
-        assertThat(local.readRequests).hasSize(1).allMatch(Read::inline);
-        local.memory.setState(MemoryState.LIVE);
-        Await.until("mapped again", () -> local.memory.mappings() == 1);
+        List<Duration> unmapped = new ArrayList<>();
+        for (int i = 1; i <= ROUNDS; i++) {
+            local.memory.setState(MemoryState.DEAD);
+            unmapped.add(Await.within(LONG_ENOUGH, "unmapped", () -> local.memory.mappings() == 0));
+            // over the socket, then
+            fixture.assertReads(fixture.open(client), 0, 10);
+            assertThat(local.readRequests).hasSize(i).allMatch(Read::inline);
+            local.memory.setState(MemoryState.LIVE);
+            Await.until("mapped again", () -> local.memory.mappings() == 1);
+        }
+        assertThat(Collections.min(unmapped)).isLessThan(UNMAPPED);
     }
 
     @Test
@@ -114,13 +132,14 @@ class TestWorkerRestart
         TestingWorker other = fixture.worker("other", Optional.empty());
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         fixture.listen();
-        CacheClient client = fixture.connected(fixture.client(Timeouts.DEFAULT));
+        CacheClient client = fixture.connected(fixture.client(DEFAULT));
         CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
         long position = fixture.chunkOf(ring, other);
-        for (int i = 0; i < 3; i++) {
-            long hits = fixture.observer.bytes(ReadSource.NON_LOCAL_HIT);
+        List<Duration> usedAgain = new ArrayList<>();
+        for (int i = 0; i < ROUNDS; i++) {
+            long hits = hitBytes();
             fixture.assertReads(file, position, BLOCK);
-            assertThat(fixture.observer.bytes(ReadSource.NON_LOCAL_HIT)).isEqualTo(hits + BLOCK);
+            assertThat(hitBytes()).isEqualTo(hits + BLOCK);
             other.stop();
             Await.until("noticed", () -> {
                 try {
@@ -133,7 +152,7 @@ class TestWorkerRestart
                 }
             });
             other.listenTcp();
-            Await.within(LIMIT, "used again", () -> {
+            usedAgain.add(Await.within(LONG_ENOUGH, "used again", () -> {
                 try {
                     long before = fixture.observer.bytes(ReadSource.NON_LOCAL_HIT);
                     fixture.assertReads(file, position, 10);
@@ -142,9 +161,18 @@ class TestWorkerRestart
                 catch (IOException e) {
                     throw new AssertionError(e);
                 }
-            });
+            }));
         }
-        assertThat(fixture.observer.bypassBytes().keySet()).containsExactly(BypassCause.DISCONNECTED);
+        assertThat(Collections.min(usedAgain)).isLessThan(USED_AGAIN);
+        assertThat(fixture.observer.bypassBytes().keySet()).contains(BypassCause.DISCONNECTED).isSubsetOf(BypassCause.DISCONNECTED, BypassCause.HEDGED);
+    }
+
+    /**
+     * Also of those that a busy machine made slow enough to be hedged.
+     */
+    private long hitBytes()
+    {
+        return fixture.observer.bytes(ReadSource.NON_LOCAL_HIT) + fixture.observer.bypassBytes().getOrDefault(BypassCause.HEDGED, 0L);
     }
 
     @Test
@@ -153,7 +181,7 @@ class TestWorkerRestart
     {
         local.answersHello = false;
         fixture.listen();
-        CacheClient client = fixture.client(ReadFixture.HASTY);
+        CacheClient client = fixture.client(HASTY);
         CachedFile file = fixture.open(client);
         fixture.assertReads(file, 0, 10);
         Await.until("given up", () -> client.local().problem().orElse("").contains("did not finish the handshake in time"));
@@ -162,10 +190,10 @@ class TestWorkerRestart
         for (int i = 0; i < 10; i++) {
             fixture.assertReads(file, 0, 10);
         }
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(1500));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(10 * HASTY.silenceMillis() / 2));
         fixture.assertBypassed(client, BypassCause.NO_WORKER, 110);
         local.answersHello = true;
-        Await.within(LIMIT, "used", () -> client.local().connected());
+        Await.until("used", () -> client.local().connected());
     }
 
     @Test
@@ -175,7 +203,7 @@ class TestWorkerRestart
         TestingWorker other = fixture.worker("other", Optional.empty());
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         fixture.listen();
-        CacheClient client = fixture.connected(fixture.client(ReadFixture.HASTY));
+        CacheClient client = fixture.connected(fixture.client(HASTY));
         CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
         long position = fixture.chunkOf(ring, other);
         fixture.assertReads(file, position, 10);
@@ -192,12 +220,12 @@ class TestWorkerRestart
         for (int i = 0; i < 10; i++) {
             fixture.assertReads(file, position, 10);
         }
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(1500));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(10 * HASTY.silenceMillis() / 2));
         assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(130);
 
         other.answersHello = true;
         other.reads = TestingWorker.Exchange::answerAll;
-        Await.within(LIMIT, "used again", () -> {
+        Await.until("used again", () -> {
             try {
                 long before = fixture.observer.bytes(ReadSource.NON_LOCAL_HIT);
                 fixture.assertReads(file, position, 10);
