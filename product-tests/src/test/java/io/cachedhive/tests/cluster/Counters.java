@@ -15,7 +15,7 @@ record Counters(long requested, long ramHit, long ssdHit, long nonLocalHit, long
     static final Counters ZERO = new Counters(0, 0, 0, 0, 0, 0);
 
     private static final Duration REST = Duration.ofSeconds(2);
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     /**
      * The sums of the catalog's table, as they are now.
@@ -45,15 +45,36 @@ record Counters(long requested, long ramHit, long ssdHit, long nonLocalHit, long
     static Counters atRest(SqlConnection connection, String catalog)
             throws SQLException
     {
+        return atRest("the counters of " + catalog, () -> ofTable(connection, catalog));
+    }
+
+    /**
+     * The rows of a query over the tables of the cache once they have not changed for two seconds: cache workers write to SSD behind the reads.
+     */
+    static List<List<Object>> rowsAtRest(SqlConnection connection, String query)
+            throws SQLException
+    {
+        return atRest("the rows of " + query, () -> connection.query(query).rows());
+    }
+
+    private interface Sample<T>
+    {
+        T take()
+                throws SQLException;
+    }
+
+    private static <T> T atRest(String what, Sample<T> sample)
+            throws SQLException
+    {
         long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        Counters last = ofTable(connection, catalog);
+        T last = sample.take();
         long lastChange = System.nanoTime();
         while (System.nanoTime() - lastChange < REST.toNanos()) {
             if (System.nanoTime() > deadline) {
-                throw new AssertionError("the counters of %s still change after %s: %s".formatted(catalog, TIMEOUT, last));
+                throw new AssertionError("%s still change after %s: %s".formatted(what, TIMEOUT, last));
             }
             Await.pause();
-            Counters next = ofTable(connection, catalog);
+            T next = sample.take();
             if (!next.equals(last)) {
                 last = next;
                 lastChange = System.nanoTime();

@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * What the object store was asked for of the files of a table.
@@ -21,10 +22,18 @@ record DataFileGets(Map<String, Long> byKey, long bytes)
      */
     static DataFileGets since(S3Service s3, long mark, String prefix)
     {
+        return since(s3, mark, prefix, _ -> true);
+    }
+
+    /**
+     * @param which of the requests are counted
+     */
+    static DataFileGets since(S3Service s3, long mark, String prefix, Predicate<S3Request> which)
+    {
         Map<String, Long> byKey = new TreeMap<>();
         long bytes = 0;
         for (S3Request request : s3.log().since(mark)) {
-            if (request.isGet() && request.isDataFile() && request.key().orElseThrow().startsWith(prefix)) {
+            if (request.isGet() && request.isDataFile() && request.key().orElseThrow().startsWith(prefix) && which.test(request)) {
                 byKey.merge(request.key().orElseThrow(), 1L, Long::sum);
                 bytes += request.bytesSent();
             }

@@ -7,8 +7,10 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -25,6 +27,36 @@ final class MappedMemory
      * @param pids processes that may map them
      */
     static long allocatedBytes(Path directory, Collection<Long> pids)
+    {
+        while (true) {
+            Set<Object> before = inodes(directory);
+            long bytes = allocatedBytesNow(directory, pids);
+            // else it may be a file that is given up by now, and the one that replaced it: both were there, but never at once
+            if (inodes(directory).equals(before)) {
+                return bytes;
+            }
+        }
+    }
+
+    private static Set<Object> inodes(Path directory)
+    {
+        Set<Object> inodes = new HashSet<>();
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : files.toList()) {
+                inodes.add(Files.getAttribute(file, "unix:ino"));
+            }
+        }
+        catch (NoSuchFileException _) {
+            // deleted since it was listed
+            return inodes;
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return inodes;
+    }
+
+    private static long allocatedBytesNow(Path directory, Collection<Long> pids)
     {
         Map<String, Long> byInode = new HashMap<>();
         try (Stream<Path> files = Files.list(directory)) {

@@ -1,11 +1,13 @@
 package io.cachedhive.tests.cluster;
 
 import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.sql.SqlConnection;
 
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -106,6 +108,30 @@ final class ScannedTable
 
     DataFileGets getsSince(long mark)
     {
-        return DataFileGets.since(testing.cluster().s3(), mark, "warehouse/%s/%s/".formatted(schema, TABLE));
+        return getsSince(mark, _ -> true);
+    }
+
+    private DataFileGets getsSince(long mark, Predicate<S3Request> which)
+    {
+        return DataFileGets.since(testing.cluster().s3(), mark, "warehouse/%s/%s/".formatted(schema, TABLE), which);
+    }
+
+    /**
+     * The same, but for what readers asked for if it was no more than they say to have asked for since cache workers were silent for longer than usual, as on a busy machine.
+     *
+     * @param slowBefore {@link NoOriginReads#bytesOfSlowWorkers} at the mark
+     */
+    DataFileGets getsSince(long mark, SqlConnection connection, Map<String, Long> slowBefore)
+            throws Exception
+    {
+        Predicate<S3Request> ofCacheWorkers = request -> request.application().equals(NoOriginReads.CACHE_WORKER);
+        long ofReaders = getsSince(mark, ofCacheWorkers.negate()).bytes();
+        if (ofReaders == 0) {
+            return getsSince(mark);
+        }
+        Counters.atRest(connection, "cachedhive");
+        long slow = NoOriginReads.growth(slowBefore, NoOriginReads.bytesOfSlowWorkers(connection));
+        System.out.printf("readers asked the object store for %s bytes, %s of them since cache workers were silent%n", ofReaders, slow);
+        return getsSince(mark, ofReaders <= slow ? ofCacheWorkers : _ -> true);
     }
 }

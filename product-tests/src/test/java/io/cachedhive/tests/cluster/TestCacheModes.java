@@ -82,7 +82,7 @@ public class TestCacheModes
         setMode("on");
         Await.until("the first table is cached", TIMEOUT, () -> gets("cachedhive", "first").count() == 0);
         setMode("READ_ONLY");
-        List<List<Object>> used = connection.query(USED).rows();
+        List<List<Object>> used = Counters.rowsAtRest(connection, USED);
         AtomicReference<Counters> atStart = new AtomicReference<>();
         new NoOriginReads(testing, connection).during("a query over what is cached", () -> {
             atStart.set(Counters.atRest(connection, "cachedhive"));

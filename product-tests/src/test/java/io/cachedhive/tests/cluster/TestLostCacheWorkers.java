@@ -120,10 +120,23 @@ public class TestLostCacheWorkers
     }
 
     private Map<String, Long> served()
-            throws SQLException
+            throws Exception
     {
         Counters.atRest(connection, "cachedhive");
         Map<String, Long> result = new TreeMap<>();
+        long alive = cluster.cacheWorkers().stream().filter(ClusterNode::isAlive).count();
+        // one that does not answer within a second has no row here, and would be taken for one that served nothing
+        Await.until("all cache workers that are left answer", TIMEOUT, () -> {
+            result.clear();
+            servedNow(result);
+            return result.size() == alive;
+        });
+        return result;
+    }
+
+    private void servedNow(Map<String, Long> result)
+            throws SQLException
+    {
         connection.query(
                 """
                 SELECT s.host, s.ram_hit_bytes + s.ssd_hit_bytes + d.sent_bytes + d.origin_bytes
@@ -131,7 +144,6 @@ public class TestLostCacheWorkers
                 WHERE s.state = 'RUNNING'
                 """).rows()
                 .forEach(row -> result.put((String) row.getFirst(), (long) row.get(1)));
-        return result;
     }
 
     private static long publishedMillis(ClusterNode cacheWorker)

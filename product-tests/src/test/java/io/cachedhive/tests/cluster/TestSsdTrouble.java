@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
@@ -216,8 +217,8 @@ public class TestSsdTrouble
     private Optional<String> problem()
             throws Exception
     {
-        List<List<Object>> rows = connection.query("SELECT problem FROM cachedhive.cache.stats WHERE problem LIKE '%SSD directory%'").rows();
-        return rows.stream().map(row -> (String) row.getFirst()).findFirst();
+        List<List<Object>> rows = answered("SELECT coalesce(problem, '') FROM cachedhive.cache.stats WHERE host = '%s' AND state <> 'UNREACHABLE'");
+        return rows.stream().map(row -> (String) row.getFirst()).filter(problem -> problem.contains("SSD directory")).findFirst();
     }
 
     /**
@@ -226,8 +227,20 @@ public class TestSsdTrouble
     private long gauge(String name)
             throws Exception
     {
-        String query = "SELECT coalesce(max(%s), 0) FROM cachedhive.cache.stats_detail WHERE host = '%s'".formatted(name, worker.address());
-        return ((Number) connection.query(query).onlyValue()).longValue();
+        return ((Number) answered("SELECT %s FROM cachedhive.cache.stats_detail WHERE host = '%%s' AND %1$s IS NOT NULL".formatted(name)).getFirst().getFirst()).longValue();
+    }
+
+    /**
+     * The rows of the worker whose disk is in trouble, once it has answered: on a busy machine it may take longer than it is waited for.
+     *
+     * @param query with a place for its host, and without rows if it has not answered
+     */
+    private List<List<Object>> answered(String query)
+            throws Exception
+    {
+        List<List<Object>> rows = new ArrayList<>();
+        Await.until("the worker answers", Duration.ofSeconds(60), () -> rows.addAll(connection.query(query.formatted(worker.address())).rows()));
+        return rows;
     }
 
     private List<List<Object>> scan(String table)

@@ -45,6 +45,21 @@ public final class CacheStatistics
         return new BytesBySource(values[0], values[1], values[2], values[3], values[4], values[5]);
     }
 
+    /// Bytes that readers asked the origin for since a cache worker was silent for longer than usual, which on a busy machine happens now and then: it says nothing
+    /// about what is cached. They are counted as bypass, but those of hedges that lost.
+    public long slowWorkerBytes()
+            throws SQLException
+    {
+        Object bytes = connection.query(
+                """
+                SELECT sum(coalesce(hedge_extra_bytes, 0) + coalesce(reduce(
+                    map_values(map_filter(bypass_bytes_by_cause, (cause, bytes) -> cause IN ('hedged', 'timeout', 'fetch_timeout', 'breaker_open'))),
+                    BIGINT '0', (sum, bytes) -> sum + bytes, sum -> sum), 0))
+                FROM %s.cache.stats_detail
+                """.formatted(catalog)).onlyValue();
+        return bytes == null ? 0 : ((Number) bytes).longValue();
+    }
+
     /// Bytes of blocks that the cache workers hold now, the larger of both tiers at each: what is in RAM may also be on SSD.
     public long cachedBytes()
             throws SQLException

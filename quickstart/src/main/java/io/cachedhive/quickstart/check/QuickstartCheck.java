@@ -2,10 +2,13 @@ package io.cachedhive.quickstart.check;
 
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.s3.S3Request;
+import io.cachedhive.quickstart.s3.S3RequestCounts;
 import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.quickstart.tpch.TpchQuery;
 import io.cachedhive.quickstart.tpch.TpchTables.Schema;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +30,9 @@ public final class QuickstartCheck
     private static final Duration RESTART_TIMEOUT = Duration.ofMinutes(2);
     // a second run that begins earlier might be served from what the first one has not finished
     private static final Duration PAUSE_BETWEEN_RUNS = Duration.ofSeconds(5);
+    private static final int PASSES = 3;
+    // as its requests name it
+    private static final String CACHE_WORKER = "cachedhive";
 
     private final Cluster cluster;
     private final WorkloadRunner runner;
@@ -66,7 +72,12 @@ public final class QuickstartCheck
         List<QueryTask> all = fullWorkload();
         List<QueryTask> few = strategyWorkload();
 
+        long slowBefore = slowWorkerBytes();
         WorkloadRun first = runner.runCached("first run", CACHED, all, Map.of());
+        if (slowWorkerBytes() > slowBefore) {
+            // what readers did not even ask a cache worker for is not cached
+            runner.runCached("first run again, since cache workers were silent", CACHED, all, Map.of());
+        }
         long firstEnd = System.nanoTime();
         WorkloadRun plain = runner.runPlain("plain Hive", PLAIN, all);
         expectations.hasRows(plain);
@@ -78,7 +89,7 @@ public final class QuickstartCheck
         }
 
         awaitElapsed(firstEnd, PAUSE_BETWEEN_RUNS);
-        WorkloadRun second = runner.runCached("second run", CACHED, all, Map.of());
+        WorkloadRun second = runOverCached("second run", all, Map.of());
         expectations.sameRows(plain, second);
         expectCached(second);
         expectations.sameLists(plain, second);
@@ -87,25 +98,52 @@ public final class QuickstartCheck
         for (String strategy : List.of("SOFT_AFFINITY", "HARD_AFFINITY")) {
             Map<String, String> session = Map.of(STRATEGY, strategy);
             runner.runCached(strategy + " first run", CACHED, few, session);
-            WorkloadRun run = runner.runCached(strategy + " second run", CACHED, few, session);
+            WorkloadRun run = runOverCached(strategy + " second run", few, session);
             expectations.sameRows(plain, run);
             expectCached(run);
             expectations.nonLocalAtMost(run, MAX_NON_LOCAL_SHARE);
             runs.add(run);
         }
         // read last: it leaves copies on hosts that do not own them
-        WorkloadRun anywhere = runner.runCached("NO_PREFERENCE", CACHED, few, Map.of(STRATEGY, "NO_PREFERENCE"));
+        WorkloadRun anywhere = runOverCached("NO_PREFERENCE", few, Map.of(STRATEGY, "NO_PREFERENCE"));
         expectations.sameRows(plain, anywhere);
         expectCached(anywhere);
         expectations.someNonLocal(anywhere);
         runs.add(anywhere);
 
         restartCacheWorkers();
-        WorkloadRun restarted = runner.runCached("after the restart", CACHED, all, Map.of());
+        WorkloadRun restarted = runOverCached("after the restart", all, Map.of());
         expectations.sameRows(plain, restarted);
         expectCached(restarted);
         runs.add(restarted);
         return runs;
+    }
+
+    /// Runs queries over what is cached: once more if the object store was asked only by readers, and only because a cache worker was silent for longer than usual.
+    private WorkloadRun runOverCached(String name, List<QueryTask> tasks, Map<String, String> session)
+            throws Exception
+    {
+        for (int pass = 1; ; pass++) {
+            long slowBefore = slowWorkerBytes();
+            WorkloadRun run = runner.runCached(name, CACHED, tasks, session);
+            List<S3Request> requests = run.dataFileRequests();
+            if (requests.isEmpty() || pass == PASSES || requests.stream().anyMatch(request -> request.application().equals(CACHE_WORKER))) {
+                return run;
+            }
+            long slow = slowWorkerBytes() - slowBefore;
+            if (S3RequestCounts.of(requests).getBytes() > slow) {
+                return run;
+            }
+            progress.accept("%s: once more, since readers asked the object store for %s bytes while cache workers were silent".formatted(name, slow));
+        }
+    }
+
+    private long slowWorkerBytes()
+            throws SQLException
+    {
+        try (SqlConnection connection = runner.connect()) {
+            return new CacheStatistics(connection, CACHED).slowWorkerBytes();
+        }
     }
 
     private void expectCached(WorkloadRun run)
