@@ -115,7 +115,7 @@ class TestBudgets
         FileVersion file = TestingBlocks.file(files++, length);
         assertThat(store.bind(file, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
         BlockKey key = file.id().block(0);
-        for (long deadline = System.nanoTime() + 10_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
+        for (long deadline = System.nanoTime() + 60_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
             Optional<Fill> fill = store.beginFill(key, length, ETAG);
             if (fill.isPresent()) {
                 fill.get().buffer().put(TestingBlocks.bytes(key, ETAG, length));
@@ -124,7 +124,7 @@ class TestBudgets
                 return store.isOnSsd(key);
             }
         }
-        throw new AssertionError("no frame in 10 s");
+        throw new AssertionError("no frame in 60 s");
     }
 
     private List<String> fileNames()

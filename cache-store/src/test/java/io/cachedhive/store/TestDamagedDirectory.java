@@ -174,7 +174,7 @@ class TestDamagedDirectory
         assertThat(store.bind(file, Optional.of(etag), false, "schema.table")).isTrue();
         BlockKey key = file.id().block(0);
         int length = file.blockLength(0, BLOCK);
-        for (long deadline = System.nanoTime() + 10_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
+        for (long deadline = System.nanoTime() + 60_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
             Optional<Fill> fill = store.beginFill(key, length, ETags.digest(etag));
             if (fill.isPresent()) {
                 fill.get().buffer().put(TestingBlocks.bytes(key, ETags.digest(etag), length));
@@ -183,7 +183,7 @@ class TestDamagedDirectory
                 return;
             }
         }
-        throw new AssertionError("no frame in 10 s");
+        throw new AssertionError("no frame in 60 s");
     }
 
     private static void drop(BlockStore store, int number, Map<Integer, String> bound)

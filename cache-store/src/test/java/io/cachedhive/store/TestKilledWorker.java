@@ -169,7 +169,7 @@ class TestKilledWorker
             store.bind(file, Optional.of("etag"), false, "schema.table");
             int block = Integer.parseInt(args[1]);
             // ends by itself if nobody kills it
-            for (long start = System.nanoTime(); System.nanoTime() - start < 60_000_000_000L && block < file.blockCount(BLOCK); ) {
+            for (long start = System.nanoTime(); System.nanoTime() - start < 300_000_000_000L && block < file.blockCount(BLOCK); ) {
                 BlockKey key = file.id().block(block);
                 Optional<Fill> fill = store.beginFill(key, BLOCK, ETAG);
                 if (fill.isEmpty()) {

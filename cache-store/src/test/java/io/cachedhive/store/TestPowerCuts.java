@@ -337,7 +337,7 @@ class TestPowerCuts
                 }
                 long etagDigest = ETags.digest(etag.orElseThrow());
                 Optional<Fill> fill = store().beginFill(key, length, etagDigest);
-                for (long deadline = System.nanoTime() + 10_000_000_000L; fill.isEmpty(); fill = store().beginFill(key, length, etagDigest)) {
+                for (long deadline = System.nanoTime() + 60_000_000_000L; fill.isEmpty(); fill = store().beginFill(key, length, etagDigest)) {
                     assertThat(System.nanoTime()).as("time for a frame").isLessThan(deadline);
                     LockSupport.parkNanos(100_000);
                 }

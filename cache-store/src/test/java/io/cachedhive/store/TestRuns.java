@@ -68,7 +68,7 @@ class TestRuns
             BlockKey key = file(i).id().block(0);
             assertThat(store.bind(file(i), Optional.of(ETAG), false, "schema.table")).isTrue();
             Optional<Fill> fill = store.beginFill(key, 1000, ETags.digest(ETAG));
-            for (long deadline = System.nanoTime() + 10_000_000_000L; fill.isEmpty(); fill = store.beginFill(key, 1000, ETags.digest(ETAG))) {
+            for (long deadline = System.nanoTime() + 60_000_000_000L; fill.isEmpty(); fill = store.beginFill(key, 1000, ETags.digest(ETAG))) {
                 assertThat(System.nanoTime()).as("time for a frame").isLessThan(deadline);
                 LockSupport.parkNanos(100_000);
             }

@@ -73,7 +73,7 @@ class TestSsdAdmission
     private static void fill(BlockStore store, int block, BlockClass blockClass)
     {
         assertThat(store.bind(FILE, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
-        for (long deadline = System.nanoTime() + 10_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
+        for (long deadline = System.nanoTime() + 60_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
             Optional<Fill> fill = store.beginFill(key(block), BLOCK, ETAG, new BlockTerms(blockClass, BlockTerms.NEVER));
             if (fill.isPresent()) {
                 fill.get().buffer().put(TestingBlocks.bytes(key(block), ETAG, BLOCK));
@@ -81,7 +81,7 @@ class TestSsdAdmission
                 return;
             }
         }
-        throw new AssertionError("no frame in 10 s");
+        throw new AssertionError("no frame in 60 s");
     }
 
     /**

@@ -90,7 +90,7 @@ class TestSsdTier
         assertThat(store.bind(file, Optional.of(ETAG_TEXT), false, TABLE)).isTrue();
         BlockKey key = file.id().block(block);
         int length = file.blockLength(block, BLOCK);
-        for (long deadline = System.nanoTime() + 10_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
+        for (long deadline = System.nanoTime() + 60_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
             Optional<Fill> fill = store.beginFill(key, length, ETAG);
             if (fill.isPresent()) {
                 fill.get().buffer().put(TestingBlocks.bytes(key, ETAG, length));
@@ -99,7 +99,7 @@ class TestSsdTier
                 return store.isOnSsd(key);
             }
         }
-        throw new AssertionError("no frame in 10 s");
+        throw new AssertionError("no frame in 60 s");
     }
 
     /**
@@ -906,7 +906,7 @@ class TestSsdTier
 
             slabs().forEach(slab -> disk.setUnreadable(slab, false));
             // it is tried again in the background, 10 s of a clock that runs a hundred times as fast
-            for (long deadline = System.nanoTime() + 10_000_000_000L; store.problem().isPresent() && System.nanoTime() < deadline; ) {
+            for (long deadline = System.nanoTime() + 60_000_000_000L; store.problem().isPresent() && System.nanoTime() < deadline; ) {
                 LockSupport.parkNanos(1_000_000);
             }
             assertThat(store.problem()).isEmpty();
@@ -957,7 +957,7 @@ class TestSsdTier
             assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.OTHER, 0L);
             disk.setFailing(ssd.resolve("journal"), false);
             // without another block: the checkpoint that begins the journal anew is tried again and again
-            for (long deadline = System.nanoTime() + 10_000_000_000L; store.problem().isPresent() && System.nanoTime() < deadline; ) {
+            for (long deadline = System.nanoTime() + 60_000_000_000L; store.problem().isPresent() && System.nanoTime() < deadline; ) {
                 LockSupport.parkNanos(1_000_000);
             }
             assertThat(store.problem()).isEmpty();
