@@ -5,6 +5,7 @@ import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.worker.testing.Await;
 import io.cachedhive.worker.testing.WireClient;
+import io.cachedhive.worker.testing.WorkerProcess;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -57,9 +58,9 @@ class TestCacheWorker
         Files.createDirectories(directory.resolve("origins"));
         config.putAll(Map.of(
                 "node.environment", "test",
-                "http-server.http.port", Integer.toString(freePort()),
+                "http-server.http.port", Integer.toString(WorkerProcess.freePort()),
                 "http-server.log.enabled", "false",
-                "cache.worker.port", Integer.toString(freePort()),
+                "cache.worker.port", Integer.toString(WorkerProcess.freePort()),
                 "cache.worker.socket-path", directory.resolve("w.sock").toString(),
                 "cache.ram.directory", ramDirectory.toString(),
                 "cache.ram.max-size", "16MB",
@@ -80,14 +81,6 @@ class TestCacheWorker
             }
         }
         Files.delete(ramDirectory);
-    }
-
-    private static int freePort()
-            throws IOException
-    {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     private Process launch(String name)
@@ -179,7 +172,7 @@ class TestCacheWorker
 
         // SIGTERM
         process.destroy();
-        assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(directory.resolve("w.sock")).doesNotExist();
         try (Stream<Path> files = Files.list(ramDirectory)) {
             assertThat(files).isEmpty();
@@ -264,8 +257,8 @@ class TestCacheWorker
         String port = config.get("cache.worker.port");
 
         // each of what two workers cannot share, one after the other
-        config.put("http-server.http.port", Integer.toString(freePort()));
-        config.put("cache.worker.port", Integer.toString(freePort()));
+        config.put("http-server.http.port", Integer.toString(WorkerProcess.freePort()));
+        config.put("cache.worker.port", Integer.toString(WorkerProcess.freePort()));
         assertRefusedBeside("cache.worker.socket-path=" + socket, "another process answers on this socket");
         config.put("cache.worker.socket-path", directory.resolve("other.sock").toString());
         assertRefusedBeside(directory.resolve("state").toString());

@@ -13,6 +13,7 @@ import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.ReaderProcess;
 import io.cachedhive.worker.testing.WireClient;
+import io.cachedhive.worker.testing.WorkerProcess;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,8 +23,6 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -127,9 +126,9 @@ class TestOneGetForAllReaders
         Path config = directory.resolve("worker.properties");
         write(config, Map.of(
                 "node.environment", "test",
-                "http-server.http.port", Integer.toString(freePort()),
+                "http-server.http.port", Integer.toString(WorkerProcess.freePort()),
                 "http-server.log.enabled", "false",
-                "cache.worker.port", Integer.toString(freePort()),
+                "cache.worker.port", Integer.toString(WorkerProcess.freePort()),
                 "cache.worker.socket-path", socket.toString(),
                 "cache.ram.directory", ramDirectory.toString(),
                 "cache.ram.max-size", "16MB",
@@ -159,14 +158,6 @@ class TestOneGetForAllReaders
         StringBuilder text = new StringBuilder();
         properties.forEach((key, value) -> text.append(key).append('=').append(value).append('\n'));
         Files.writeString(file, text);
-    }
-
-    private static int freePort()
-            throws IOException
-    {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     private Process start(String name, List<String> options, Class<?> main, List<String> arguments)

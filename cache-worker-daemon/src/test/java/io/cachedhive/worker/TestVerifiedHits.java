@@ -6,6 +6,7 @@ import io.cachedhive.client.FileState;
 import io.cachedhive.client.OriginInput;
 import io.cachedhive.client.ReadScope;
 import io.cachedhive.client.connection.ClientIdentity;
+import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.client.counters.ReadObserver;
@@ -42,6 +43,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Timeout(120)
 class TestVerifiedHits
 {
+    // a reader that gives up early reads past the cache, and finds nothing to verify
+    private static final Timeouts PATIENT = new Timeouts(30_000, 60_000, 100, 1000);
     private static final int LENGTH = 6 * BLOCK_SIZE - 1000;
     private static final Instant LAST_MODIFIED = Instant.ofEpochMilli(1_700_000_000_000L);
 
@@ -75,7 +78,9 @@ class TestVerifiedHits
         CacheClient client = CacheClient.start(new CacheClientConfig(
                 worker.socketPath(),
                 new ClientIdentity("cluster", "lake", "node", worker.origins(), Optional.empty()),
-                8 << 20).withVerifySampleRatio(ratio));
+                8 << 20,
+                CacheClientConfig.Limits.DEFAULT,
+                PATIENT).withVerifySampleRatio(ratio));
         clients.add(client);
         Await.until("the worker is there", () -> client.local().connected());
         return client;
@@ -198,6 +203,7 @@ class TestVerifiedHits
         StoredFile replaced = lake.put("table/file", LENGTH, 2, LAST_MODIFIED);
         worker.stop();
         worker.start();
+        Await.until("all is found again", () -> worker.gauge(CounterNames.RESTORED_BLOCKS) == 6);
 
         CacheClient plain = client(0);
         assertHits(plain, file.bytes());

@@ -44,7 +44,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class TestDrain
 {
     private static final int BLOCKS = 100;
-    private static final Duration DEADLINE = Duration.ofSeconds(10);
+    private static final Duration DEADLINE = Duration.ofMinutes(1);
 
     private Lake lake;
     private TestingFleet fleet;
@@ -254,7 +254,7 @@ class TestDrain
         fleet.publish("fake");
         awaitState("a", State.HANDING_OVER);
         Await.until("it gives up", () -> drain("a").ended().isDone());
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(1500), Duration.ofSeconds(4));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(1500), Duration.ofSeconds(20));
         assertThat(drain("a").progress().givenBlocks()).isZero();
     }
 

@@ -347,7 +347,7 @@ class TestBlockServer
     void testHandshakeTakesTooLong()
             throws IOException
     {
-        start(Optional.empty(), new BlockServer.Limits(Duration.ofMillis(200), 64, Duration.ofSeconds(30), 1 << 20));
+        start(Optional.empty(), new BlockServer.Limits(Duration.ofSeconds(2), 64, Duration.ofSeconds(30), 1 << 20));
         try (SocketChannel silent = SocketChannel.open(sockets.tcpAddress()); SocketChannel halfway = SocketChannel.open(unix())) {
             WireClient.send(halfway, 0, hello(1, 1));
             assertThat(WireClient.receiveMessage(halfway)).isInstanceOf(Challenge.class);
@@ -383,7 +383,7 @@ class TestBlockServer
     void testPeerThatDoesNotRead()
             throws IOException
     {
-        start(Optional.empty(), new BlockServer.Limits(Duration.ofSeconds(5), 64, Duration.ofMillis(500), 1 << 20));
+        start(Optional.empty(), new BlockServer.Limits(Duration.ofSeconds(60), 64, Duration.ofMillis(500), 1 << 20));
         try (SocketChannel deaf = SocketChannel.open(sockets.tcpAddress())) {
             WireClient.send(deaf, 0, hello(1, 1));
             WireClient.receiveMessage(deaf);

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * A cache worker in a process of its own.
@@ -72,11 +73,19 @@ public final class WorkerProcess
         Files.writeString(file, text);
     }
 
+    /**
+     * Below the range from which Linux takes the ports of outgoing connections: until the worker listens there, nobody else is given it.
+     */
     public static int freePort()
-            throws IOException
     {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
+        while (true) {
+            int port = ThreadLocalRandom.current().nextInt(10_000, 32_000);
+            try (ServerSocket _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return port;
+            }
+            catch (IOException _) {
+                // somebody listens there
+            }
         }
     }
 
