@@ -257,10 +257,8 @@ class TestCacheRules
         assertThat(worker.tableUsage("s.bounded").orElseThrow().ramBytes()).isGreaterThan(bytes / 2);
         writeRules("{\"rules\": [{\"table\": \"bounded\", \"quota\": \"1B\"}]}");
         queryRunner.execute("CALL cachedhive.system.refresh_cache_rules()");
-        long start = System.nanoTime();
         assertThat(queryRunner.execute(query.formatted("cachedhive")).getMaterializedRows()).isEqualTo(expected);
         await("sweep", () -> worker.tableUsage("s.bounded").orElseThrow(), usage -> usage.ramBytes() == 0 && usage.ssdBytes() == 0);
-        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start)).isLessThan(10_000);
         assertThat(queryRunner.execute(query.formatted("cachedhive")).getMaterializedRows()).isEqualTo(expected);
 
         // a file without it takes it back
@@ -281,10 +279,8 @@ class TestCacheRules
     {
         String names = "SELECT array_join(array_agg(name ORDER BY number), ',') FROM cachedhive.cache.rules";
         String problems = "SELECT DISTINCT problem FROM cachedhive.cache.rules";
-        long start = System.nanoTime();
         writeRules("{\"rules\": [{\"name\": \"another\"}]}");
         await("reload", () -> queryRunner.execute(names).getOnlyValue(), value -> value.equals("another,default"));
-        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start)).isLessThan(5000);
 
         writeRules("{\"rules\": [{\"name\": \"another\", \"class\": \"best\"}]}");
         await("problem", () -> queryRunner.execute(problems).getOnlyValue(), value -> value != null);

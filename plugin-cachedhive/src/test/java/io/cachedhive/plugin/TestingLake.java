@@ -2,6 +2,7 @@ package io.cachedhive.plugin;
 
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.connection.ClientIdentity;
+import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
@@ -75,7 +76,10 @@ final class TestingLake
         client = new NodeCacheClient(new CacheClientConfig(
                 worker.socketPath(),
                 new ClientIdentity("cluster", "lake", "node", origins.origins(), Optional.empty()),
-                8 << 20));
+                8 << 20,
+                CacheClientConfig.Limits.DEFAULT,
+                // answers of the worker come, also when the machine is busy
+                new Timeouts(30_000, Timeouts.DEFAULT.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis())));
         cache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, client, () -> factory);
     }
 

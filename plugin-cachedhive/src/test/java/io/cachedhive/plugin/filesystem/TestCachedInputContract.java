@@ -3,6 +3,7 @@ package io.cachedhive.plugin.filesystem;
 import io.airlift.slice.Slice;
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.connection.ClientIdentity;
+import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
@@ -87,7 +88,10 @@ class TestCachedInputContract
         client = new NodeCacheClient(new CacheClientConfig(
                 directory.resolve("worker.sock"),
                 new ClientIdentity("cluster", "lake", "node", origins.origins(), Optional.empty()),
-                8 << 20));
+                8 << 20,
+                CacheClientConfig.Limits.DEFAULT,
+                // answers of the worker come, also when the machine is busy
+                new Timeouts(30_000, Timeouts.DEFAULT.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis())));
         cache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, client, () -> factory);
     }
 
