@@ -81,6 +81,9 @@ final class Question<T extends Message>
         if (answer.isInstance(message)) {
             future.complete(answer.cast(message));
         }
+        else if (message instanceof Message.BlockNo no) {
+            failed(WorkerException.no(link.endpoint(), no.cause()));
+        }
         else if (message instanceof Message.Error error) {
             failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s refuses: %s".formatted(link.endpoint(), error.message())));
         }
