@@ -68,6 +68,8 @@ class TestRandomReads
                             int length = random.nextInt(Math.min(fixture.bytes.length - position, random.nextBoolean() ? 5000 : 5 * BLOCK) + 1);
                             fixture.assertReads(file, position, length);
                             requested[thread] += length;
+                            // an engine that finds its thread interrupted fails its next read, of whatever
+                            assertThat(Thread.currentThread().isInterrupted()).as("a read left its thread interrupted").isFalse();
                             if (random.nextInt(20) != 0) {
                                 // otherwise most reads would fall into the moments without a worker
                                 Await.until("connected", () -> client.local().connected());

@@ -4,12 +4,15 @@ import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.connection.CachedBlock;
 import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.connection.WorkerException;
+import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
@@ -98,6 +101,37 @@ class TestWorkerAdmin
             assertThat(worker.acceptedConnections()).isEqualTo(1);
         }
         Await.until("disconnected", () -> worker.openConnections() == 0);
+    }
+
+    /**
+     * A worker that has no time now is another matter than one that cannot: who preloads asks it again.
+     */
+    @Test
+    void testRefusalsThatPass()
+            throws Exception
+    {
+        try (WorkerAdmin admin = admin(PATIENT)) {
+            worker.preloads = preload -> new BlockNo((int) (preload.position() / ReadFixture.BLOCK), NoCause.UNAVAILABLE);
+            assertThat(refusal(admin.preload(address, 0, fixture.file, 10, 20, new RingEpoch(1), "s.t", 60_000))).isEqualTo(Reason.UNREACHABLE);
+            worker.preloads = _ -> new BlockNo(0, NoCause.OVERLOADED);
+            assertThat(refusal(admin.preload(address, 0, fixture.file, 10, 20, new RingEpoch(1), "s.t", 60_000))).isEqualTo(Reason.OVERLOADED);
+            worker.preloads = _ -> new BlockNo(0, NoCause.INVALID_REQUEST);
+            assertThat(refusal(admin.preload(address, 0, fixture.file, 10, 20, new RingEpoch(1), "s.t", 60_000))).isEqualTo(Reason.PROTOCOL);
+            worker.preloads = _ -> new ControlMessage.Error("no");
+            assertThat(refusal(admin.preload(address, 0, fixture.file, 10, 20, new RingEpoch(1), "s.t", 60_000))).isEqualTo(Reason.PROTOCOL);
+
+            worker.reads = (exchange, read) -> exchange.no(read.firstBlock(), NoCause.UNAVAILABLE);
+            assertThat(refusal(admin.readBlock(address, 0, fixture.file, 5, new RingEpoch(1), "s.t", 60_000))).isEqualTo(Reason.UNREACHABLE);
+            worker.reads = (exchange, read) -> exchange.no(read.firstBlock(), NoCause.ABSENT);
+            assertThat(refusal(admin.readBlock(address, 0, fixture.file, 5, new RingEpoch(1), "s.t", 60_000))).isEqualTo(Reason.PROTOCOL);
+        }
+    }
+
+    private static Reason refusal(CompletableFuture<?> future)
+    {
+        Reason[] reason = new Reason[1];
+        assertThatThrownBy(() -> get(future)).satisfies(e -> reason[0] = ((WorkerException) e.getCause()).reason());
+        return reason[0];
     }
 
     @Test

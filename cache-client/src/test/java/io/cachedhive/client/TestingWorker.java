@@ -68,6 +68,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.zip.CRC32C;
 
 import static io.cachedhive.protocol.wire.HandshakeProof.Role.CLIENT;
@@ -112,6 +113,7 @@ final class TestingWorker
     final AtomicInteger pings = new AtomicInteger();
 
     volatile Reads reads = Exchange::answerAll;
+    volatile Function<Preload, Message> preloads = preload -> new Preloaded(preload.length(), 0, 0, Optional.empty());
     volatile Source source = Source.RAM;
     volatile long etagDigest = ETAG;
     volatile int version = Message.MAX_VERSION;
@@ -406,7 +408,7 @@ final class TestingWorker
                     send(request, new ControlMessage.Ack());
                 }
                 case GetStats _ -> send(request, new Stats(pong(), 1, Optional.of("a problem"), usage, Map.of("ram_used_bytes", 5L)));
-                case Preload preload -> send(request, new Preloaded(preload.length(), 0, 0, Optional.empty()));
+                case Preload preload -> send(request, preloads.apply(preload));
                 default -> throw new IOException("unexpected: " + message);
             }
         }

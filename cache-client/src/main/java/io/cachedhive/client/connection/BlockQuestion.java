@@ -5,6 +5,7 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
@@ -116,6 +117,7 @@ final class BlockQuestion
             }
             case BlockBytes block when arrivedBytes == bytes.length && (int) checksum.getValue() == block.checksum() -> future.complete(new CachedBlock(blockStart, bytes));
             case BlockBytes _ -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s sent a block of %s that is damaged".formatted(link.endpoint(), file.location())));
+            case BlockNo no when no.cause() == NoCause.UNAVAILABLE || no.cause() == NoCause.OVERLOADED -> failed(WorkerException.no(link.endpoint(), no.cause()));
             case BlockNo no -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s answers %s for %s".formatted(link.endpoint(), no.cause(), file.location())));
             case ControlMessage.Error error -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s refuses: %s".formatted(link.endpoint(), error.message())));
             default -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s answers a read with %s".formatted(link.endpoint(), message.type())));

@@ -4,6 +4,7 @@ import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.ReadMessage;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
@@ -81,6 +82,9 @@ final class Question<T extends Message>
     {
         if (answer.isInstance(message)) {
             future.complete(answer.cast(message));
+        }
+        else if (message instanceof ReadMessage.BlockNo no) {
+            failed(WorkerException.no(link.endpoint(), no.cause()));
         }
         else if (message instanceof ControlMessage.Error error) {
             failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s refuses: %s".formatted(link.endpoint(), error.message())));

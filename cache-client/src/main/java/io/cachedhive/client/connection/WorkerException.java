@@ -1,5 +1,7 @@
 package io.cachedhive.client.connection;
 
+import io.cachedhive.protocol.wire.NoCause;
+
 import java.io.IOException;
 
 import static java.util.Objects.requireNonNull;
@@ -22,7 +24,7 @@ public class WorkerException
     public enum Reason
     {
         /**
-         * Nobody listens there, or the connection was lost.
+         * Nobody listens there, or the connection was lost, or the worker starts or stops.
          */
         UNREACHABLE,
         /**
@@ -34,7 +36,7 @@ public class WorkerException
          */
         BREAKER_OPEN,
         /**
-         * Too many requests are under way.
+         * Too many requests are under way, of this client or of the worker.
          */
         OVERLOADED,
         /**
@@ -49,6 +51,18 @@ public class WorkerException
          * This client is closed.
          */
         CLOSED,
+    }
+
+    /**
+     * A worker does not answer a question, for a cause that may pass or not.
+     */
+    static WorkerException no(Endpoint endpoint, NoCause cause)
+    {
+        return switch (cause) {
+            case UNAVAILABLE -> new WorkerException(Reason.UNREACHABLE, "cache worker at %s is starting or stopping".formatted(endpoint));
+            case OVERLOADED -> new WorkerException(Reason.OVERLOADED, "cache worker at %s has too much to do".formatted(endpoint));
+            default -> new WorkerException(Reason.PROTOCOL, "cache worker at %s answers %s".formatted(endpoint, cause));
+        };
     }
 
     public Reason reason()

@@ -18,7 +18,8 @@ public sealed interface PreloadMessage
         extends Message
 {
     /**
-     * Fetches what is missing of a range of a file. Answered by {@link Preloaded} when all of it is there or given up.
+     * Fetches what is missing of a range of a file. Answered by {@link Preloaded} when all of it is there or given up, by
+     * {@link ReadMessage.BlockNo} if the worker does not take it now, but may later.
      *
      * @param position bytes from the start of the file; widened to whole blocks
      * @param length bytes

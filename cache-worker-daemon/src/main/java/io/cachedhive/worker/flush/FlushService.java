@@ -11,6 +11,7 @@ import io.cachedhive.protocol.wire.InvalidationMessage.GetTombstones;
 import io.cachedhive.protocol.wire.InvalidationMessage.Tombstones;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.FlushResult;
+import io.cachedhive.worker.state.DurableBook;
 import io.cachedhive.worker.state.StateDirectory;
 import io.cachedhive.worker.time.WorkerTimer;
 
@@ -175,7 +176,7 @@ public final class FlushService
         synchronized (this) {
             added = book.add(tombstones, nowMillis())
                     .orElseThrow(() -> new IllegalStateException("more than %s flushes of the last %s days are remembered: flush whole tables in place of partitions"
-                            .formatted(TombstoneBook.MAX_TOMBSTONES, TombstoneBook.KEPT.toDays())));
+                            .formatted(TombstoneBook.MAX_TOMBSTONES, DurableBook.KEPT.toDays())));
             if (!added.isEmpty()) {
                 saved = save();
             }

@@ -5,52 +5,51 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Pin;
-import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireForms;
-import io.cachedhive.protocol.wire.WireReader;
-import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.worker.state.DurableBook;
 import io.cachedhive.worker.state.StateDirectory;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.TreeMap;
-import java.util.zip.CRC32C;
 
-import static java.util.Objects.requireNonNull;
+import static java.util.Comparator.comparingLong;
 
 /**
- * Which places are pinned by name, as far as this worker knows, and which are not any more. They survive a restart.
+ * Which places are pinned by name, as far as this worker knows, which are not any more, and for which of them it has looked at its blocks. They survive a restart.
  *
  * <p>Of each place the newest pin is kept, whatever it says: all workers come to the same ones, in whatever order they learn of them. That a place is not pinned any more is
- * forgotten after thirty days. A worker that was away for as long may have missed it, and forgets its own.
+ * forgotten after thirty days, and the oldest sooner when there are many. A worker that was away for as long may have missed it, and forgets its own.
  *
- * <p>The file {@code pins}: magic number, CRC32C of the rest, long when the worker was last known to live (ms), then a list of pins. Not safe for use by several threads.
+ * <p>The file is {@code pins}, see {@link DurableBook}. Not safe for use by several threads.
  */
 final class PinBook
 {
     private static final Logger log = Logger.get(PinBook.class);
 
-    static final Duration KEPT = Duration.ofDays(30);
+    /**
+     * Places that are pinned.
+     */
     static final int MAX_PINS = 1 << 14;
+    /**
+     * Places that are not pinned any more, which is remembered for workers that are away.
+     */
+    static final int MAX_ENDED = 1 << 14;
 
-    private static final String FILE = "pins";
-    private static final long MAGIC = 0x31424e50424d4843L; // CHMBPNB1
-    private static final long MAX_AWAY_MILLIS = KEPT.minusDays(1).toMillis();
-    private static final Digest128 ZERO = new Digest128(0, 0);
+    private static final DurableBook.Format<Pin> FORMAT = new DurableBook.Format<>(
+            "pins",
+            0x32424e50424d4843L, // CHMBPNB2
+            Pin::id,
+            WireForms::readPin,
+            WireForms::writePin);
 
-    private final StateDirectory state;
+    private final DurableBook<Pin> book;
     private final Map<Place, Pin> pins = new HashMap<>();
-    private final NavigableMap<Digest128, Pin> byId = new TreeMap<>();
-    private final boolean trusted;
-    private Digest128 xor = ZERO;
+    private boolean trusted;
+    private int pinned;
 
     private record Place(OriginId origin, String location)
     {
@@ -60,10 +59,14 @@ final class PinBook
         }
     }
 
-    private PinBook(StateDirectory state, long nowMillis)
+    private PinBook(DurableBook<Pin> book, boolean trusted)
     {
-        this.state = requireNonNull(state, "state is null");
-        this.trusted = load(nowMillis);
+        this.book = book;
+        this.trusted = trusted;
+        for (Pin pin : book.all()) {
+            pins.put(Place.of(pin), pin);
+            pinned += pin.pinned() ? 1 : 0;
+        }
     }
 
     /**
@@ -71,81 +74,72 @@ final class PinBook
      */
     static PinBook open(StateDirectory state, long nowMillis)
     {
-        return new PinBook(state, nowMillis);
+        DurableBook<Pin> book = DurableBook.open(state, FORMAT, nowMillis);
+        switch (book.found()) {
+            case OUTDATED -> {
+                log.warn("This cache worker %s: what was pinned comes from the others", book.problem());
+                book.clear();
+            }
+            case DAMAGED -> log.warn(
+                    "What is pinned cannot be read from %s (%s): it comes from other cache workers, or pin it again",
+                    state.path().resolve(FORMAT.name()),
+                    book.problem());
+            case NOTHING, ALL, UNVOUCHED -> {}
+        }
+        // without a file there may be blocks all the same: the state directory was lost, or another one is configured
+        return new PinBook(book, book.found() == DurableBook.Found.ALL);
     }
 
     /**
-     * @return false if the last run may have pinned what nobody knows of any more
+     * Whether the last run pinned nothing that nobody knows of any more.
      */
-    private boolean load(long nowMillis)
-    {
-        try {
-            Optional<byte[]> content = state.read(FILE);
-            if (content.isEmpty()) {
-                return true;
-            }
-            WireReader reader = new WireReader(ByteBuffer.wrap(content.get()));
-            if (reader.getLong() != MAGIC) {
-                throw new WireException("it is something else");
-            }
-            long checksum = reader.getLong();
-            ByteBuffer body = reader.getRest();
-            if (checksum(body) != checksum) {
-                throw new WireException("its checksum is another");
-            }
-            WireReader rest = new WireReader(body);
-            long livedMillis = rest.getLong();
-            List<Pin> found = rest.getList(WireForms::readPin);
-            if (nowMillis - livedMillis > MAX_AWAY_MILLIS) {
-                log.warn("This cache worker was away for %s days: what was pinned comes from the others", Duration.ofMillis(nowMillis - livedMillis).toDays());
-                return false;
-            }
-            found.forEach(this::put);
-            return true;
-        }
-        catch (IOException | IllegalArgumentException e) {
-            log.warn("What is pinned cannot be read from %s (%s): it comes from other cache workers, or pin it again", state.path().resolve(FILE), e.getMessage());
-            return false;
-        }
-    }
-
     boolean isTrusted()
     {
         return trusted;
     }
 
     /**
+     * All blocks were looked at: none is pinned that is not pinned here.
+     */
+    void setTrusted()
+    {
+        trusted = true;
+    }
+
+    /**
      * Takes those that are newer than what is known of their places.
      *
-     * @return those; empty if there would be too many, and then none is taken
+     * @return those; empty if too many places would be pinned, and then none is taken
      */
     Optional<List<Pin>> add(Collection<Pin> learned, long nowMillis)
     {
         forget(nowMillis);
-        List<Pin> added = new ArrayList<>();
         Map<Place, Pin> newest = new HashMap<>();
         for (Pin pin : learned) {
             if (!isForgotten(pin, nowMillis)) {
                 newest.merge(Place.of(pin), pin, (one, other) -> one.isNewerThan(other) ? one : other);
             }
         }
-        long places = newest.keySet().stream().filter(place -> !pins.containsKey(place)).count();
-        if (pins.size() + places > MAX_PINS) {
+        List<Pin> added = newest.values().stream()
+                .filter(pin -> !pins.containsKey(Place.of(pin)) || pin.isNewerThan(pins.get(Place.of(pin))))
+                .toList();
+        int more = 0;
+        for (Pin pin : added) {
+            Pin before = pins.get(Place.of(pin));
+            more += (pin.pinned() ? 1 : 0) - (before != null && before.pinned() ? 1 : 0);
+        }
+        // what is not pinned any more finds room in any case
+        if (more > 0 && pinned + more > MAX_PINS) {
             return Optional.empty();
         }
-        for (Pin pin : newest.values()) {
-            Pin known = pins.get(Place.of(pin));
-            if (known == null || pin.isNewerThan(known)) {
-                put(pin);
-                added.add(pin);
-            }
-        }
+        added.forEach(this::put);
+        forgetOldestEnded();
         return Optional.of(added);
     }
 
     private static boolean isForgotten(Pin pin, long nowMillis)
     {
-        return !pin.pinned() && nowMillis - pin.createdMillis() > KEPT.toMillis();
+        return !pin.pinned() && nowMillis - pin.createdMillis() > DurableBook.KEPT.toMillis();
     }
 
     void forget(long nowMillis)
@@ -156,6 +150,22 @@ final class PinBook
                 .forEach(this::remove);
     }
 
+    /**
+     * All workers forget the same ones, those that were unpinned first.
+     */
+    private void forgetOldestEnded()
+    {
+        int tooMany = pins.size() - pinned - MAX_ENDED;
+        if (tooMany > 0) {
+            pins.values().stream()
+                    .filter(pin -> !pin.pinned())
+                    .sorted(comparingLong(Pin::createdMillis).thenComparing(Pin::id))
+                    .limit(tooMany)
+                    .toList()
+                    .forEach(this::remove);
+        }
+    }
+
     private void put(Pin pin)
     {
         Pin before = pins.get(Place.of(pin));
@@ -163,20 +173,15 @@ final class PinBook
             remove(before);
         }
         pins.put(Place.of(pin), pin);
-        byId.put(pin.id(), pin);
-        xor = xor(xor, pin.id());
+        book.put(pin);
+        pinned += pin.pinned() ? 1 : 0;
     }
 
     private void remove(Pin pin)
     {
         pins.remove(Place.of(pin));
-        byId.remove(pin.id());
-        xor = xor(xor, pin.id());
-    }
-
-    private static Digest128 xor(Digest128 one, Digest128 other)
-    {
-        return new Digest128(one.high() ^ other.high(), one.low() ^ other.low());
+        book.remove(pin);
+        pinned -= pin.pinned() ? 1 : 0;
     }
 
     /**
@@ -184,7 +189,7 @@ final class PinBook
      */
     Digest128 xor()
     {
-        return xor;
+        return book.xor();
     }
 
     /**
@@ -192,7 +197,7 @@ final class PinBook
      */
     List<Pin> pins()
     {
-        return ImmutableList.copyOf(byId.values());
+        return ImmutableList.copyOf(book.all());
     }
 
     /**
@@ -200,30 +205,29 @@ final class PinBook
      */
     List<Pin> pins(Digest128 after, int maxCount)
     {
-        return byId.tailMap(after, false).values().stream().limit(maxCount).toList();
+        return book.page(after, maxCount, _ -> true);
+    }
+
+    /**
+     * Those whose blocks a new run has to look at: which ones are of the class that they should be is not known of those that were not looked at yet, and blocks of those that
+     * are pinned may have found no room. The others are left alone: rules may have pinned them since.
+     */
+    List<Pin> toBeApplied()
+    {
+        return book.all().stream().filter(pin -> pin.pinned() || !book.isDone(pin)).toList();
+    }
+
+    /**
+     * Their blocks were looked at.
+     */
+    void setApplied(Collection<Pin> applied)
+    {
+        applied.forEach(book::setDone);
     }
 
     void save(long nowMillis)
             throws IOException
     {
-        ByteBuffer body = new WireWriter(1024)
-                .putLong(nowMillis)
-                .putList(byId.values(), WireForms::writePin)
-                .finish();
-        ByteBuffer file = new WireWriter(16 + body.remaining())
-                .putLong(MAGIC)
-                .putLong(checksum(body))
-                .putRest(body)
-                .finish();
-        byte[] content = new byte[file.remaining()];
-        file.get(content);
-        state.write(FILE, content);
-    }
-
-    private static long checksum(ByteBuffer body)
-    {
-        CRC32C checksum = new CRC32C();
-        checksum.update(body.duplicate());
-        return checksum.getValue();
+        book.save(trusted ? nowMillis : 0);
     }
 }

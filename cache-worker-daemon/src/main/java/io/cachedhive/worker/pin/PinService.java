@@ -74,24 +74,24 @@ public final class PinService
      */
     public void resume()
     {
-        List<Pin> known;
+        List<Pin> notApplied;
         boolean trusted;
         synchronized (this) {
-            known = book.pins();
+            notApplied = book.toBeApplied();
             trusted = book.isTrusted();
         }
         keepAlive();
-        if (trusted && known.isEmpty()) {
+        if (trusted && notApplied.isEmpty()) {
             return;
         }
         executor.execute(() -> {
             try {
                 if (trusted) {
-                    apply(known);
+                    apply(notApplied);
                 }
-                else {
-                    // blocks may be pinned by what nobody knows of any more; those that rules pin are so again when they are read
-                    applyTo(_ -> true);
+                else if (applyTo(_ -> true)) {
+                    // blocks may have been pinned by what nobody knows of any more; those that rules pin are so again when they are read
+                    setAllApplied(notApplied);
                 }
             }
             catch (RuntimeException | Error e) {
@@ -188,7 +188,23 @@ public final class PinService
         }
         boolean complete = applyTo(LocationIndex.ofPins(all)::covers);
         left = complete ? List.of() : all;
+        if (complete) {
+            setApplied(all);
+        }
         return complete;
+    }
+
+    private synchronized void setApplied(List<Pin> applied)
+    {
+        book.setApplied(applied);
+        save();
+    }
+
+    private synchronized void setAllApplied(List<Pin> known)
+    {
+        book.setTrusted();
+        book.setApplied(known);
+        save();
     }
 
     private boolean applyTo(Predicate<FileVersion> files)

@@ -1,8 +1,10 @@
 package io.cachedhive.worker.request;
 
 import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
+import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.BlockFetcher;
@@ -45,6 +47,8 @@ final class PreloadTask
     // given to this task by a fetch that kept nothing
     private boolean unkept;
     private Optional<String> problem = Optional.empty();
+    // why this worker does nothing more for it, while the owner of a later time may
+    private Optional<NoCause> refusal = Optional.empty();
     private volatile boolean cancelled;
 
     /**
@@ -147,6 +151,11 @@ final class PreloadTask
     @Override
     public void failed(int block, NoCause cause)
     {
+        if (cause == NoCause.UNAVAILABLE || cause == NoCause.OVERLOADED) {
+            synchronized (this) {
+                refusal = refusal.or(() -> Optional.of(cause));
+            }
+        }
         fail(switch (cause) {
             case VERSION_GONE -> "%s is another version at the origin".formatted(target.version().location());
             case ORIGIN_FAILED -> target.origin().health().problem().orElse("the origin failed at %s".formatted(target.version().location()));
@@ -203,14 +212,16 @@ final class PreloadTask
             wanted += length(block);
             there += isPresent(target.id().block(block)) ? length(block) : 0;
         }
-        Preloaded answer;
+        Message answer;
         synchronized (this) {
             if (there < wanted && problem.isEmpty()) {
                 problem = Optional.of("%s bytes of %s were fetched and not kept: the file was replaced, or the cache is too small"
                         .formatted(wanted - there, target.version().location()));
             }
             long before = Math.min(presentBytes, there);
-            answer = new Preloaded(there - before, before, wanted - there, problem);
+            answer = there < wanted && refusal.isPresent() ?
+                    new BlockNo(firstBlock, refusal.get()) :
+                    new Preloaded(there - before, before, wanted - there, problem);
         }
         connection.send(requestId, answer);
     }

@@ -92,7 +92,7 @@ public final class RequestDispatcher
     private static final Logger log = Logger.get(RequestDispatcher.class);
 
     private static final int MAX_BLOCKS_PER_READ = 1024;
-    private static final int MAX_ACTIVE_REQUESTS = 16 << 10;
+    static final int MAX_ACTIVE_REQUESTS = 16 << 10;
 
     private final BlockStore store;
     private final BlockFetcher fetcher;
@@ -402,11 +402,14 @@ public final class RequestDispatcher
         if (contradiction.isEmpty() && Math.ceilDiv(version.length(), (long) blockSize) > Integer.MAX_VALUE) {
             contradiction = Optional.of("file of %s bytes has more blocks than can be counted".formatted(version.length()));
         }
-        if (contradiction.isEmpty() && (stopping || requests(connection).count() >= MAX_ACTIVE_REQUESTS)) {
-            contradiction = Optional.of("the worker has too much to do, or is stopping");
-        }
         if (contradiction.isPresent()) {
             connection.send(requestId, new ControlMessage.Error(contradiction.get()));
+            return;
+        }
+        int firstBlock = (int) (preload.position() / blockSize);
+        if (stopping || requests(connection).count() >= MAX_ACTIVE_REQUESTS) {
+            // no error: somebody will load it later
+            connection.send(requestId, new BlockNo(firstBlock, stopping ? NoCause.UNAVAILABLE : NoCause.OVERLOADED));
             return;
         }
         SessionOrigin origin = connection.session().origins().get(preload.origin());
@@ -422,7 +425,6 @@ public final class RequestDispatcher
                     }))));
             return;
         }
-        int firstBlock = (int) (preload.position() / blockSize);
         int endBlock = (int) Math.ceilDiv(preload.position() + preload.length(), (long) blockSize);
         PreloadTask task = new PreloadTask(store, fetcher, background, connection, requests(connection), requestId, target.get(), firstBlock, Math.max(firstBlock, endBlock));
         requests(connection).add(requestId, task);

@@ -36,7 +36,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -274,39 +275,57 @@ class TestFlushedWorkers
     }
 
     /**
-     * Of all the others there is one, and that one cannot answer yet.
+     * Of all the others there is one, and that one cannot answer yet. The worker serves without it after 2 s: on a machine on which these were too few, that is tried again.
      */
     @Test
     void testWorkerAsksAgainBeforeItServes()
     {
         fleet.start("b");
-        fleet.publish("b");
-        StoredFile file = put("before/file", 40);
-        fleet.scan(file);
-        awaitOnSsd("b", BLOCKS);
-        Tombstone tombstone = tombstone("before/");
-        AtomicBoolean flushed = new AtomicBoolean();
-        AtomicInteger asked = new AtomicInteger();
+        List<Tombstone> flushed = new CopyOnWriteArrayList<>();
+        AtomicInteger refusals = new AtomicInteger();
         FakePeer other = FakePeer.start("other", (exchange, request) -> {
             switch (request) {
-                case InvalidationMessage.GetTombstones _ when !flushed.get() -> exchange.send(new InvalidationMessage.Tombstones(ZERO, List.of()));
-                case InvalidationMessage.GetTombstones _ when asked.getAndIncrement() < 2 -> exchange.send(new ControlMessage.Error("it is starting"));
-                case InvalidationMessage.GetTombstones _ -> exchange.send(new InvalidationMessage.Tombstones(tombstone.id(), List.of(tombstone)));
+                case InvalidationMessage.GetTombstones _ when refusals.getAndDecrement() > 0 -> exchange.send(new ControlMessage.Error("it is starting"));
+                case InvalidationMessage.GetTombstones _ -> exchange.send(new InvalidationMessage.Tombstones(
+                        flushed.stream().map(Tombstone::id).reduce(ZERO, (one, next) -> new Digest128(one.high() ^ next.high(), one.low() ^ next.low())),
+                        List.copyOf(flushed)));
                 case PinMessage.GetPins _ -> exchange.send(new PinMessage.Pins(ZERO, List.of()));
                 default -> exchange.send(new ControlMessage.Error("it has nothing"));
             }
         });
         fleet.add("other", other);
+        for (int attempt = 0; !servesNothingThatWasFlushed(attempt, flushed, refusals); attempt++) {
+            assertThat(attempt).as("attempts on a machine that is too slow").isLessThan(20);
+        }
+    }
+
+    /**
+     * @return false if it took so long that nothing can be said
+     */
+    private boolean servesNothingThatWasFlushed(int attempt, List<Tombstone> flushed, AtomicInteger refusals)
+    {
+        fleet.publish("b");
+        StoredFile file = put("before-%s/file".formatted(attempt), 40 + attempt);
+        fleet.scan(file);
+        awaitOnSsd("b", BLOCKS);
+        Tombstone tombstone = tombstone("before-%s/".formatted(attempt));
         fleet.publish("b", "other");
         fleet.stop("b");
-        flushed.set(true);
+        refusals.set(2);
+        flushed.add(tombstone);
+        long start = System.nanoTime();
         fleet.start("b");
         Answer answer = fleet.read("b", file, 0);
         while (answer.no().equals(Optional.of(NoCause.UNAVAILABLE))) {
             answer = fleet.read("b", file, 0);
         }
+        if (!answer.source().equals(Optional.of(Source.REMOTE)) && System.nanoTime() - start >= TimeUnit.SECONDS.toNanos(2)) {
+            awaitKnown("b", tombstone);
+            return false;
+        }
         assertThat(answer.source()).contains(Source.REMOTE);
-        assertThat(known("b")).containsExactly(tombstone);
+        assertThat(known("b")).contains(tombstone);
+        return true;
     }
 
     @Test

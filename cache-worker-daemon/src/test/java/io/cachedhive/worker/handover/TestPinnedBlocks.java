@@ -24,6 +24,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -34,6 +36,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.cachedhive.worker.testing.TestingWorker.BLOCK_SIZE;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -61,11 +64,7 @@ class TestPinnedBlocks
             FillTerms terms = new FillTerms(Optional.of(FillClass.PINNED), OptionalLong.empty());
             try (WireClient client = worker.connect()) {
                 assertThat(read(client, pinned, terms)).isEqualTo(Map.of(Source.REMOTE, PINNED_BLOCKS));
-                Await.until("all is on SSD", () -> {
-                    // what came faster than a busy disk took it is written when it is read again
-                    read(client, pinned, terms);
-                    return worker.service().store().gauges().ssdBlocks() >= PINNED_BLOCKS;
-                });
+                awaitOnSsd(worker, pinned, terms);
                 long scannedBytes = 0;
                 for (int i = 0; scannedBytes < 10 * (RAM_BYTES + SSD_BYTES); i++) {
                     StoredFile scanned = lake.putSettled("scanned-" + i, SCANNED_BLOCKS * BLOCK_SIZE, 2 + i);
@@ -138,6 +137,85 @@ class TestPinnedBlocks
         }
     }
 
+    /**
+     * A rule may pin what was unpinned by name: a restart does not take it back.
+     */
+    @Test
+    void testPinnedByARuleAfterItWasUnpinned(@TempDir Path directory, @TempDir Path lakeDirectory)
+    {
+        try (Lake lake = Lake.start(lakeDirectory);
+                TestingWorker worker = new TestingWorker(directory).withOrigin("default", lake.s3().clientProperties()).withRam(RAM_BYTES).withSsd(SSD_BYTES).start()) {
+            StoredFile file = lake.putSettled("pinned/day=1/file", PINNED_BLOCKS * BLOCK_SIZE - 5, 1);
+            try (WireClient client = worker.connect()) {
+                set(client, pin(lake, 1, true));
+                set(client, pin(lake, 2, false));
+                read(client, file, new FillTerms(Optional.of(FillClass.PINNED), OptionalLong.empty()));
+            }
+            awaitOnSsd(worker, file, new FillTerms(Optional.of(FillClass.PINNED), OptionalLong.empty()));
+            restart(worker, lake);
+            assertThat(bestClass(worker, file)).contains("PINNED");
+        }
+    }
+
+    /**
+     * Without the file that says what is pinned, blocks are pinned by what nobody knows of.
+     */
+    @Test
+    void testLostPins(@TempDir Path directory, @TempDir Path lakeDirectory)
+            throws IOException
+    {
+        try (Lake lake = Lake.start(lakeDirectory);
+                TestingWorker worker = new TestingWorker(directory).withOrigin("default", lake.s3().clientProperties()).withRam(RAM_BYTES).withSsd(SSD_BYTES).start()) {
+            StoredFile file = lake.putSettled("pinned/day=1/file", PINNED_BLOCKS * BLOCK_SIZE - 5, 1);
+            try (WireClient client = worker.connect()) {
+                set(client, pin(lake, 1, true));
+                read(client, file, FillTerms.UNSAID);
+            }
+            awaitOnSsd(worker, file, FillTerms.UNSAID);
+            restart(worker, lake);
+            assertThat(bestClass(worker, file)).contains("PINNED");
+            worker.stop();
+            try (Stream<Path> files = Files.walk(directory)) {
+                Files.delete(getOnlyElement(files.filter(path -> path.endsWith("pins")).toList()));
+            }
+            restart(worker, lake);
+            assertThat(bestClass(worker, file)).contains("NORMAL");
+        }
+    }
+
+    /**
+     * Returns when the worker has done what the run before left.
+     */
+    private static void restart(TestingWorker worker, Lake lake)
+    {
+        worker.stop();
+        worker.start();
+        try (WireClient client = worker.connect()) {
+            // what is said later is done later
+            Pin other = pin(lake, 3, true);
+            set(client, new Pin(other.id(), other.origin(), "s3://%s/other/".formatted(Lake.BUCKET), other.table(), other.partition(), true, other.createdMillis()));
+        }
+    }
+
+    private static void awaitOnSsd(TestingWorker worker, StoredFile file, FillTerms terms)
+    {
+        try (WireClient client = worker.connect()) {
+            Await.until("all is on SSD", () -> {
+                // what came faster than a busy disk took it is written when it is read again
+                read(client, file, terms);
+                return worker.service().store().gauges().ssdBlocks() >= PINNED_BLOCKS;
+            });
+        }
+    }
+
+    private static Optional<String> bestClass(TestingWorker worker, StoredFile file)
+    {
+        return worker.service().store().cachedFiles(0, 0, 10_000).orElseThrow().stream()
+                .filter(found -> found.metadata().version().equals(file.file()))
+                .map(found -> found.bestClass().name())
+                .findFirst();
+    }
+
     private static void awaitServing(TestingFleet fleet, String worker, StoredFile file)
     {
         // one of its own, since it would keep another one as well
@@ -162,8 +240,13 @@ class TestPinnedBlocks
     private static void set(TestingFleet fleet, String worker, Pin pin)
     {
         try (WireClient client = fleet.worker(worker).connect()) {
-            assertThat(client.ask(new PinMessage.SetPins(List.of(pin)))).isEqualTo(new ControlMessage.Ack());
+            set(client, pin);
         }
+    }
+
+    private static void set(WireClient client, Pin pin)
+    {
+        assertThat(client.ask(new PinMessage.SetPins(List.of(pin)))).isEqualTo(new ControlMessage.Ack());
     }
 
     private static List<PinState> pins(TestingFleet fleet, String worker, boolean usage)

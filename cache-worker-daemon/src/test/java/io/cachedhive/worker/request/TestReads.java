@@ -90,7 +90,8 @@ class TestReads
             "table/cancel",
             "table/bad",
             "table/terms",
-            "table/quota");
+            "table/quota",
+            "table/preload");
     private static final int MAX_BLOCKS = 40;
 
     @TempDir
@@ -432,6 +433,29 @@ class TestReads
         }
         assertThat(gets()).hasSize(1);
         assertThat(worker.gauge(CounterNames.EXTRA_BYTES)).isEqualTo(8L * BLOCK_SIZE);
+    }
+
+    /**
+     * A preload that is not taken may be taken later: whoever asks is not told that it failed.
+     */
+    @Test
+    void testPreloadThatIsNotTakenNow()
+    {
+        worker.withMaxRequestsPerBucket(1).start();
+        Stored stored = settled.get("table/preload");
+        PreloadMessage.Preload preload = new PreloadMessage.Preload(0, stored.file(), 2L * BLOCK_SIZE, 1, new RingEpoch(1), "t");
+        try (WireClient peer = worker.connect(); S3Hold hold = s3.hold(S3Hold.Rule.gets(BUCKET, "table/"))) {
+            List<Long> taken = new ArrayList<>();
+            for (int i = 0; i < RequestDispatcher.MAX_ACTIVE_REQUESTS; i++) {
+                taken.add(peer.send(preload));
+            }
+            assertThat(peer.ask(preload)).isEqualTo(new BlockNo(2, NoCause.OVERLOADED));
+            hold.release();
+            for (long request : taken) {
+                assertThat(peer.await(request)).isInstanceOf(PreloadMessage.Preloaded.class);
+            }
+            assertThat(peer.ask(preload)).isEqualTo(new PreloadMessage.Preloaded(0, BLOCK_SIZE, 0, Optional.empty()));
+        }
     }
 
     @Test

@@ -1,12 +1,12 @@
 package io.cachedhive.plugin.flush;
 
 import com.google.inject.Inject;
-import com.google.inject.Provider;
 import io.airlift.log.Logger;
 import io.cachedhive.plugin.filesystem.FileOrigins;
 import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.plugin.membership.WorkerNotices;
 import io.cachedhive.plugin.membership.WorkerNotices.Answer;
+import io.cachedhive.plugin.partition.PartitionProcedure;
 import io.cachedhive.plugin.partition.TablePartitions;
 import io.cachedhive.plugin.partition.TablePartitions.PartitionLocation;
 import io.cachedhive.protocol.file.Digest128;
@@ -17,15 +17,10 @@ import io.trino.metastore.HiveMetastoreFactory;
 import io.trino.plugin.hive.HiveTransactionManager;
 import io.trino.spi.TrinoException;
 import io.trino.spi.catalog.CatalogName;
-import io.trino.spi.classloader.ThreadContextClassLoader;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.connector.SchemaTableName;
-import io.trino.spi.procedure.Procedure;
-import io.trino.spi.procedure.Procedure.Argument;
-import io.trino.spi.type.ArrayType;
 
-import java.lang.invoke.MethodHandle;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,11 +29,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 import static com.google.common.collect.Lists.partition;
-import static io.trino.plugin.base.util.Procedures.checkProcedureArgument;
 import static io.trino.spi.StandardErrorCode.GENERIC_INTERNAL_ERROR;
 import static io.trino.spi.StandardErrorCode.PROCEDURE_CALL_FAILED;
-import static io.trino.spi.type.VarcharType.VARCHAR;
-import static java.lang.invoke.MethodHandles.lookup;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -47,30 +39,12 @@ import static java.util.Objects.requireNonNull;
  * from this coordinator. The table's files are as they were, and are cached again when they are read.
  */
 public final class FlushDataCacheProcedure
-        implements Provider<Procedure>
+        extends PartitionProcedure
 {
     private static final Logger log = Logger.get(FlushDataCacheProcedure.class);
 
     // what was cached is overwritten
     private static final long FLUSH_MILLIS = 3_600_000;
-
-    private static final MethodHandle FLUSH_DATA_CACHE;
-
-    static {
-        try {
-            FLUSH_DATA_CACHE = lookup().unreflect(FlushDataCacheProcedure.class.getMethod(
-                    "flushDataCache",
-                    ConnectorSession.class,
-                    ConnectorAccessControl.class,
-                    String.class,
-                    String.class,
-                    List.class,
-                    List.class));
-        }
-        catch (ReflectiveOperationException e) {
-            throw new AssertionError(e);
-        }
-    }
 
     private final String catalog;
     private final TablePartitions partitions;
@@ -86,6 +60,8 @@ public final class FlushDataCacheProcedure
             FileOrigins origins,
             WorkerNotices notices)
     {
+        // named arguments only, as flush_metadata_cache
+        super("flush_data_cache", true);
         this.catalog = requireNonNull(catalog, "catalog is null").toString();
         this.partitions = new TablePartitions(transactionManager, metastores);
         this.origins = requireNonNull(origins, "origins is null");
@@ -93,41 +69,11 @@ public final class FlushDataCacheProcedure
     }
 
     @Override
-    public Procedure get()
+    protected void run(ConnectorSession session, ConnectorAccessControl accessControl, SchemaTableName table, Map<String, String> values)
     {
-        return new Procedure(
-                "system",
-                "flush_data_cache",
-                List.of(
-                        new Argument("SCHEMA_NAME", VARCHAR),
-                        new Argument("TABLE_NAME", VARCHAR),
-                        new Argument("PARTITION_COLUMNS", new ArrayType(VARCHAR), false, null),
-                        new Argument("PARTITION_VALUES", new ArrayType(VARCHAR), false, null)),
-                FLUSH_DATA_CACHE.bindTo(this),
-                // as flush_metadata_cache
-                true);
-    }
-
-    /**
-     * Called by the engine.
-     */
-    public void flushDataCache(
-            ConnectorSession session,
-            ConnectorAccessControl accessControl,
-            String schemaName,
-            String tableName,
-            List<String> partitionColumns,
-            List<String> partitionValues)
-    {
-        try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
-            checkProcedureArgument(schemaName != null, "schema_name cannot be null");
-            checkProcedureArgument(tableName != null, "table_name cannot be null");
-            Map<String, String> values = TablePartitions.arguments(partitionColumns, partitionValues);
-            SchemaTableName table = new SchemaTableName(schemaName, tableName);
-            List<Tombstone> tombstones = tombstones(partitions.locations(session, accessControl, table, values));
-            if (!tombstones.isEmpty()) {
-                flush(table, tombstones);
-            }
+        List<Tombstone> tombstones = tombstones(partitions.locations(session, accessControl, table, values));
+        if (!tombstones.isEmpty()) {
+            flush(table, tombstones);
         }
     }
 

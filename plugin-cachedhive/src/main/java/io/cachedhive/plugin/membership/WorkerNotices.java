@@ -3,6 +3,7 @@ package io.cachedhive.plugin.membership;
 import com.google.inject.Inject;
 import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
+import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.trino.spi.catalog.CatalogName;
 import jakarta.annotation.PreDestroy;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -25,7 +27,8 @@ import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.toSet;
 
 /**
- * Tells every cache worker something, those that answer while the caller waits, and the others when they are back: each until it has done it, or has no place any more.
+ * Tells every cache worker something, those that answer while the caller waits, and the others when they are back: each until it has done it, has no
+ * place any more, or has refused it for a quarter of an hour.
  */
 public final class WorkerNotices
 {
@@ -37,6 +40,10 @@ public final class WorkerNotices
     private static final long AWAY_MILLIS = 2_000;
     // each holds what it says
     private static final int MAX_WAITING = 100;
+    // a pause after a failure is twice the one before, up to so many times the first
+    private static final long MAX_PAUSES = 64;
+    // in a row, which takes a quarter of an hour
+    private static final int MAX_REFUSALS = 12;
 
     private final Supplier<List<Place>> places;
     private final Supplier<WorkerAdmin> workerAdmin;
@@ -160,51 +167,107 @@ public final class WorkerNotices
             log.warn("Cache worker %s is not told of %s by this coordinator any more, but by other cache workers: too much waits to be told", address, what);
             return;
         }
-        later(what, address, timeoutMillis, question);
+        new Notice<>(what, address, timeoutMillis, question).later();
     }
 
-    private <T> void later(String what, WorkerAddress address, long timeoutMillis, Question<T> question)
+    /**
+     * What one worker is still to be told. One attempt after the other; takes a place among those that wait until {@link #end}.
+     */
+    private final class Notice<T>
     {
-        try {
-            executor.schedule(() -> askAgain(what, address, timeoutMillis, question), retryMillis, TimeUnit.MILLISECONDS);
+        private final String what;
+        private final WorkerAddress address;
+        private final long timeoutMillis;
+        private final Question<T> question;
+
+        private long pauseMillis = retryMillis;
+        private int refusals;
+
+        private Notice(String what, WorkerAddress address, long timeoutMillis, Question<T> question)
+        {
+            this.what = requireNonNull(what, "what is null");
+            this.address = requireNonNull(address, "address is null");
+            this.timeoutMillis = timeoutMillis;
+            this.question = requireNonNull(question, "question is null");
         }
-        catch (RejectedExecutionException _) {
-            // the catalog is shut down; the other cache workers know it
+
+        private void later()
+        {
+            try {
+                executor.schedule(this::attempt, pauseMillis, TimeUnit.MILLISECONDS);
+            }
+            catch (RejectedExecutionException _) {
+                // the catalog is shut down; the other cache workers know it
+                end();
+            }
+        }
+
+        private void end()
+        {
             waiting.decrementAndGet();
+        }
+
+        private void attempt()
+        {
+            CompletableFuture<T> asked;
+            try {
+                Optional<Place> place = places.get().stream().filter(candidate -> candidate.address().equals(address)).findFirst();
+                if (place.isEmpty()) {
+                    // if its worker comes back at another address, the others tell it
+                    end();
+                    return;
+                }
+                if (place.get().state() != PlaceState.ANSWERING) {
+                    // to be told soon after it is back
+                    pauseMillis = retryMillis;
+                    later();
+                    return;
+                }
+                asked = question.ask(workerAdmin.get(), address, timeoutMillis);
+            }
+            catch (IllegalStateException _) {
+                // the catalog is shut down
+                end();
+                return;
+            }
+            catch (RuntimeException | Error e) {
+                log.error(e, "Cache worker %s is not told of %s by this coordinator any more", address, what);
+                end();
+                return;
+            }
+            asked.whenComplete((_, failure) -> {
+                if (failure == null) {
+                    log.info("Cache worker %s, which was away, was told of %s", address, what);
+                    end();
+                }
+                else {
+                    failed(failure);
+                }
+            });
+        }
+
+        private void failed(Throwable failure)
+        {
+            log.debug("Cache worker %s was not told of %s: %s", address, what, failure.getMessage());
+            refusals = isRefusal(failure) ? refusals + 1 : 0;
+            if (refusals >= MAX_REFUSALS) {
+                log.warn("Cache worker %s is not told of %s by this coordinator any more, but by other cache workers, since it refuses: %s", address, what, sentence(failure));
+                end();
+                return;
+            }
+            // whoever could not do it now will not be able to the sooner
+            pauseMillis = Math.min(2 * pauseMillis, MAX_PAUSES * retryMillis);
+            later();
         }
     }
 
-    private <T> void askAgain(String what, WorkerAddress address, long timeoutMillis, Question<T> question)
+    /**
+     * Whether the worker heard it, and said no, rather than nothing.
+     */
+    private static boolean isRefusal(Throwable failure)
     {
-        Optional<Place> place = places.get().stream().filter(candidate -> candidate.address().equals(address)).findFirst();
-        if (place.isEmpty()) {
-            // if its worker comes back at another address, the others tell it
-            waiting.decrementAndGet();
-            return;
-        }
-        if (place.get().state() != PlaceState.ANSWERING) {
-            later(what, address, timeoutMillis, question);
-            return;
-        }
-        CompletableFuture<T> asked;
-        try {
-            asked = question.ask(workerAdmin.get(), address, timeoutMillis);
-        }
-        catch (IllegalStateException _) {
-            // the catalog is shut down
-            waiting.decrementAndGet();
-            return;
-        }
-        asked.whenComplete((_, failure) -> {
-            if (failure != null) {
-                log.debug("Cache worker %s was not told of %s: %s", address, what, failure.getMessage());
-                later(what, address, timeoutMillis, question);
-            }
-            else {
-                log.info("Cache worker %s, which was away, was told of %s", address, what);
-                waiting.decrementAndGet();
-            }
-        });
+        Throwable cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+        return cause instanceof WorkerException worker && (worker.reason() == WorkerException.Reason.REFUSED || worker.reason() == WorkerException.Reason.PROTOCOL);
     }
 
     /**

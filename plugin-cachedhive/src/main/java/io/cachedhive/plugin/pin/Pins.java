@@ -2,7 +2,6 @@ package io.cachedhive.plugin.pin;
 
 import com.google.common.collect.Lists;
 import com.google.inject.Inject;
-import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.plugin.filesystem.FileOrigins;
 import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
@@ -53,8 +52,6 @@ import static java.util.stream.Collectors.toSet;
  */
 public final class Pins
 {
-    private static final Logger log = Logger.get(Pins.class);
-
     // blocks that are there change their class
     private static final long SET_MILLIS = 900_000;
     private static final long ASK_MILLIS = 10_000;
@@ -86,14 +83,6 @@ public final class Pins
         this.notices = requireNonNull(notices, "notices is null");
     }
 
-    private record OriginLocation(OriginId origin, String location)
-    {
-        static OriginLocation of(Pin pin)
-        {
-            return new OriginLocation(pin.origin(), pin.location());
-        }
-    }
-
     /**
      * Returns when all cache workers that answer have pinned what they have of it.
      *
@@ -104,7 +93,7 @@ public final class Pins
     {
         List<PartitionLocation> locations = partitions.locations(session, accessControl, table, values);
         checkAnswering(table);
-        long created = newerThan(ask(false));
+        long created = ask(false).nextCreatedMillis();
         List<Pin> pins = new ArrayList<>();
         // a directory comes before those within it
         for (PartitionLocation location : locations.stream().sorted((one, other) -> one.location().compareTo(other.location())).toList()) {
@@ -129,9 +118,9 @@ public final class Pins
     {
         partitions.checkReadable(session, accessControl, table);
         checkAnswering(table);
-        Map<OriginLocation, PinnedPlace> known = ask(false);
-        long created = newerThan(known);
-        List<Pin> ofTable = known.values().stream()
+        KnownPins known = ask(false);
+        long created = known.nextCreatedMillis();
+        List<Pin> ofTable = known.places().values().stream()
                 .map(PinnedPlace::pin)
                 .filter(pin -> pin.pinned() && pin.table().equals(table.toString()))
                 .toList();
@@ -172,12 +161,6 @@ public final class Pins
         return new Pin(new Digest128(random.nextLong(), random.nextLong()), origin, location, table, partition, pinned, createdMillis);
     }
 
-    private static long newerThan(Map<OriginLocation, PinnedPlace> known)
-    {
-        long newest = known.values().stream().mapToLong(place -> place.pin().createdMillis()).max().orElse(0);
-        return Math.max(System.currentTimeMillis(), newest + 1);
-    }
-
     private void checkAnswering(SchemaTableName table)
     {
         if (!notices.isAnyAnswering()) {
@@ -216,35 +199,23 @@ public final class Pins
     }
 
     /**
-     * Places in the catalog's stores that are pinned, as those cache workers say that answer.
+     * What there is to be told of places in the catalog's stores that are pinned.
      */
-    List<PinnedPlace> list()
+    KnownPins list()
     {
-        return ask(true).values().stream().filter(place -> place.pin().pinned()).toList();
+        return ask(true);
     }
 
-    private Map<OriginLocation, PinnedPlace> ask(boolean usage)
+    private KnownPins ask(boolean usage)
     {
         Set<OriginId> own = origins.origins().stream().map(NamedOrigin::id).collect(toSet());
         WorkerAdmin admin = workerAdmin.get();
-        List<CompletableFuture<List<PinState>>> asked = membership.places().stream()
+        Map<WorkerAddress, CompletableFuture<List<PinState>>> asked = new LinkedHashMap<>();
+        membership.places().stream()
                 .filter(place -> place.state() == PlaceState.ANSWERING)
                 .map(Place::address)
-                .map(address -> ask(admin, address, ZERO, usage)
-                        .exceptionally(failure -> {
-                            log.debug("Cache worker %s does not say what is pinned: %s", address, failure.getMessage());
-                            return List.of();
-                        }))
-                .toList();
-        Map<OriginLocation, PinnedPlace> places = new LinkedHashMap<>();
-        for (CompletableFuture<List<PinState>> answer : asked) {
-            for (PinState state : answer.join()) {
-                if (own.contains(state.pin().origin())) {
-                    places.merge(OriginLocation.of(state.pin()), new PinnedPlace(state.pin(), state.cachedBytes(), state.pinnedBytes()), PinnedPlace::add);
-                }
-            }
-        }
-        return places;
+                .forEach(address -> asked.put(address, ask(admin, address, ZERO, usage)));
+        return KnownPins.of(asked, own);
     }
 
     /**

@@ -94,10 +94,6 @@ public final class Preloads
         Listing listing = plan.list(session, accessControl, request);
         membership.ring().orElseThrow(() -> new TrinoException(PROCEDURE_CALL_FAILED, "no cache worker of catalog %s answers: the table cache.stats tells where to start one"
                 .formatted(catalog)));
-        if (request.pin()) {
-            pins.pin(session, accessControl, request.table(), request.partition());
-        }
-
         PreloadJob job = new PreloadJob(
                 request.job().orElseGet(session::getQueryId),
                 request.table(),
@@ -106,8 +102,10 @@ public final class Preloads
                 listing.files().size(),
                 listing.bytes(),
                 called);
-        jobs.add(job).ifPresent(problem -> {
-            throw new TrinoException(INVALID_PROCEDURE_ARGUMENT, problem);
+        take(jobs, job, () -> {
+            if (request.pin()) {
+                pins.pin(session, accessControl, request.table(), request.partition());
+            }
         });
         PreloadRun run = new PreloadRun(
                 Owners.of(workerAdmin.get(), request.table().toString()),
@@ -130,6 +128,24 @@ public final class Preloads
         }
         if (request.waitForEnd()) {
             await(job);
+        }
+    }
+
+    /**
+     * @param pinning not begun before the job is taken: of one that is refused nothing is to remain
+     * @throws TrinoException if it is refused
+     */
+    static void take(PreloadJobs jobs, PreloadJob job, Runnable pinning)
+    {
+        jobs.add(job).ifPresent(problem -> {
+            throw new TrinoException(INVALID_PROCEDURE_ARGUMENT, problem);
+        });
+        try {
+            pinning.run();
+        }
+        catch (RuntimeException | Error e) {
+            job.fail("it could not be pinned: %s".formatted(e.getMessage()), Instant.now());
+            throw e;
         }
     }
 

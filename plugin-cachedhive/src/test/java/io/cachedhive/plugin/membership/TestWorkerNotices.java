@@ -1,5 +1,6 @@
 package io.cachedhive.plugin.membership;
 
+import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.plugin.membership.WorkerNotices.Answer;
 import io.cachedhive.plugin.membership.WorkerNotices.Question;
 import io.cachedhive.protocol.ring.WorkerAddress;
@@ -11,7 +12,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import static io.cachedhive.plugin.membership.PlaceState.ANSWERING;
 import static io.cachedhive.plugin.membership.PlaceState.GRACE;
@@ -92,6 +95,52 @@ class TestWorkerNotices
             Thread.onSpinWait();
         }
         assertThat(told).isEqualTo(Map.of(UP, 1));
+        notices.close();
+    }
+
+    /**
+     * A worker that does not know the question, say, will not know it the next time.
+     */
+    @Test
+    void testGivesUpAWorkerThatRefuses()
+            throws Exception
+    {
+        WorkerNotices notices = notices();
+        Map<WorkerAddress, Integer> refused = new ConcurrentHashMap<>();
+        notices.tell("something", 1000, (_, address, _) -> {
+            if (address.equals(UP)) {
+                return CompletableFuture.completedFuture("done");
+            }
+            refused.merge(address, 1, Integer::sum);
+            return CompletableFuture.failedFuture(new CompletionException(new WorkerException(WorkerException.Reason.PROTOCOL, "what is that?")));
+        });
+        assertThat(notices.waiting()).isEqualTo(1);
+        states.put(AWAY, ANSWERING);
+        while (notices.waiting() > 0) {
+            Thread.onSpinWait();
+        }
+        assertThat(refused.get(AWAY)).isBetween(3, 30);
+        notices.close();
+    }
+
+    @Test
+    void testKeepsNoPlaceAfterAnException()
+            throws Exception
+    {
+        WorkerNotices notices = notices();
+        AtomicBoolean broken = new AtomicBoolean();
+        notices.tell("something", 1000, (_, address, _) -> {
+            if (broken.get()) {
+                throw new IllegalArgumentException("something is wrong with the question");
+            }
+            return address.equals(UP) ? CompletableFuture.completedFuture("done") : CompletableFuture.failedFuture(new IllegalStateException("it cannot"));
+        });
+        assertThat(notices.waiting()).isEqualTo(1);
+        broken.set(true);
+        states.put(AWAY, ANSWERING);
+        while (notices.waiting() > 0) {
+            Thread.onSpinWait();
+        }
         notices.close();
     }
 

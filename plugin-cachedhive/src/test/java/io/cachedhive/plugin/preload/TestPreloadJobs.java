@@ -1,5 +1,6 @@
 package io.cachedhive.plugin.preload;
 
+import io.trino.spi.TrinoException;
 import io.trino.spi.connector.SchemaTableName;
 import org.junit.jupiter.api.Test;
 
@@ -8,7 +9,10 @@ import java.util.Optional;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CyclicBarrier;
 
+import static io.trino.spi.StandardErrorCode.GENERIC_USER_ERROR;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.fail;
 
 class TestPreloadJobs
 {
@@ -83,6 +87,22 @@ class TestPreloadJobs
         assertThat(jobs.add(job("third", 10))).isEmpty();
         first.cancel("why", NOW);
         assertThat(jobs.add(job("second", 11))).isEmpty();
+    }
+
+    @Test
+    void testRefusedJobPinsNothing()
+    {
+        Preloads.take(jobs, job("a"), () -> {});
+        assertThatThrownBy(() -> Preloads.take(jobs, job("a"), () -> fail("it was pinned")))
+                .isInstanceOf(TrinoException.class)
+                .hasMessageContaining("preload a has not ended yet");
+        PreloadJob unpinned = job("b");
+        assertThatThrownBy(() -> Preloads.take(jobs, unpinned, () -> {
+            throw new TrinoException(GENERIC_USER_ERROR, "nobody may");
+        })).hasMessage("nobody may");
+        assertThat(unpinned.state()).isEqualTo(PreloadState.FAILED);
+        assertThat(unpinned.status().problem()).contains("it could not be pinned: nobody may");
+        assertThat(jobs.add(job("b"))).isEmpty();
     }
 
     @Test

@@ -3,11 +3,14 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.cluster.TrinoNodePlan;
+import io.cachedhive.quickstart.home.TrinoHome;
 import io.cachedhive.quickstart.sql.SqlConnection;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 
+import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -66,7 +69,7 @@ public class TestBytesBySource
             throws Exception
     {
         // less than what is read: blocks leave and come back
-        testing = TestingCluster.start("counts", builder -> builder.ramMaxSize("32MB").ssdMaxSize("64MB"));
+        testing = TestingCluster.start("counts", builder -> builder.ramMaxSize("32MB").ssdMaxSize("64MB").trino(TestBytesBySource::recordInterrupts));
         cluster = testing.cluster();
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA cachedhive.counts");
@@ -78,6 +81,16 @@ public class TestBytesBySource
                         """.formatted(format.toLowerCase(Locale.ROOT), format));
             }
         }
+    }
+
+    /**
+     * For a query that fails since its thread was interrupted: {@code jfr print --events jdk.MethodTrace} of the node's file tells who did it.
+     */
+    private static void recordInterrupts(TrinoNodePlan node, TrinoHome.Builder home)
+    {
+        Path directory = TestingCluster.directory("counts").resolve("nodes").resolve(node.name()).resolve("var");
+        home.jvmOption("-XX:FlightRecorderOptions:repository=" + directory.resolve("jfr"));
+        home.jvmOption("-XX:StartFlightRecording:filename=%s,dumponexit=true,maxsize=50m,method-trace=java.lang.Thread::interrupt".formatted(directory.resolve("interrupts.jfr")));
     }
 
     @AfterClass(alwaysRun = true)

@@ -74,13 +74,13 @@ public class TestCacheRules
             connection.query("CREATE TABLE hot WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.orders");
             connection.query("CREATE TABLE logs WITH (format = 'ORC') AS SELECT * FROM tpch.sf1.orders WHERE orderkey % 4 = 0");
             String hot = "SELECT count(*), max(comment) FROM hot";
-            Await.until("hot is cached", TIMEOUT, () -> gets(connection, hot) == 0);
+            Await.until("hot is cached", TIMEOUT, () -> testing.gets(connection, hot) == 0);
             Counters before = Counters.atRest(connection, "cachedhive");
             String gauges = "SELECT sum(ssd_used_bytes) FROM cachedhive.cache.stats";
             List<List<Object>> used = Counters.rowsAtRest(connection, gauges);
 
-            assertThat(gets(connection, "SELECT count(*), max(comment) FROM logs")).isPositive();
-            assertThat(gets(connection, "SELECT count(*), max(comment) FROM logs")).as("again").isPositive();
+            assertThat(testing.gets(connection, "SELECT count(*), max(comment) FROM logs")).isPositive();
+            assertThat(testing.gets(connection, "SELECT count(*), max(comment) FROM logs")).as("again").isPositive();
             Counters scanned = Counters.atRest(connection, "cachedhive");
             assertThat(scanned.bypass() - before.bypass()).isEqualTo(scanned.requested() - before.requested()).isPositive();
             assertThat(connection.query(gauges).rows()).isEqualTo(used);
@@ -99,8 +99,8 @@ public class TestCacheRules
         try (SqlConnection connection = testing.connect("cachedhive", "rules")) {
             connection.query("CREATE TABLE brief WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.customer");
             String brief = "SELECT count(*), max(comment) FROM brief";
-            Await.until("it is cached", TIMEOUT, () -> gets(connection, brief) == 0);
-            Await.until("it has expired", TIMEOUT, () -> gets(connection, brief) > 0);
+            Await.until("it is cached", TIMEOUT, () -> testing.gets(connection, brief) == 0);
+            Await.until("it has expired", TIMEOUT, () -> testing.gets(connection, brief) > 0);
         }
     }
 
@@ -118,13 +118,6 @@ public class TestCacheRules
             assertThat((String) connection.query("SELECT DISTINCT problem FROM cachedhive.cache.rules").onlyValue()).contains("is not JSON", "stay in force");
             assertThat(connection.query(names).onlyValue()).isEqualTo("another,default");
         }
-    }
-
-    private long gets(SqlConnection connection, String query)
-    {
-        long mark = testing.cluster().s3().log().mark();
-        query(connection, query);
-        return testing.cluster().s3().log().dataFileCountsSince(mark).gets();
     }
 
     private static QueryResult query(SqlConnection connection, String query)

@@ -20,7 +20,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -39,34 +38,14 @@ public class TestFlushedTables
     // words of like texts are shorter
     private static final int SAMPLE_BYTES = 64;
 
-    private static final String RIGHTS =
-            """
-            {
-              "schemas": [{"user": "test", "owner": true}, {"owner": false}],
-              "tables": [
-                {"user": "test", "privileges": ["SELECT", "INSERT", "DELETE", "UPDATE", "OWNERSHIP"]},
-                {"schema": "flushes", "table": "kept", "privileges": ["SELECT"]},
-                {"schema": "flushes", "privileges": []},
-                {"privileges": ["SELECT"]}
-              ],
-              "procedures": [
-                {"user": "stranger", "privileges": []},
-                {"schema": "system", "privileges": ["EXECUTE"]}
-              ]
-            }
-            """;
-
     private TestingCluster testing;
 
     @BeforeClass
     public void start()
             throws Exception
     {
-        Path rights = Files.writeString(Path.of("target", "flush-rights.json").toAbsolutePath(), RIGHTS);
-        testing = TestingCluster.start("flushes", builder -> builder
-                .hosts(2)
-                .cachedHiveProperty("hive.security", "file")
-                .cachedHiveProperty("security.config-file", rights.toString()));
+        testing = TestingCluster.start("flushes", builder -> TableRights.guard(builder, "flushes", "kept")
+                .hosts(2));
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA cachedhive.flushes");
         }
@@ -86,18 +65,6 @@ public class TestFlushedTables
         }
     }
 
-    private long gets(SqlConnection connection, String query)
-    {
-        long mark = testing.cluster().s3().log().mark();
-        try {
-            connection.query(query);
-        }
-        catch (SQLException e) {
-            throw new AssertionError(e);
-        }
-        return testing.cluster().s3().log().dataFileCountsSince(mark).gets();
-    }
-
     private static String call(String schema, String table, String... partition)
     {
         return "CALL system.flush_data_cache(schema_name => %s, table_name => %s".formatted(schema, table)
@@ -110,7 +77,7 @@ public class TestFlushedTables
             throws Exception
     {
         // what came while a file was too young to be kept comes again
-        Await.until("all of it is cached", TIMEOUT, () -> gets(connection, query) == 0);
+        Await.until("all of it is cached", TIMEOUT, () -> testing.gets(connection, query) == 0);
     }
 
     /**
@@ -185,7 +152,7 @@ public class TestFlushedTables
             connection.query("CALL system.flush_data_cache(schema_name => 'flushes', table_name => 'parts', "
                     + "partition_columns => ARRAY['nation'], partition_values => ARRAY['1'])");
             new NoOriginReads(testing, connection).during("a query over other partitions", () -> connection.query("SELECT max(comment) FROM parts WHERE nation IN (0, 2)"));
-            assertThat(gets(connection, "SELECT max(comment) FROM parts WHERE nation = 1")).isPositive();
+            assertThat(testing.gets(connection, "SELECT max(comment) FROM parts WHERE nation = 1")).isPositive();
         }
     }
 
@@ -215,7 +182,7 @@ public class TestFlushedTables
                     + "FROM cachedhive.cache.tables WHERE table_name = 'parts' AND partition IS NULL").rows())
                     .containsExactly(List.of(true, true, true, true, true));
         }
-        try (SqlConnection guest = SqlConnection.open(testing.cluster().coordinator().httpUri(), "guest", Optional.of("cachedhive"), Optional.of("flushes"))) {
+        try (SqlConnection guest = testing.connectAs("guest", "flushes")) {
             for (String table : List.of("cachedhive.cache.files", "cachedhive.cache.tables", "system.cache.files", "system.cache.tables")) {
                 assertThat(guest.query("SELECT DISTINCT table_name FROM " + table).rows()).as(table).containsExactly(List.of("kept"));
             }
@@ -239,14 +206,14 @@ public class TestFlushedTables
                     .hasMessageContaining("table flushes.kept is not partitioned: leave out partition_columns and partition_values");
             assertThatThrownBy(() -> connection.query(call("'flushes'", "'nothing'"))).hasMessageContaining("Table 'flushes.nothing' not found");
         }
-        try (SqlConnection guest = SqlConnection.open(testing.cluster().coordinator().httpUri(), "guest", Optional.of("cachedhive"), Optional.of("flushes"))) {
+        try (SqlConnection guest = testing.connectAs("guest", "flushes")) {
             assertThatThrownBy(() -> guest.query(call("'flushes'", "'parts'")))
                     .hasMessageContaining("Access Denied: Cannot select from table flushes.parts");
             // nor does it say what is there
             assertThatThrownBy(() -> guest.query(call("'flushes'", "'nothing'")))
                     .hasMessageContaining("Access Denied: Cannot select from table flushes.nothing");
         }
-        try (SqlConnection stranger = SqlConnection.open(testing.cluster().coordinator().httpUri(), "stranger", Optional.of("cachedhive"), Optional.of("flushes"))) {
+        try (SqlConnection stranger = testing.connectAs("stranger", "flushes")) {
             assertThatThrownBy(() -> stranger.query(call("'flushes'", "'kept'")))
                     .hasMessageContaining("Access Denied: Cannot execute procedure system.flush_data_cache");
         }
@@ -278,7 +245,7 @@ public class TestFlushedTables
                 assertThat(seen(host, samples)).isZero();
             }
             assertThat(seen(1, kept) + seen(2, kept)).isPositive();
-            assertThat(gets(connection, "SELECT max(comment) FROM parts")).isPositive();
+            assertThat(testing.gets(connection, "SELECT max(comment) FROM parts")).isPositive();
         }
     }
 

@@ -9,12 +9,9 @@ import org.testng.annotations.Test;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.services.s3.S3Client;
 
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -31,39 +28,20 @@ public class TestPinnedTables
     private static final int SCANNED_FILE_BYTES = 64 << 20;
     private static final int LINE_BYTES = 1024;
 
-    private static final String RIGHTS =
-            """
-            {
-              "schemas": [{"user": "test", "owner": true}, {"owner": false}],
-              "tables": [
-                {"user": "test", "privileges": ["SELECT", "INSERT", "DELETE", "UPDATE", "OWNERSHIP"]},
-                {"schema": "pins", "privileges": []},
-                {"privileges": ["SELECT"]}
-              ],
-              "procedures": [
-                {"user": "stranger", "privileges": []},
-                {"schema": "system", "privileges": ["EXECUTE"]}
-              ]
-            }
-            """;
-
     private TestingCluster testing;
 
     @BeforeClass
     public void start()
             throws Exception
     {
-        Path rights = Files.writeString(Path.of("target", "pin-rights.json").toAbsolutePath(), RIGHTS);
-        testing = TestingCluster.start("pins", builder -> builder
+        testing = TestingCluster.start("pins", builder -> TableRights.guard(builder, "pins")
                 .hosts(2)
                 .ramMaxSize("32MB")
                 .ssdMaxSize("32MB")
                 // no guests: they count as cached, and are not pinned
                 .cacheWorker((_, home) -> home.config("cache.block-size", "256kB").config("cache.guest-max-share", "0"))
                 // so that each file is shared by both hosts
-                .cachedHiveProperty("cachedhive.chunk-size", "4MB")
-                .cachedHiveProperty("hive.security", "file")
-                .cachedHiveProperty("security.config-file", rights.toString()));
+                .cachedHiveProperty("cachedhive.chunk-size", "4MB"));
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA cachedhive.pins");
         }
@@ -96,18 +74,6 @@ public class TestPinnedTables
                 client.putObject(request -> request.bucket(Cluster.BUCKET).key(key), RequestBody.fromBytes(bytes));
             }
         }
-    }
-
-    private long gets(SqlConnection connection, String query)
-    {
-        long mark = testing.cluster().s3().log().mark();
-        try {
-            connection.query(query);
-        }
-        catch (SQLException e) {
-            throw new AssertionError(e);
-        }
-        return testing.cluster().s3().log().dataFileCountsSince(mark).gets();
     }
 
     private static String count(int part)
@@ -176,7 +142,7 @@ public class TestPinnedTables
             long capacity = number(connection, "SELECT sum(ssd_capacity_bytes) FROM cachedhive.cache.stats_detail");
             assertThat((long) SCANNED_FILES * SCANNED_FILE_BYTES).isGreaterThan(10 * capacity);
             // one is there before it is pinned, the other one is loaded afterwards
-            Await.until("all of it is cached", TIMEOUT, () -> gets(connection, count(1)) == 0);
+            Await.until("all of it is cached", TIMEOUT, () -> testing.gets(connection, count(1)) == 0);
             assertThat(pinnedBytes(connection)).isZero();
             connection.query(call("pin_partition", "hot", 1));
             connection.query("CALL system.preload_partition(schema_name => 'pins', table_name => 'hot', "
@@ -192,10 +158,10 @@ public class TestPinnedTables
             assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.files WHERE file_path LIKE '%/part=1/%' AND class <> 'PINNED'")).isZero();
 
             for (int i = 0; i < SCANNED_FILES; i++) {
-                assertThat(gets(connection, scan(i))).isPositive();
+                assertThat(testing.gets(connection, scan(i))).isPositive();
                 // none has left; so little RAM may still be busy with what was scanned, and then somebody reads past it
                 assertThat(pinnedBytes(connection)).as("after file %s of the scan", i).isEqualTo(bytes);
-                Await.until("it is served", TIMEOUT, () -> gets(connection, count(1)) + gets(connection, count(2)) == 0);
+                Await.until("it is served", TIMEOUT, () -> testing.gets(connection, count(1)) + testing.gets(connection, count(2)) == 0);
             }
             assertThat(number(connection, "SELECT sum(ssd_evictions) FROM cachedhive.cache.stats_detail")).as("there was no room for all").isPositive();
             assertThat(pinnedBytes(connection)).isEqualTo(bytes);
@@ -205,7 +171,7 @@ public class TestPinnedTables
             }
             Await.until("both answer", TIMEOUT, () -> number(connection, "SELECT count(*) FROM cachedhive.cache.stats WHERE state = 'RUNNING'") == 2);
             awaitPinned(connection, bytes);
-            Await.until("it is served again", TIMEOUT, () -> gets(connection, count(1)) + gets(connection, count(2)) == 0);
+            Await.until("it is served again", TIMEOUT, () -> testing.gets(connection, count(1)) + testing.gets(connection, count(2)) == 0);
             assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.pins")).isEqualTo(2);
         }
     }
@@ -218,8 +184,8 @@ public class TestPinnedTables
             connection.query("CALL system.flush_data_cache(schema_name => 'pins', table_name => 'hot')");
             assertThat(pinnedBytes(connection)).isZero();
             assertThat(number(connection, "SELECT sum(cached_bytes) FROM cachedhive.cache.pins")).isZero();
-            assertThat(gets(connection, count(1))).isPositive();
-            assertThat(gets(connection, count(2))).isPositive();
+            assertThat(testing.gets(connection, count(1))).isPositive();
+            assertThat(testing.gets(connection, count(2))).isPositive();
             awaitPinned(connection, fileBytes(connection, "1, 2"));
         }
     }
@@ -237,9 +203,9 @@ public class TestPinnedTables
             for (int i = 0; i < 4; i++) {
                 connection.query(scan(i));
             }
-            assertThat(gets(connection, count(1))).isPositive();
+            assertThat(testing.gets(connection, count(1))).isPositive();
             assertThat(number(connection, "SELECT pinned_bytes FROM cachedhive.cache.pins WHERE partition = 'part=2'")).isEqualTo(fileBytes(connection, "2"));
-            Await.until("what is pinned is served", TIMEOUT, () -> gets(connection, count(2)) == 0);
+            Await.until("what is pinned is served", TIMEOUT, () -> testing.gets(connection, count(2)) == 0);
             assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.stats_detail WHERE pinned_bytes > pinned_max_bytes OR refused_pins = 0")).isZero();
             assertThat(connection.query("SELECT partition IS NULL, pinned_bytes < cached_bytes FROM cachedhive.cache.pins WHERE table_name = 'big'").rows())
                     .containsExactly(List.of(true, true));
@@ -265,13 +231,13 @@ public class TestPinnedTables
             assertThatThrownBy(() -> connection.query("CALL system.pin_partition('pins', 'nothing')")).hasMessageContaining("Table 'pins.nothing' not found");
             connection.query("CALL system.pin_partition('pins', 'hot')");
             assertThatThrownBy(() -> connection.query(call("unpin_partition", "hot", 1))).hasMessageContaining("table pins.hot is pinned as a whole");
-            try (SqlConnection guest = connect("guest")) {
+            try (SqlConnection guest = testing.connectAs("guest", "pins")) {
                 assertThatThrownBy(() -> guest.query("CALL system.pin_partition('pins', 'hot')")).hasMessageContaining("Access Denied: Cannot select from table pins.hot");
                 assertThatThrownBy(() -> guest.query("CALL system.unpin_partition('pins', 'hot')")).hasMessageContaining("Access Denied: Cannot select from table pins.hot");
                 assertThat(guest.query("SELECT * FROM cachedhive.cache.pins").rows()).isEmpty();
                 assertThat(guest.query("SELECT * FROM system.cache.pins").rows()).isEmpty();
             }
-            try (SqlConnection stranger = connect("stranger")) {
+            try (SqlConnection stranger = testing.connectAs("stranger", "pins")) {
                 assertThatThrownBy(() -> stranger.query("CALL system.pin_partition('pins', 'hot')"))
                         .hasMessageContaining("Access Denied: Cannot execute procedure system.pin_partition");
             }
@@ -281,11 +247,5 @@ public class TestPinnedTables
             connection.query("CALL system.unpin_partition('pins', 'hot')");
             assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.pins")).isZero();
         }
-    }
-
-    private SqlConnection connect(String user)
-            throws SQLException
-    {
-        return SqlConnection.open(testing.cluster().coordinator().httpUri(), user, Optional.of("cachedhive"), Optional.of("pins"));
     }
 }

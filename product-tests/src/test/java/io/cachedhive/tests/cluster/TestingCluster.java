@@ -84,6 +84,29 @@ final class TestingCluster
         return SqlConnection.open(cluster.coordinator().httpUri(), "test", Optional.of(catalog), Optional.of(schema));
     }
 
+    SqlConnection connectAs(String user, String schema)
+            throws SQLException
+    {
+        return SqlConnection.open(cluster.coordinator().httpUri(), user, Optional.of("cachedhive"), Optional.of(schema));
+    }
+
+    /**
+     * Runs the query.
+     *
+     * @return GETs of data files that it needed
+     */
+    long gets(SqlConnection connection, String query)
+    {
+        long mark = cluster.s3().log().mark();
+        try {
+            connection.query(query);
+        }
+        catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+        return cluster.s3().log().dataFileCountsSince(mark).gets();
+    }
+
     NodeJmx jmx(ClusterNode node)
             throws IOException
     {
