@@ -207,7 +207,8 @@ public final class BlockStore
         boolean success = false;
         try {
             StateDirectory state = resources.register(StateDirectory.open(config.stateDirectory(), environment));
-            SsdCandidates candidates = resources.register(SsdCandidates.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), state.ssdMounts()));
+            SsdCandidates candidates = resources.register(
+                    SsdCandidates.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), state.ssdMounts(), environment.ssdFormat()));
             CacheWorkerId workerId = workerId(state, candidates);
             List<RecoveryOutcome> recovery = new ArrayList<>(MemoryFile.reclaim(config.ramDirectory(), workerId));
             long keptRun = state.lastRun(workerId);
@@ -1896,6 +1897,33 @@ public final class BlockStore
         ssd.abandon();
         memoryFile.abandon();
         closeQuietly(resources);
+    }
+
+    /**
+     * The version of the format of each SSD directory that takes part.
+     */
+    public Map<Path, Integer> ssdFormatVersions()
+    {
+        return ssd.formatVersions();
+    }
+
+    /**
+     * The newest version of the format that this release writes.
+     */
+    public int newestSsdFormatVersion()
+    {
+        return ssd.newestFormatVersion();
+    }
+
+    /**
+     * Ends the time in which the release before can take the SSD directories back: from now on they are written in the newest version; durable on return.
+     *
+     * @throws StoreException if that cannot be written to one of them
+     */
+    public void raiseSsdFormat()
+            throws StoreException
+    {
+        ssd.raiseFormat();
     }
 
     /**

@@ -60,6 +60,12 @@ directory() {
 fact releases "$(ls "$INSTALL/releases" 2> /dev/null | grep -v '\.part$' | tr '\n' ' ')"
 current=$(readlink "$INSTALL/current" 2> /dev/null)
 fact current "${current##*/}"
+for release in "$INSTALL"/releases/*/VERSION; do
+    [ -f "$release" ] || continue
+    format=$(sed -n 's/^ssd\.format\.newest=//p' "$release" | head -n 1)
+    release=${release%/VERSION}
+    fact "release_format:${release##*/}" "$format"
+done
 previous=$(readlink "$INSTALL/previous" 2> /dev/null)
 fact previous "${previous##*/}"
 directory install "$INSTALL"
@@ -85,6 +91,8 @@ if [ "$IS_WORKER" = yes ]; then
     index=0
     for path in "${SSD_DIRECTORIES[@]}"; do
         directory "ssd.$index" "$path"
+        # the higher one of the two pages of its superblock
+        fact "ssd.$index.format" "$(for page in 8 4104; do od -A n -t d4 --endian=little -j "$page" -N 4 "$path/superblock" 2> /dev/null; done | sort -n | tail -n 1 | tr -d ' ')"
         index=$((index + 1))
     done
     directory socket "$(dirname "$SOCKET_PATH")"

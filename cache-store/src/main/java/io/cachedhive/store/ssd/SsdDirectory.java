@@ -111,6 +111,7 @@ final class SsdDirectory
      * @param lastRun the last run of this worker's store, with any directory
      * @param usedRun the last one in which it was used
      * @param newStoreId for a directory that is formatted
+     * @param newVersion likewise, of the format
      * @param oldTerms of blocks that were written by the version before, without any
      * @throws DirectoryOutException if its disk does not do what it should; the table is as it was before
      */
@@ -120,6 +121,7 @@ final class SsdDirectory
             long lastRun,
             long usedRun,
             Digest128 newStoreId,
+            int newVersion,
             FileTable files,
             BlockTerms oldTerms,
             ReentrantLock lock,
@@ -128,7 +130,7 @@ final class SsdDirectory
             throws StoreException, DirectoryOutException
     {
         try {
-            return new SsdDirectory(candidate, workerId, lastRun, usedRun, newStoreId, files, oldTerms, lock, clock, threads);
+            return new SsdDirectory(candidate, workerId, lastRun, usedRun, newStoreId, newVersion, files, oldTerms, lock, clock, threads);
         }
         catch (IOException e) {
             throw DirectoryOutException.of(candidate.path(), e, candidate.wasMade());
@@ -141,6 +143,7 @@ final class SsdDirectory
             long lastRun,
             long usedRun,
             Digest128 newStoreId,
+            int newVersion,
             FileTable files,
             BlockTerms oldTerms,
             ReentrantLock lock,
@@ -170,7 +173,7 @@ final class SsdDirectory
         DirectoryRecovery.Result result;
         if (reason.isPresent()) {
             outcomes.add(reason.get());
-            superblock = format(workerId, lastRun + 1, usedRun, newStoreId);
+            superblock = format(newVersion, workerId, lastRun + 1, usedRun, newStoreId);
             recovery = Optional.empty();
             result = new DirectoryRecovery.Result(
                     List.of(),
@@ -185,7 +188,7 @@ final class SsdDirectory
         }
         else {
             candidate.superblockDoubt().ifPresent(outcomes::add);
-            Restored restored = restore(candidate.superblock().orElseThrow(), lastRun + 1, oldTerms, threads);
+            Restored restored = restore(candidate.superblock().orElseThrow(), candidate.format(), lastRun + 1, oldTerms, threads);
             superblock = restored.superblock;
             recovery = Optional.of(restored.recovery);
             result = restored.result;
@@ -234,18 +237,18 @@ final class SsdDirectory
         }
     }
 
-    private Superblock format(CacheWorkerId workerId, long run, long usedRun, Digest128 storeId)
+    private Superblock format(int version, CacheWorkerId workerId, long run, long usedRun, Digest128 storeId)
             throws IOException
     {
         opened.make(geometry);
-        Superblock made = new Superblock(storeId, 0, run, usedRun, workerId, geometry, Journal.firstLsn(geometry.journalBytes()), 1).writeTo(opened.superblock());
+        Superblock made = new Superblock(version, storeId, 0, run, usedRun, workerId, geometry, Journal.firstLsn(geometry.journalBytes()), 1).writeTo(opened.superblock());
         opened.sync();
         return made;
     }
 
     private record Restored(Superblock superblock, DirectoryRecovery recovery, DirectoryRecovery.Result result) {}
 
-    private Restored restore(Superblock found, long run, BlockTerms oldTerms, ThreadFactory threads)
+    private Restored restore(Superblock found, SsdFormat format, long run, BlockTerms oldTerms, ThreadFactory threads)
             throws IOException
     {
         boolean[] slabIsNew = opened.open(geometry, outcomes::add);
@@ -255,6 +258,7 @@ final class SsdDirectory
             DirectoryRecovery recovery = new DirectoryRecovery(
                     path,
                     found,
+                    format,
                     opened.journal(),
                     opened.checkpoints(),
                     index,
