@@ -77,6 +77,8 @@ public final class CacheAdmin
                         .addSubcommand(new ConfigDiffCommand(console))
                         .addSubcommand(new ConfigPushCommand(console))
                         .addSubcommand(new ConfigMigrateCommand(console)))
+                .addSubcommand("rules", new CommandLine(new RulesCommand())
+                        .addSubcommand(new RulesCheckCommand(console)))
                 .addSubcommand(new LogsCommand(console))
                 .addSubcommand(new DrainCommand(console))
                 .addSubcommand(new FsckCommand(console))

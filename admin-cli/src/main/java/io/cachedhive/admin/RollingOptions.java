@@ -63,6 +63,18 @@ final class RollingOptions
         return options.look(cluster, hosts(cluster));
     }
 
+    /// Those of the chosen hosts that have a cache worker.
+    List<ClusterHost> workers(Cluster cluster)
+            throws ClusterFileException
+    {
+        return hosts(cluster).stream().filter(ClusterHost::isWorker).toList();
+    }
+
+    int report(List<HostOutcome> outcomes, Console console)
+    {
+        return options.report(outcomes, dryRun.isSet() ? "WOULD CHANGE" : "CHANGED", "UNCHANGED", console);
+    }
+
     /// Changes nothing.
     ///
     /// @param problems of some hosts
@@ -74,7 +86,7 @@ final class RollingOptions
                 .map(host -> HostOutcome.failed(host, Optional.ofNullable(problems.get(host))
                         .orElse("%s: was not touched, as another host cannot follow: mend that one, or choose hosts with --hosts.".formatted(host))))
                 .toList();
-        return options.report(outcomes, dryRun.isSet() ? "WOULD CHANGE" : "CHANGED", "UNCHANGED", console);
+        return report(outcomes, console);
     }
 
     /// Workers first.
@@ -107,7 +119,7 @@ final class RollingOptions
             outcomes.add(outcome);
             failed = outcome.problem().isPresent();
         }
-        return options.report(outcomes, dryRun.isSet() ? "WOULD CHANGE" : "CHANGED", "UNCHANGED", console);
+        return report(outcomes, console);
     }
 
     private List<String> roll(Ssh ssh, RollingChange rolling, ClusterHost host, Change change)

@@ -1,15 +1,27 @@
 package io.cachedhive.admin;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.cachedhive.admin.bundle.Bundle;
 import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.host.HostAnswer;
+import io.cachedhive.admin.host.HostAnswer.Answered;
+import io.cachedhive.admin.host.HostAnswer.Failed;
+import io.cachedhive.admin.host.WorkerHosts;
+import io.cachedhive.admin.install.FinalizePlan;
 import io.cachedhive.admin.install.Installation;
 import io.cachedhive.admin.settings.HostFiles;
+import io.cachedhive.admin.task.HostOutcome;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 
 import static java.util.Objects.requireNonNull;
@@ -23,12 +35,17 @@ import static java.util.Objects.requireNonNull;
         description = {
                 "Brings another release, one host after the other: installs it, restarts the cache worker if it runs, and waits until that is back and has its blocks "
                         + "again. Stops at the first host that fails.",
-                "The release before it stays on the hosts, for rollback. Trino servers use the new plugin after a restart, which is yours to do."})
+                "The release before it stays on the hosts, for rollback, and so does the format of the SSD directories, which it has to read then: give both up with "
+                        + "--finalize when nothing speaks for a way back any more.",
+                "Trino servers use the new plugin after a restart, which is yours to do."})
 final class UpgradeCommand
         implements Callable<Integer>
 {
-    @Option(names = "--package", required = true, paramLabel = "FILE", description = "the release: cachedhive-VERSION.tar.gz")
-    private Path packageFile;
+    /// A cache worker that is just writing a checkpoint ends that first.
+    private static final Duration FINALIZE_TIMEOUT = Duration.ofMinutes(2);
+
+    @ArgGroup(exclusive = true, multiplicity = "1")
+    private Step step;
 
     @Option(names = "--engine-extension", description = "also the schema cache of Trino's catalog system, as in install")
     private boolean engineExtension;
@@ -37,6 +54,19 @@ final class UpgradeCommand
     private RollingOptions options;
 
     private final Console console;
+
+    private static final class Step
+    {
+        @Option(names = "--package", required = true, paramLabel = "FILE", description = "the release: cachedhive-VERSION.tar.gz")
+        private Path packageFile;
+
+        @Option(
+                names = "--finalize",
+                required = true,
+                description = "end the upgrade: from now on the cache workers write their SSD directories in the newest format that the release has. Releases that do not know it "
+                        + "cannot take the cache back")
+        private boolean end;
+    }
 
     UpgradeCommand(Console console)
     {
@@ -48,9 +78,53 @@ final class UpgradeCommand
             throws ClusterFileException
     {
         Cluster cluster = options.cluster();
-        Bundle bundle = Bundle.open(packageFile);
+        if (step.end) {
+            return end(cluster);
+        }
+        Bundle bundle = Bundle.open(step.packageFile);
         HostFiles.requireSecret(cluster);
         HostFiles files = HostFiles.read(cluster);
         return options.run(cluster, (ssh, host) -> new Installation(ssh, bundle, files, engineExtension, options.isDryRun()).install(host), console);
+    }
+
+    private int end(Cluster cluster)
+            throws ClusterFileException
+    {
+        List<ClusterHost> workers = options.workers(cluster);
+        FinalizePlan plan = FinalizePlan.of(workers, options.look(cluster));
+        if (!plan.problems().isEmpty()) {
+            return options.refuse(cluster, plan.problems(), console);
+        }
+        HostFiles.requireSecret(cluster);
+        List<HostOutcome> outcomes = new ArrayList<>();
+        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), FINALIZE_TIMEOUT, HostFiles.readSecret(cluster))) {
+            List<HostAnswer> before = http.ask("/v1/ssd-format", _ -> {});
+            List<HostAnswer> after = options.isDryRun() ? before : http.ask("POST", "/v1/ssd-format", _ -> {});
+            for (int index = 0; index < workers.size(); index++) {
+                ClusterHost worker = workers.get(index);
+                outcomes.add(switch (after.get(index)) {
+                    case Failed failed -> HostOutcome.failed(worker, failed.problem());
+                    case Answered answered -> HostOutcome.done(worker, raised(before.get(index), answered));
+                });
+            }
+        }
+        return options.report(outcomes, console);
+    }
+
+    /// What has another version now, or would have.
+    private static List<String> raised(HostAnswer before, Answered after)
+    {
+        if (!(before instanceof Answered known)) {
+            return List.of("format %s".formatted(after.content().path("newest").asInt()));
+        }
+        int newest = after.content().path("newest").asInt();
+        List<String> raised = new ArrayList<>();
+        for (JsonNode directory : known.content().path("directories")) {
+            int version = directory.path("version").asInt();
+            if (version < newest) {
+                raised.add("%s from format %s to %s".formatted(directory.path("directory").asText(), version, newest));
+            }
+        }
+        return raised;
     }
 }

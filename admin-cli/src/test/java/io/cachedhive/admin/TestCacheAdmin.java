@@ -390,6 +390,41 @@ class TestCacheAdmin
     }
 
     @Test
+    void testRulesCheck()
+            throws IOException
+    {
+        Path right = Files.writeString(directory.resolve("right.json"), """
+                {"mode": "shadow", "rules": [{"name": "recent", "table": "orders|items", "partitionAge": {"columns": ["ds"], "max": "30d"}}, {"action": "bypass"}]}
+                """);
+        Path wrong = Files.writeString(directory.resolve("wrong.json"), """
+                {"rules": [{"name": "big", "fileSize": {"min": "lots"}}]}
+                """);
+        Path broken = Files.writeString(directory.resolve("broken.json"), "{\n\"rules\": [,]}");
+
+        Outcome well = run("rules", "check", right.toString());
+        assertThat(well.code()).as(well.toString()).isEqualTo(ExitCode.OK);
+        assertThat(well.out()).isEqualTo(right + ": 2 rules, mode SHADOW\n");
+
+        Outcome found = run("rules", "check", right.toString(), wrong.toString(), broken.toString());
+        assertThat(found.code()).isEqualTo(ExitCode.FOUND);
+        assertThat(found.out().lines().toList()).hasSize(3)
+                .satisfies(lines -> assertThat(lines.get(0)).contains("2 rules"))
+                .satisfies(lines -> assertThat(lines.get(1)).contains("rule 1 (\"big\")", "\"min\" is \"lots\"", "write a size, such as \"64MB\""))
+                .satisfies(lines -> assertThat(lines.get(2)).contains("line 2, column 11 is not JSON"));
+
+        Outcome json = run("rules", "check", "--output", "json", right.toString(), wrong.toString());
+        assertThat(json.code()).isEqualTo(ExitCode.FOUND);
+        assertThat(json.out()).contains("\"rules\":2,\"mode\":\"SHADOW\"", "\"problem\":");
+
+        Outcome missing = run("rules", "check", right.toString(), directory.resolve("none.json").toString());
+        assertThat(missing.code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+        assertThat(missing.out()).isEmpty();
+        assertThat(missing.error()).contains("none.json does not exist: name the one of cachedhive.rules-file");
+        assertThat(run("rules", "check").code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(run("rules").code()).isEqualTo(ExitCode.WRONG_USAGE);
+    }
+
+    @Test
     void testProgressOnTerminalOnly()
             throws IOException
     {

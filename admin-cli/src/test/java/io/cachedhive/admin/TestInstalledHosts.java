@@ -228,6 +228,10 @@ class TestInstalledHosts
         assertThat(config).content().doesNotContain("cache.nonsense");
         assertThat(run("start", "--hosts", first).code()).isEqualTo(ExitCode.OK);
 
+        Outcome early = run("upgrade", "--finalize");
+        assertThat(early.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(early.error()).contains("end the upgrade first");
+
         Outcome upgraded = run("upgrade", "--package", next.toString());
         assertThat(upgraded.code()).as(upgraded.toString()).isEqualTo(ExitCode.OK);
         assertThat(upgraded.out()).contains("restarted, ");
@@ -237,6 +241,12 @@ class TestInstalledHosts
         assertThat(workerId(first)).isEqualTo(worker);
         assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
         assertThat(run("upgrade", "--package", next.toString()).error()).contains("3 hosts: 0 changed, 3 unchanged, 0 failed");
+
+        // this release has no newer format of the SSD directories, so nothing changes, and the way back stays open
+        Outcome ended = run("upgrade", "--finalize");
+        assertThat(ended.code()).as(ended.toString()).isEqualTo(ExitCode.OK);
+        assertThat(ended.error()).contains("2 hosts: 0 changed, 2 unchanged, 0 failed");
+        assertThat(run("upgrade", "--finalize", "--package", next.toString()).code()).isEqualTo(ExitCode.WRONG_USAGE);
 
         Outcome back = run("rollback");
         assertThat(back.code()).as(back.toString()).isEqualTo(ExitCode.OK);

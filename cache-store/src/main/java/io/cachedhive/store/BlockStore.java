@@ -702,6 +702,33 @@ public final class BlockStore
     }
 
     /**
+     * The version of the format of each SSD directory that takes part.
+     */
+    public Map<Path, Integer> ssdFormatVersions()
+    {
+        return ssd.formatVersions();
+    }
+
+    /**
+     * The newest version of the format that this release writes.
+     */
+    public int newestSsdFormatVersion()
+    {
+        return ssd.newestFormatVersion();
+    }
+
+    /**
+     * Ends the time in which the release before can take the SSD directories back: from now on they are written in the newest version; durable on return.
+     *
+     * @throws StoreException if that cannot be written to one of them
+     */
+    public void raiseSsdFormat()
+            throws StoreException
+    {
+        ssd.raiseFormat();
+    }
+
+    /**
      * For tests.
      */
     SsdTier ssd()

@@ -8,6 +8,7 @@ import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.ssd.SsdBlock;
 import io.cachedhive.store.ssd.SsdCandidates;
+import io.cachedhive.store.ssd.SsdFormat;
 import io.cachedhive.store.ssd.SsdMounts;
 import io.cachedhive.store.ssd.SsdTier;
 import org.junit.jupiter.api.AfterEach;
@@ -514,7 +515,7 @@ class TestDamagedDirectory
             throws Exception
     {
         Set<Integer> shown = new TreeSet<>();
-        try (SsdCandidates candidates = SsdCandidates.look(config.ssdDirectories(), BLOCK, disk, new SsdMounts(Path.of("ssd-mounts"), Map.of()))) {
+        try (SsdCandidates candidates = SsdCandidates.look(config.ssdDirectories(), BLOCK, disk, new SsdMounts(Path.of("ssd-mounts"), Map.of()), SsdFormat.CURRENT)) {
             SsdTier tier = SsdTier.open(
                     candidates,
                     scene.workerId,

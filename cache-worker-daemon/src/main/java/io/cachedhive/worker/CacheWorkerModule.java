@@ -11,6 +11,7 @@ import io.cachedhive.worker.fetch.FetchConfig;
 import io.cachedhive.worker.http.AccessFilter;
 import io.cachedhive.worker.http.DrainResource;
 import io.cachedhive.worker.http.HttpAccess;
+import io.cachedhive.worker.http.SsdFormatResource;
 import io.cachedhive.worker.http.StatusResource;
 import io.cachedhive.worker.http.WorkerMetrics;
 import io.cachedhive.worker.origin.OriginsConfig;
@@ -85,6 +86,7 @@ public class CacheWorkerModule
 
         jaxrsBinder(binder).bind(StatusResource.class);
         jaxrsBinder(binder).bind(DrainResource.class);
+        jaxrsBinder(binder).bind(SsdFormatResource.class);
         jaxrsBinder(binder).bind(AccessFilter.class);
         binder.bind(WorkerMetrics.class).in(SINGLETON);
         newExporter(binder).export(WorkerMetrics.class).as("io.cachedhive.worker:name=CacheWorker");

@@ -28,8 +28,8 @@ final class ReleaseVersions
         versions.put("java.oldest", Integer.toString(compiledFor()));
         versions.put("wire.protocol.oldest", Integer.toString(Message.MIN_VERSION));
         versions.put("wire.protocol.newest", Integer.toString(Message.MAX_VERSION));
-        versions.put("ssd.format.oldest", Integer.toString(SsdFormat.oldestVersion()));
-        versions.put("ssd.format.newest", Integer.toString(SsdFormat.version()));
+        versions.put("ssd.format.oldest", Integer.toString(SsdFormat.CURRENT.oldest()));
+        versions.put("ssd.format.newest", Integer.toString(SsdFormat.CURRENT.newest()));
         versions.put("shared-memory.layout", Integer.toString(MemoryLayout.LAYOUT_VERSION));
         return versions;
     }

@@ -117,8 +117,8 @@ class TestBundle
                 .containsEntry("java.oldest", "25")
                 .containsEntry("wire.protocol.oldest", String.valueOf(Message.MIN_VERSION))
                 .containsEntry("wire.protocol.newest", String.valueOf(Message.MAX_VERSION))
-                .containsEntry("ssd.format.oldest", String.valueOf(SsdFormat.oldestVersion()))
-                .containsEntry("ssd.format.newest", String.valueOf(SsdFormat.version()))
+                .containsEntry("ssd.format.oldest", String.valueOf(SsdFormat.CURRENT.oldest()))
+                .containsEntry("ssd.format.newest", String.valueOf(SsdFormat.CURRENT.newest()))
                 .containsEntry("shared-memory.layout", String.valueOf(MemoryLayout.LAYOUT_VERSION));
         // the Trino that the plugin was made with
         assertThat(bundle).containsKey(TOP + "plugin/trino-hive-%s.jar".formatted(versions.getProperty("trino.version")));

@@ -115,6 +115,12 @@ public final class HostChecks
             add(Kind.PERMISSION, "the login %s may not write to %s: log in as another user, set sudo to true, or choose another install-directory.",
                     facts.text("user").orElse(""), facts.text("install.nearest").orElse(host.installDirectory()));
         }
+        if (facts.text("install.noexec").isPresent()) {
+            add(Kind.DIRECTORY, "%s is mounted noexec, so that no program runs from install-directory %s: mount it with exec, or choose another install-directory.",
+                    facts.text("install.noexec").get(), host.installDirectory());
+        }
+        refusal("install", "install-directory " + host.installDirectory(), "enter");
+        refusal("data", "the directory of its state and logs", "write to");
         long free = facts.number("install.free_bytes").orElse(Long.MAX_VALUE);
         if (neededBytes > 0 && free < neededBytes) {
             add(Kind.DISK_SPACE, "%s has %s free, and the installation needs %s: make room, or choose another install-directory.",
@@ -149,6 +155,7 @@ public final class HostChecks
             add(Kind.DIRECTORY, "ram-directory %s does not exist: mount a tmpfs there, or use /dev/shm.", host.ramDirectory());
             return;
         }
+        refusal("ram", "ram-directory", "write to");
         long size = facts.number("ram.size_bytes").orElse(Long.MAX_VALUE);
         long free = facts.number("ram.free_bytes").orElse(Long.MAX_VALUE);
         if (size < host.ram().bytes()) {
@@ -175,6 +182,7 @@ public final class HostChecks
                 add(Kind.PERMISSION, "the login %s may not write to %s for the ssd directory %s: give it the right, or choose another directory.",
                         facts.text("user").orElse(""), facts.text(name + ".nearest").orElse(path), path);
             }
+            refusal(name, "ssd directory " + path, "write to");
             long wanted = Math.max(0, host.ssd().get(index).size().bytes() - facts.number(name + ".used_bytes").orElse(0));
             long sum = missingByDevice.merge(facts.text(name + ".device").orElse(name), wanted, Long::sum);
             long free = facts.number(name + ".free_bytes").orElse(Long.MAX_VALUE);
@@ -182,6 +190,17 @@ public final class HostChecks
                 add(Kind.DISK_SPACE, "the disk of %s has %s free, and %s more are to be on it (size %s): make room, or lower its size in the hosts file.",
                         path, Size.show(free), Size.show(sum), host.ssd().get(index).size());
             }
+        }
+    }
+
+    /// What the login may do, and the cache worker's user not.
+    private void refusal(String name, String what, String right)
+    {
+        Optional<String> place = facts.text(name + ".refuses");
+        if (place.isPresent()) {
+            String user = facts.text("run_as").orElse("");
+            add(Kind.PERMISSION, "the user %s, as whom the cache worker runs, may not %s %s (%s): give it the right (chown %s %s), or name another directory, or another run-as.",
+                    user, right, place.get(), what, user, place.get());
         }
     }
 

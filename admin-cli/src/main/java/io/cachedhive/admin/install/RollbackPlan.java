@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 import static java.util.Objects.requireNonNull;
 
@@ -44,7 +45,24 @@ public record RollbackPlan(Optional<String> release, Map<ClusterHost, String> pr
                 problems.put(host, "%s: release %s is not there any more (but %s): name one of these with --to, or bring it with cache-admin upgrade --package."
                         .formatted(host, release.get(), String.join(", ", releases)));
             }
+            else if (!current.equals(release)) {
+                unreadableDirectory(host, facts, release.get(), facts.number("release_format:" + release.get())).ifPresent(problem -> problems.put(host, problem));
+            }
         });
         return new RollbackPlan(release, problems);
+    }
+
+    /// @param newestFormat that the release reads; nothing is known of packages that do not tell
+    private static Optional<String> unreadableDirectory(ClusterHost host, HostFacts facts, String release, OptionalLong newestFormat)
+    {
+        for (int index = 0; index < host.ssd().size(); index++) {
+            OptionalLong format = facts.number("ssd.%s.format".formatted(index));
+            if (newestFormat.isPresent() && format.isPresent() && format.getAsLong() > newestFormat.getAsLong()) {
+                return Optional.of(("%s: the upgrade was finalized: %s is in version %s of its format, release %s reads versions up to %s, and would begin with an empty cache: "
+                        + "stay with this release, or, if the cache may be lost, bring that one with cache-admin upgrade --package.")
+                        .formatted(host, host.ssd().get(index).path(), format.getAsLong(), release, newestFormat.getAsLong()));
+            }
+        }
+        return Optional.empty();
     }
 }

@@ -57,9 +57,42 @@ directory() {
     [ -d "$2" ] && fact "$1.used_bytes" "$(du -s -B1 "$2" 2> /dev/null | awk '{ print $1 }')"
 }
 
+# Runs a command as the user of the cache worker, as far as this login can tell what that may do.
+as_worker() {
+    if [ "$(id -u)" = 0 ] && [ "$run_as" != root ]; then
+        id -u "$run_as" > /dev/null 2>&1 || return 0
+        runuser -u "$run_as" -- "$@"
+    else
+        [ "$(id -un)" != "$run_as" ] || "$@"
+    fi
+}
+# refuses_worker NAME PATH write|enter: says where the cache worker may not do that; of a directory that is to be made, whether it can be entered
+refuses_worker() {
+    local place
+    place=$(nearest "$2")
+    if [ -d "$2" ] && [ "$3" = write ]; then
+        as_worker test -w "$2" -a -x "$2" || fact "$1.refuses" "$2"
+    elif [ -d "$place" ]; then
+        as_worker test -x "$place" || fact "$1.refuses" "$place"
+    fi
+}
+# The mount point of a directory, if programs on it are not run.
+noexec_mount() {
+    local mount
+    mount=$(df -P "$(nearest "$1")" 2> /dev/null | awk 'NR == 2 { print $6 }')
+    # what was mounted last lies above
+    awk -v mount="$mount" '$2 == mount { options = $4 } END { if (("," options ",") ~ /,noexec,/) print mount }' /proc/mounts
+}
+
 fact releases "$(ls "$INSTALL/releases" 2> /dev/null | grep -v '\.part$' | tr '\n' ' ')"
 current=$(readlink "$INSTALL/current" 2> /dev/null)
 fact current "${current##*/}"
+for release in "$INSTALL"/releases/*/VERSION; do
+    [ -f "$release" ] || continue
+    format=$(sed -n 's/^ssd\.format\.newest=//p' "$release" | head -n 1)
+    release=${release%/VERSION}
+    fact "release_format:${release##*/}" "$format"
+done
 previous=$(readlink "$INSTALL/previous" 2> /dev/null)
 fact previous "${previous##*/}"
 directory install "$INSTALL"
@@ -85,10 +118,17 @@ if [ "$IS_WORKER" = yes ]; then
     index=0
     for path in "${SSD_DIRECTORIES[@]}"; do
         directory "ssd.$index" "$path"
+        refuses_worker "ssd.$index" "$path" write
+        # the higher one of the two pages of its superblock
+        fact "ssd.$index.format" "$(for page in 8 4104; do od -A n -t d4 --endian=little -j "$page" -N 4 "$path/superblock" 2> /dev/null; done | sort -n | tail -n 1 | tr -d ' ')"
         index=$((index + 1))
     done
     directory socket "$(dirname "$SOCKET_PATH")"
     directory data "$INSTALL/data"
+    refuses_worker data "$INSTALL/data" write
+    refuses_worker ram "$RAM_DIRECTORY" write
+    refuses_worker install "$INSTALL" enter
+    fact install.noexec "$(noexec_mount "$INSTALL")"
     fact start_problem "$(cat "$INSTALL"/data/var/log/{launcher,server}.log 2> /dev/null | sed -n 's/.*Cache worker cannot start: //p' | tail -n 1)"
     for port in "$WORKER_PORT" "$HTTP_PORT"; do
         listens "$LISTEN_ADDRESS" "$port" && fact "port.$port" busy || fact "port.$port" free

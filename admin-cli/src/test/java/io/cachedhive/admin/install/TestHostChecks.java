@@ -114,6 +114,10 @@ class TestHostChecks
         assertFault(Kind.TRINO, "trino.exists", "");
         assertFault(Kind.TRINO, "trino.version", "440");
         assertFault(Kind.PERMISSION, "plugins.writable", "");
+        assertFault(Kind.DIRECTORY, "install.noexec", "/mnt");
+        for (String name : List.of("install", "data", "ram", "ssd.0", "ssd.1")) {
+            assertFault(Kind.PERMISSION, name + ".refuses", "/mnt/other");
+        }
     }
 
     @Test

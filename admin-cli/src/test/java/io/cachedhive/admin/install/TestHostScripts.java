@@ -95,6 +95,45 @@ class TestHostScripts
     }
 
     @Test
+    void testProgramsAndRightsOfTheCacheWorker()
+            throws Exception
+    {
+        Path ssd = Files.createDirectories(directory.resolve("ssd"));
+        Optional<String> noexec = Files.readAllLines(Path.of("/proc/mounts")).stream()
+                .map(line -> line.split(" "))
+                .filter(fields -> List.of(fields[3].split(",")).contains("noexec") && Files.isDirectory(Path.of(fields[1])) && !fields[1].contains("\\"))
+                .map(fields -> fields[1])
+                .filter(mount -> Path.of(mount).getNameCount() == 1)
+                .findFirst();
+        Map<String, String> facts = bash(facts(install)).facts();
+        assertThat(facts.get("install.noexec")).isEmpty();
+        assertThat(facts).doesNotContainKeys("ssd.0.refuses", "install.refuses", "data.refuses");
+        if (noexec.isPresent()) {
+            assertThat(bash(facts(Path.of(noexec.get()).resolve("cachedhive"))).facts().get("install.noexec")).isEqualTo(noexec.get());
+        }
+
+        // another user's directory
+        boolean root = "root".equals(System.getProperty("user.name"));
+        Files.setPosixFilePermissions(ssd, PosixFilePermissions.fromString("r-xr-xr-x"));
+        Map<String, String> refused = bash(facts(install).set("RUN_AS", root ? "nobody" : "")).facts();
+        assertThat(refused.get("ssd.0.refuses")).isEqualTo(ssd.toString());
+        if (root) {
+            // the directory of the test is root's alone
+            assertThat(refused.get("install.refuses")).isEqualTo(directory.toString());
+        }
+    }
+
+    private RemoteScript facts(Path install)
+            throws Exception
+    {
+        return HostScripts.facts(host("""
+                ssd:
+                  - {directory: %s, size: 1GB}
+                """.formatted(directory.resolve("ssd"))), Optional.empty(), List.of(), List.of())
+                .set("INSTALL", install.toString());
+    }
+
+    @Test
     void testCatalogsStayReadableForTrino()
             throws Exception
     {

@@ -31,7 +31,7 @@ class TestRollbackPlan
     void setUp()
             throws IOException, ClusterFileException
     {
-        workers = ClusterFile.read(Files.writeString(directory.resolve("hosts.yaml"), "workers: [w1, w2]\n")).hosts();
+        workers = ClusterFile.read(Files.writeString(directory.resolve("hosts.yaml"), "workers: [w1, w2]\nssd: [{directory: /mnt/cache, size: 1GB}]\n")).hosts();
     }
 
     @Test
@@ -77,6 +77,38 @@ class TestRollbackPlan
     }
 
     @Test
+    void testFinalizedUpgradeIsNotTakenBack()
+    {
+        put(0, "1.2", "1.1", "1.1 1.2", "ssd.0.format=3", "release_format:1.1=2", "release_format:1.2=3");
+        put(1, "1.2", "1.1", "1.1 1.2", "ssd.0.format=2", "release_format:1.1=2", "release_format:1.2=3");
+
+        assertThat(plan().problems()).containsOnlyKeys(workers.get(0));
+        assertThat(plan().problems().get(workers.get(0))).contains("the upgrade was finalized: /mnt/cache is in version 3", "release 1.1 reads versions up to 2");
+
+        // nothing is known of these
+        put(0, "1.2", "1.1", "1.1 1.2", "ssd.0.format=3");
+        assertThat(plan().problems()).isEmpty();
+    }
+
+    @Test
+    void testFinalizeWantsOneRunningRelease()
+    {
+        put(0, "1.2", "1.1", "1.1 1.2", "pid=7", "running_release=1.2");
+        put(1, "1.2", "1.1", "1.1 1.2", "pid=7", "running_release=1.2");
+        assertThat(FinalizePlan.of(workers, hosts).problems()).isEmpty();
+
+        put(1, "1.2", "1.1", "1.1 1.2", "pid=7", "running_release=1.1");
+        assertThat(FinalizePlan.of(workers, hosts).problems()).containsOnlyKeys(workers.get(1));
+        assertThat(FinalizePlan.of(workers, hosts).problems().get(workers.get(1))).contains("still runs release 1.1");
+        put(1, "1.1", "", "1.1", "pid=7", "running_release=1.1");
+        assertThat(FinalizePlan.of(workers, hosts).problems().get(workers.get(1))).contains("release 1.1 is installed there, and 1.2 on others");
+        put(1, "1.2", "1.1", "1.1 1.2");
+        assertThat(FinalizePlan.of(workers, hosts).problems().get(workers.get(1))).contains("does not run");
+        hosts.remove(workers.get(1));
+        assertThat(FinalizePlan.of(workers, hosts).problems().get(workers.get(1))).contains("cannot be asked");
+    }
+
+    @Test
     void testNothingIsInstalled()
     {
         put(0, "", "", "");
@@ -89,9 +121,9 @@ class TestRollbackPlan
         return RollbackPlan.of(hosts, Optional.empty());
     }
 
-    private void put(int worker, String current, String previous, String releases)
+    private void put(int worker, String current, String previous, String releases, String... facts)
     {
-        String output = "current=%s\nprevious=%s\nreleases=%s \n".formatted(current, previous, releases);
+        String output = "current=%s\nprevious=%s\nreleases=%s \n%s\n".formatted(current, previous, releases, String.join("\n", facts));
         hosts.put(workers.get(worker), new HostFacts(new RemoteResult(output), 0, 0));
     }
 }

@@ -175,8 +175,8 @@ public final class LocalTier
             memoryProblem = Optional.empty();
         }
         catch (IOException | RuntimeException e) {
-            memoryProblem = Optional.of("shared memory %s cannot be mapped, and all bytes come over the socket (%s): let Trino's user read the file"
-                    .formatted(welcome.memoryFile(), e));
+            memoryProblem = Optional.of(("shared memory %s cannot be mapped, and all bytes come over the socket (%s): "
+                    + "let Trino's user read the file, or, after an upgrade, restart Trino").formatted(welcome.memoryFile(), e));
         }
     }
 

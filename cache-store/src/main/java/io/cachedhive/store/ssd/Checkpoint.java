@@ -31,9 +31,6 @@ import static java.util.Objects.requireNonNull;
 final class Checkpoint
 {
     private static final long MAGIC = 0x54_4E_49_4F_50_56_48_43L; // "CHVPOINT"
-    static final int FORMAT_VERSION = 2;
-    // blocks have no terms
-    static final int OLDEST_VERSION = 1;
     private static final int CHUNK_HEADER_BYTES = 24;
     private static final int CHUNK_CHECKSUM_OFFSET = 20;
 
@@ -78,7 +75,7 @@ final class Checkpoint
          */
         boolean tellsFiles()
         {
-            return version > OLDEST_VERSION;
+            return version > SsdFormat.WITHOUT_TERMS;
         }
     }
 
@@ -91,18 +88,21 @@ final class Checkpoint
         }
     }
 
-    static ReadHeader readHeader(DiskFile file)
+    /**
+     * @param format what is read
+     */
+    static ReadHeader readHeader(DiskFile file, SsdFormat format)
             throws IOException
     {
         ByteBuffer page = ByteBuffer.allocateDirect(HeaderPage.BYTES);
         file.read(0, page);
-        HeaderPage.Decoded decoded = HeaderPage.decode(page.flip(), MAGIC, OLDEST_VERSION, FORMAT_VERSION);
+        HeaderPage.Decoded decoded = HeaderPage.decode(page.flip(), MAGIC, format.oldest(), format.newest());
         if (decoded.body().isEmpty()) {
             return new ReadHeader(decoded.status(), Optional.empty());
         }
         try {
             WireReader reader = decoded.body().get();
-            boolean tellsFiles = decoded.version() > OLDEST_VERSION;
+            boolean tellsFiles = decoded.version() > SsdFormat.WITHOUT_TERMS;
             Header header = new Header(
                     decoded.version(),
                     new Digest128(reader.getLong(), reader.getLong()),
@@ -268,6 +268,7 @@ final class Checkpoint
     static final class Writer
     {
         private final DiskFile file;
+        private final int version;
         private final long maxBytes;
         private final Digest128 storeId;
         private final long number;
@@ -279,11 +280,14 @@ final class Checkpoint
 
         /**
          * Takes the file's old content out of force.
+         *
+         * @param version of the format
          */
-        Writer(DiskFile file, long maxBytes, Digest128 storeId, long number)
+        Writer(DiskFile file, int version, long maxBytes, Digest128 storeId, long number)
                 throws IOException
         {
             this.file = requireNonNull(file, "file is null");
+            this.version = version;
             this.maxBytes = maxBytes;
             this.storeId = requireNonNull(storeId, "storeId is null");
             this.number = number;
@@ -350,7 +354,7 @@ final class Checkpoint
                     .putLong(files)
                     .putInt(filesChunk)
                     .putLong(filesOffset);
-            file.write(0, HeaderPage.encode(MAGIC, FORMAT_VERSION, body));
+            file.write(0, HeaderPage.encode(MAGIC, version, body));
             file.sync();
         }
     }

@@ -30,6 +30,7 @@ final class DirectoryCandidate
     private final DirectoryFiles files;
     private final Optional<Superblock> superblock;
     private final Optional<RecoveryFinding> doubt;
+    private final SsdFormat format;
     private final boolean late;
 
     private DirectoryCandidate(
@@ -40,6 +41,7 @@ final class DirectoryCandidate
             DirectoryFiles files,
             Optional<Superblock> superblock,
             Optional<RecoveryFinding> doubt,
+            SsdFormat format,
             boolean late)
     {
         this.number = number;
@@ -49,6 +51,7 @@ final class DirectoryCandidate
         this.files = requireNonNull(files, "files is null");
         this.superblock = requireNonNull(superblock, "superblock is null");
         this.doubt = requireNonNull(doubt, "doubt is null");
+        this.format = requireNonNull(format, "format is null");
         this.late = late;
     }
 
@@ -56,11 +59,12 @@ final class DirectoryCandidate
      * Locks the directory and reads its superblock. Changes nothing but for making the lock's file.
      *
      * @param number among the configured directories
+     * @param format what is read and written
      * @param late whether the store is in use already
      * @throws StoreException if somebody else has it, or the capacity cannot be had
      * @throws DirectoryOutException if its disk does not do what it should
      */
-    static DirectoryCandidate look(int number, Path path, long capacityBytes, int blockSizeBytes, Disk disk, boolean late)
+    static DirectoryCandidate look(int number, Path path, long capacityBytes, int blockSizeBytes, Disk disk, SsdFormat format, boolean late)
             throws StoreException, DirectoryOutException
     {
         Geometry geometry;
@@ -80,7 +84,7 @@ final class DirectoryCandidate
             Optional<RecoveryFinding> doubt = Optional.of(RecoveryFinding.NEW_DIRECTORY);
             if (disk.exists(path.resolve(DirectoryFiles.SUPERBLOCK_NAME))) {
                 files.openSuperblock();
-                Superblock.Read read = Superblock.read(files.superblock());
+                Superblock.Read read = Superblock.read(files.superblock(), format);
                 superblock = read.superblock();
                 doubt = read.doubt();
                 Geometry before = Geometry.ofVersion1(capacityBytes, blockSizeBytes);
@@ -101,7 +105,7 @@ final class DirectoryCandidate
                         ByteSize.format(usable + present)));
             }
             success = true;
-            return new DirectoryCandidate(number, path, capacityBytes, geometry, files, superblock, doubt, late);
+            return new DirectoryCandidate(number, path, capacityBytes, geometry, files, superblock, doubt, format, late);
         }
         catch (IOException e) {
             throw DirectoryOutException.of(path, e, isOf(superblock, geometry));
@@ -149,6 +153,11 @@ final class DirectoryCandidate
     Geometry geometry()
     {
         return geometry;
+    }
+
+    SsdFormat format()
+    {
+        return format;
     }
 
     DirectoryFiles files()

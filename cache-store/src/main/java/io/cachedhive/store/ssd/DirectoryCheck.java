@@ -153,6 +153,7 @@ public final class DirectoryCheck
         DirectoryRecovery recovery = new DirectoryRecovery(
                 directory,
                 superblock,
+                SsdFormat.CURRENT,
                 files.get(DirectoryFiles.JOURNAL_NAME),
                 DirectoryFiles.CHECKPOINT_NAMES.stream().map(files::get).toList(),
                 index,
@@ -198,7 +199,7 @@ public final class DirectoryCheck
             add(name, Verdict.DAMAGED, "missing: a start begins empty");
             return Optional.empty();
         }
-        Superblock.Read read = Superblock.read(open(name));
+        Superblock.Read read = Superblock.read(open(name), SsdFormat.CURRENT);
         if (read.superblock().isEmpty()) {
             add(name, Verdict.DAMAGED, "%s: a start begins empty".formatted(read.doubt().orElseThrow()));
             return Optional.empty();
@@ -232,7 +233,7 @@ public final class DirectoryCheck
             throws IOException
     {
         DiskFile file = files.get(name);
-        Checkpoint.ReadHeader read = Checkpoint.readHeader(file);
+        Checkpoint.ReadHeader read = Checkpoint.readHeader(file, SsdFormat.CURRENT);
         switch (read.status()) {
             case EMPTY -> add(name, Verdict.OK, "empty: not written yet, or being written when the worker ended");
             case CORRUPT -> add(name, Verdict.DAMAGED, "its header does not verify");

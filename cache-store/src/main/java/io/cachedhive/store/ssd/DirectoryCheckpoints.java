@@ -50,7 +50,8 @@ final class DirectoryCheckpoints
     // not guarded
     private final AtomicIntegerArray unsyncedSlabs;
 
-    private Superblock superblock;
+    // read without the lock for what it says of the directory
+    private volatile Superblock superblock;
     // the superblock's; or a later one, which makes what is here outdated until there is a checkpoint that knows all
     private long run;
     // nothing here tells of some drops
@@ -119,6 +120,29 @@ final class DirectoryCheckpoints
             throws IOException
     {
         superblock = superblock.used().writeTo(opened.superblock());
+    }
+
+    /**
+     * What is written from now on is of this version; durable on return. What is there stays as it is, and is read until it is replaced.
+     *
+     * @return false if it was so before
+     */
+    synchronized boolean raiseFormat(int version)
+            throws IOException
+    {
+        if (superblock.version() >= version) {
+            return false;
+        }
+        superblock = superblock.withVersion(version).writeTo(opened.superblock());
+        return true;
+    }
+
+    /**
+     * Waits for nobody.
+     */
+    int formatVersion()
+    {
+        return superblock.version();
     }
 
     /**
@@ -225,7 +249,7 @@ final class DirectoryCheckpoints
             long startLsn = journal.boundary();
             int slot = (int) (next % 2);
             // its old content is gone from here on, and with it the need for the journal before the other one
-            Checkpoint.Writer writer = new Checkpoint.Writer(opened.checkpoints().get(slot), geometry.checkpointBytes(), superblock.storeId(), next);
+            Checkpoint.Writer writer = new Checkpoint.Writer(opened.checkpoints().get(slot), superblock.version(), geometry.checkpointBytes(), superblock.storeId(), next);
             if (newest > 0) {
                 journal.setLiveLsn(newestStartLsnNow());
             }

@@ -27,12 +27,13 @@ import static java.util.Objects.requireNonNull;
  * <p>What only a person can have meant otherwise is the configuration's fault: a path that never led anywhere, a file, a size that the disk never had, rights.
  * What was in order once, by what the worker wrote down, or what the disk itself reports as a failure, is the disk's.
  */
-record DirectoryLook(int blockSizeBytes, Disk disk, SsdMounts mounts)
+record DirectoryLook(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
 {
     DirectoryLook
     {
         requireNonNull(disk, "disk is null");
         requireNonNull(mounts, "mounts is null");
+        requireNonNull(format, "format is null");
     }
 
     /**
@@ -58,7 +59,7 @@ record DirectoryLook(int blockSizeBytes, Disk disk, SsdMounts mounts)
         catch (IOException e) {
             throw DirectoryOutException.of(path, e, false);
         }
-        return DirectoryCandidate.look(number, path, capacityBytes, blockSizeBytes, disk, late);
+        return DirectoryCandidate.look(number, path, capacityBytes, blockSizeBytes, disk, format, late);
     }
 
     private void requireMounted(Path path)

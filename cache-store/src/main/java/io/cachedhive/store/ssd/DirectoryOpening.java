@@ -41,6 +41,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
      * @param lastRun the last run of this worker's store, with any directory
      * @param usedRun the last one in which it was used
      * @param newStoreId for a directory that is formatted
+     * @param newVersion likewise, of the format
      * @param oldTerms of blocks that were written by the version before, without any
      */
     static DirectoryOpening open(
@@ -49,6 +50,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
             long lastRun,
             long usedRun,
             Digest128 newStoreId,
+            int newVersion,
             DirectoryContents contents,
             FileTable files,
             BlockTerms oldTerms,
@@ -63,7 +65,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
             return restore(candidate, candidate.superblock().orElseThrow(), lastRun + 1, contents, files, oldTerms, lock, threads, outcomes);
         }
         outcomes.add(reason.get());
-        Superblock superblock = format(candidate.files(), candidate.geometry(), workerId, lastRun + 1, usedRun, newStoreId);
+        Superblock superblock = format(newVersion, candidate.files(), candidate.geometry(), workerId, lastRun + 1, usedRun, newStoreId);
         DirectoryRecovery.Result nothing = new DirectoryRecovery.Result(
                 List.of(),
                 new ByteColumn(),
@@ -77,11 +79,11 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
         return new DirectoryOpening(superblock, Optional.empty(), nothing, outcomes);
     }
 
-    private static Superblock format(DirectoryFiles opened, Geometry geometry, CacheWorkerId workerId, long run, long usedRun, Digest128 storeId)
+    private static Superblock format(int version, DirectoryFiles opened, Geometry geometry, CacheWorkerId workerId, long run, long usedRun, Digest128 storeId)
             throws IOException
     {
         opened.make(geometry);
-        Superblock made = new Superblock(storeId, 0, run, usedRun, workerId, geometry, Journal.firstLsn(geometry.journalBytes()), 1).writeTo(opened.superblock());
+        Superblock made = new Superblock(version, storeId, 0, run, usedRun, workerId, geometry, Journal.firstLsn(geometry.journalBytes()), 1).writeTo(opened.superblock());
         opened.sync();
         return made;
     }
@@ -107,6 +109,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
             DirectoryRecovery recovery = new DirectoryRecovery(
                     candidate.path(),
                     found,
+                    candidate.format(),
                     opened.journal(),
                     opened.checkpoints(),
                     contents.index(),

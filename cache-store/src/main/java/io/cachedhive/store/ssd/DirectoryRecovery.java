@@ -86,6 +86,7 @@ final class DirectoryRecovery
 
     private final Path directory;
     private final Superblock superblock;
+    private final SsdFormat format;
     private final DiskFile journalFile;
     private final List<DiskFile> checkpointFiles;
     private final SsdIndex index;
@@ -145,6 +146,7 @@ final class DirectoryRecovery
     DirectoryRecovery(
             Path directory,
             Superblock superblock,
+            SsdFormat format,
             DiskFile journalFile,
             List<DiskFile> checkpointFiles,
             SsdIndex index,
@@ -157,6 +159,7 @@ final class DirectoryRecovery
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.superblock = requireNonNull(superblock, "superblock is null");
+        this.format = requireNonNull(format, "format is null");
         this.journalFile = requireNonNull(journalFile, "journalFile is null");
         this.checkpointFiles = List.copyOf(checkpointFiles);
         this.index = requireNonNull(index, "index is null");
@@ -269,7 +272,7 @@ final class DirectoryRecovery
 
     private static int blockRecordBytes(Checkpoint.Header header)
     {
-        return header.version() == Checkpoint.OLDEST_VERSION ? DirectoryContents.OLD_BLOCK_RECORD_BYTES : DirectoryContents.BLOCK_RECORD_BYTES;
+        return header.version() == SsdFormat.WITHOUT_TERMS ? DirectoryContents.OLD_BLOCK_RECORD_BYTES : DirectoryContents.BLOCK_RECORD_BYTES;
     }
 
     private static boolean reachesBack(List<Journal.Batch> batches, long startLsn, long endLsn)
@@ -294,7 +297,7 @@ final class DirectoryRecovery
     {
         List<Candidate> candidates = new ArrayList<>();
         for (int slot = 0; slot < checkpointFiles.size(); slot++) {
-            Checkpoint.ReadHeader read = Checkpoint.readHeader(checkpointFiles.get(slot));
+            Checkpoint.ReadHeader read = Checkpoint.readHeader(checkpointFiles.get(slot), format);
             switch (read.status()) {
                 case EMPTY -> {}
                 case CORRUPT -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_CORRUPT, "its header does not verify; doing without it"));
@@ -554,7 +557,7 @@ final class DirectoryRecovery
         if (blocks.isEmpty()) {
             return false;
         }
-        boolean old = blocks.get().header().version() == Checkpoint.OLDEST_VERSION;
+        boolean old = blocks.get().header().version() == SsdFormat.WITHOUT_TERMS;
         return blocks.get().next((type, body) -> {
             while (type == BLOCKS_CHUNK && body.remaining() > 0) {
                 taker.take(

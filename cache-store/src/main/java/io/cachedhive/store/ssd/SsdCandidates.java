@@ -45,12 +45,13 @@ public final class SsdCandidates
      * Locks the directories and reads their superblocks.
      *
      * @param mounts where the directories were before
+     * @param format what is read and written
      * @throws StoreException if one of them cannot be what it is configured to be
      */
-    public static SsdCandidates look(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk, SsdMounts mounts)
+    public static SsdCandidates look(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
             throws StoreException
     {
-        DirectoryLook look = new DirectoryLook(blockSizeBytes, disk, mounts);
+        DirectoryLook look = new DirectoryLook(blockSizeBytes, disk, mounts, format);
         List<DirectoryCandidate> candidates = new ArrayList<>();
         List<AbsentDirectory> absent = new ArrayList<>();
         Set<Path> seen = new HashSet<>();
@@ -164,6 +165,19 @@ public final class SsdCandidates
                 .mapToLong(Superblock::usedRun)
                 .max()
                 .orElse(0);
+    }
+
+    /**
+     * The version for a directory that is made anew: that of the worker's others, which an older release may have to read again; without any, the newest.
+     */
+    int newVersion(CacheWorkerId workerId)
+    {
+        return directories.stream()
+                .flatMap(candidate -> candidate.superblock().stream())
+                .filter(superblock -> superblock.workerId().equals(workerId))
+                .mapToInt(Superblock::version)
+                .min()
+                .orElse(look.format().newest());
     }
 
     @Override

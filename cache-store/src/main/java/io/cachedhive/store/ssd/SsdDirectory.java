@@ -106,6 +106,7 @@ final class SsdDirectory
      * @param lastRun the last run of this worker's store, with any directory
      * @param usedRun the last one in which it was used
      * @param newStoreId for a directory that is formatted
+     * @param newVersion likewise, of the format
      * @param oldTerms of blocks that were written by the version before, without any
      * @throws DirectoryOutException if its disk does not do what it should; the table is as it was before
      */
@@ -115,6 +116,7 @@ final class SsdDirectory
             long lastRun,
             long usedRun,
             Digest128 newStoreId,
+            int newVersion,
             FileTable files,
             BlockTerms oldTerms,
             ReentrantLock lock,
@@ -123,7 +125,7 @@ final class SsdDirectory
             throws StoreException, DirectoryOutException
     {
         try {
-            return new SsdDirectory(candidate, workerId, lastRun, usedRun, newStoreId, files, oldTerms, lock, clock, threads);
+            return new SsdDirectory(candidate, workerId, lastRun, usedRun, newStoreId, newVersion, files, oldTerms, lock, clock, threads);
         }
         catch (IOException e) {
             throw DirectoryOutException.of(candidate.path(), e, candidate.wasMade());
@@ -136,6 +138,7 @@ final class SsdDirectory
             long lastRun,
             long usedRun,
             Digest128 newStoreId,
+            int newVersion,
             FileTable files,
             BlockTerms oldTerms,
             ReentrantLock lock,
@@ -159,7 +162,7 @@ final class SsdDirectory
         this.health = new DirectoryHealth(path, clock);
         long openedNanos = clock.nanoTime();
 
-        DirectoryOpening opening = DirectoryOpening.open(candidate, workerId, lastRun, usedRun, newStoreId, contents, files, oldTerms, lock, threads);
+        DirectoryOpening opening = DirectoryOpening.open(candidate, workerId, lastRun, usedRun, newStoreId, newVersion, contents, files, oldTerms, lock, threads);
         this.outcomes = opening.outcomes();
         Superblock superblock = opening.superblock();
         DirectoryRecovery.Result result = opening.result();

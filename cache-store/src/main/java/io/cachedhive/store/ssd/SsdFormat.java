@@ -1,25 +1,39 @@
 package io.cachedhive.store.ssd;
 
 /**
- * Which versions of the files on SSD this release knows ({@code docs/formats/ssd.md}).
+ * Which versions of the files on SSD a release knows ({@code docs/formats/ssd.md}). Superblock, checkpoints and journal of a directory have one version together.
+ *
+ * <p>A directory keeps the version that it has, as long as this release still writes it, until {@link SsdTier#raiseFormat}: a release that does not know the newer
+ * one finds its blocks again when an upgrade is taken back.
+ *
+ * @param oldest that is restored
+ * @param oldestWritten directories of older ones are written in this one from their first opening on
+ * @param newest that is restored and written
  */
-public final class SsdFormat
+public record SsdFormat(int oldest, int oldestWritten, int newest)
 {
-    private SsdFormat() {}
+    /**
+     * Blocks have no terms.
+     */
+    static final int WITHOUT_TERMS = 1;
 
     /**
-     * The oldest version that is still restored.
+     * This release's.
      */
-    public static int oldestVersion()
+    public static final SsdFormat CURRENT = new SsdFormat(WITHOUT_TERMS, 2, 2);
+
+    public SsdFormat
     {
-        return Superblock.OLDEST_VERSION;
+        if (oldest < WITHOUT_TERMS || oldestWritten <= WITHOUT_TERMS || oldestWritten < oldest || newest < oldestWritten) {
+            throw new IllegalArgumentException("versions of the format contradict each other: %s, %s, %s".formatted(oldest, oldestWritten, newest));
+        }
     }
 
     /**
-     * The version that is written. A release that does not know it begins with an empty directory.
+     * In which a directory is gone on with that is of a version which is restored.
      */
-    public static int version()
+    int writtenFor(int version)
     {
-        return Superblock.FORMAT_VERSION;
+        return Math.max(version, oldestWritten);
     }
 }

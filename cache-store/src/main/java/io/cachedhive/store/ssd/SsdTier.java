@@ -19,6 +19,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -36,6 +37,7 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
 import static com.google.common.base.Verify.verify;
+import static com.google.common.collect.ImmutableMap.toImmutableMap;
 import static java.util.Comparator.comparing;
 import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
@@ -122,12 +124,14 @@ public final class SsdTier
     {
         long lastRun = Math.max(keptRun, candidates.lastRun(workerId));
         long usedRun = Math.max(keptRun, candidates.usedRun(workerId));
+        int newVersion = candidates.newVersion(workerId);
         AbsentDirectories.Opener opener = (candidate, runBefore) -> SsdDirectory.open(
                 candidate,
                 workerId,
                 runBefore,
                 usedRun,
                 new Digest128(environment.random().nextLong(), environment.random().nextLong()),
+                newVersion,
                 files,
                 oldTerms,
                 lock,
@@ -189,6 +193,48 @@ public final class SsdTier
         this.executor = new ScheduledThreadPoolExecutor(2 * Math.max(1, directories.size() + absent.count()), environment.threads());
         executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         executor.setContinueExistingPeriodicTasksAfterShutdownPolicy(false);
+    }
+
+    /**
+     * The version of the format of each directory that takes part. Without the lock.
+     */
+    public Map<Path, Integer> formatVersions()
+    {
+        return directories.stream().collect(toImmutableMap(SsdDirectory::path, directory -> directory.checkpoints().formatVersion()));
+    }
+
+    /**
+     * The newest version of the format that is written. Without the lock.
+     */
+    public int newestFormatVersion()
+    {
+        return look.format().newest();
+    }
+
+    /**
+     * Whatever is written from now on into the directories that take part is of the newest version, also after restarts; durable on return. A release that
+     * does not know that version begins with empty directories from here on. Without the lock.
+     *
+     * @throws StoreException if a directory cannot be written; it stays as it was, the others are raised
+     */
+    public void raiseFormat()
+            throws StoreException
+    {
+        List<String> failures = new ArrayList<>();
+        for (SsdDirectory directory : directories) {
+            try {
+                if (directory.checkpoints().raiseFormat(newestFormatVersion())) {
+                    log.info("From now on %s is written in version %s of its format", directory.path(), newestFormatVersion());
+                }
+            }
+            catch (IOException e) {
+                failures.add("SSD directory %s stays in version %s of its format, as its superblock cannot be written (%s): mend the disk, and try again"
+                        .formatted(directory.path(), directory.checkpoints().formatVersion(), e.getMessage()));
+            }
+        }
+        if (!failures.isEmpty()) {
+            throw new StoreException(String.join("; ", failures));
+        }
     }
 
     /**

@@ -19,6 +19,7 @@ import static java.util.Objects.requireNonNull;
  * one after the other, of which the valid one with the higher update number counts: neither a torn write nor damage to one of them brings back
  * what was said before.
  *
+ * @param version of the format of all that is written into the directory
  * @param storeId made when the directory was formatted: what lies in it from before does not verify
  * @param update counts the writes of the superblock
  * @param run counts the times that the worker's store was opened, the same in all of its directories: one that missed a run knows nothing
@@ -29,23 +30,20 @@ import static java.util.Objects.requireNonNull;
  *         what it had was given up
  * @param minCheckpoint checkpoints with lower numbers were written before that, and are not to be believed
  */
-record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheWorkerId workerId, Geometry geometry, long baseLsn, long minCheckpoint)
+record Superblock(int version, Digest128 storeId, long update, long run, long usedRun, CacheWorkerId workerId, Geometry geometry, long baseLsn, long minCheckpoint)
 {
     static final int PAGE_BYTES = HeaderPage.BYTES;
 
     private static final long MAGIC = 0x52_45_50_55_53_56_48_43L; // "CHVSUPER"
-    // the version of journal and checkpoints too: those of the one before are read, and what is written from the first opening on is of this one
-    static final int FORMAT_VERSION = 2;
-    static final int OLDEST_VERSION = 1;
 
     Superblock
     {
         requireNonNull(storeId, "storeId is null");
         requireNonNull(workerId, "workerId is null");
         requireNonNull(geometry, "geometry is null");
-        if (update < 0 || run < 0 || usedRun < 0 || usedRun > run || baseLsn < 0 || baseLsn > Journal.MAX_LSN || minCheckpoint < 0) {
+        if (version <= SsdFormat.WITHOUT_TERMS || update < 0 || run < 0 || usedRun < 0 || usedRun > run || baseLsn < 0 || baseLsn > Journal.MAX_LSN || minCheckpoint < 0) {
             throw new IllegalArgumentException(
-                    "superblock has a negative number, or one that is too high: %s, %s, %s, %s, %s".formatted(update, run, usedRun, baseLsn, minCheckpoint));
+                    "superblock has a number that is too low or too high: %s, %s, %s, %s, %s, %s".formatted(version, update, run, usedRun, baseLsn, minCheckpoint));
         }
     }
 
@@ -55,7 +53,10 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
      */
     record Read(Optional<Superblock> superblock, Optional<RecoveryFinding> doubt) {}
 
-    static Read read(DiskFile file)
+    /**
+     * @param format what is read
+     */
+    static Read read(DiskFile file, SsdFormat format)
             throws IOException
     {
         ByteBuffer buffer = ByteBuffer.allocateDirect(2 * PAGE_BYTES);
@@ -65,7 +66,7 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
         boolean damaged = buffer.limit() < 2 * PAGE_BYTES;
         RecoveryFinding doubt = RecoveryFinding.SUPERBLOCK_CORRUPT;
         for (int position = 0; position < buffer.limit(); position += PAGE_BYTES) {
-            HeaderPage.Decoded page = HeaderPage.decode(buffer.duplicate().position(position), MAGIC, OLDEST_VERSION, FORMAT_VERSION);
+            HeaderPage.Decoded page = HeaderPage.decode(buffer.duplicate().position(position), MAGIC, format.oldest(), format.newest());
             switch (page.status()) {
                 case TOO_OLD -> doubt = RecoveryFinding.SUPERBLOCK_TOO_OLD;
                 case TOO_NEW -> doubt = RecoveryFinding.SUPERBLOCK_TOO_NEW;
@@ -73,7 +74,7 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
                 case CORRUPT -> damaged = true;
                 case VALID -> {
                     try {
-                        Superblock superblock = decode(page.version(), page.body().orElseThrow());
+                        Superblock superblock = decode(page.version(), format, page.body().orElseThrow());
                         if (newest == null || superblock.update > newest.update) {
                             newest = superblock;
                         }
@@ -91,17 +92,18 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
         return new Read(Optional.of(newest), damaged ? Optional.of(RecoveryFinding.SUPERBLOCK_CORRUPT) : Optional.empty());
     }
 
-    private static Superblock decode(int version, WireReader reader)
+    private static Superblock decode(int version, SsdFormat format, WireReader reader)
             throws WireException
     {
         Digest128 storeId = new Digest128(reader.getLong(), reader.getLong());
         long update = reader.getLong();
         long run = reader.getLong();
         Superblock superblock = new Superblock(
+                format.writtenFor(version),
                 storeId,
                 update,
                 run,
-                version == OLDEST_VERSION ? run : reader.getLong(),
+                version == SsdFormat.WITHOUT_TERMS ? run : reader.getLong(),
                 new CacheWorkerId(reader.getString()),
                 new Geometry(reader.getInt(), reader.getInt(), reader.getInt(), reader.getLong(), reader.getLong()),
                 reader.getLong(),
@@ -124,7 +126,7 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
     private Superblock writeNext(DiskFile file)
             throws IOException
     {
-        Superblock next = new Superblock(storeId, update + 1, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
+        Superblock next = new Superblock(version, storeId, update + 1, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
         WireWriter body = new WireWriter(256)
                 .putLong(next.storeId.high())
                 .putLong(next.storeId.low())
@@ -139,7 +141,7 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
                 .putLong(next.geometry.checkpointBytes())
                 .putLong(next.baseLsn)
                 .putLong(next.minCheckpoint);
-        file.write(next.update % 2 * PAGE_BYTES, HeaderPage.encode(MAGIC, FORMAT_VERSION, body));
+        file.write(next.update % 2 * PAGE_BYTES, HeaderPage.encode(MAGIC, version, body));
         file.sync();
         return next;
     }
@@ -149,7 +151,7 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
      */
     Superblock withRun(long run)
     {
-        return new Superblock(storeId, update, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
+        return new Superblock(version, storeId, update, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
     }
 
     /**
@@ -157,7 +159,15 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
      */
     Superblock used()
     {
-        return new Superblock(storeId, update, run, run, workerId, geometry, baseLsn, minCheckpoint);
+        return new Superblock(version, storeId, update, run, run, workerId, geometry, baseLsn, minCheckpoint);
+    }
+
+    /**
+     * What is written from now on is of another version.
+     */
+    Superblock withVersion(int version)
+    {
+        return new Superblock(version, storeId, update, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
     }
 
     /**
@@ -165,6 +175,6 @@ record Superblock(Digest128 storeId, long update, long run, long usedRun, CacheW
      */
     Superblock withBase(long baseLsn, long minCheckpoint)
     {
-        return new Superblock(storeId, update, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
+        return new Superblock(version, storeId, update, run, usedRun, workerId, geometry, baseLsn, minCheckpoint);
     }
 }

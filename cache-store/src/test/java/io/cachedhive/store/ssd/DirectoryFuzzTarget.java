@@ -31,6 +31,7 @@ public final class DirectoryFuzzTarget
 {
     static final Geometry GEOMETRY = Geometry.forCapacity(4 << 20, 64 << 10);
     static final Superblock SUPERBLOCK = new Superblock(
+            SsdFormat.CURRENT.newest(),
             new Digest128(1, 2),
             7,
             3,
@@ -55,7 +56,7 @@ public final class DirectoryFuzzTarget
         ReentrantLock lock = new ReentrantLock();
         Journal journal = new Journal(journalFile, SUPERBLOCK.storeId(), GEOMETRY.journalBytes(), lock, SUPERBLOCK.baseLsn(), SUPERBLOCK.baseLsn());
         // an odd number, so that it belongs to the second file
-        Checkpoint.Writer checkpoint = new Checkpoint.Writer(checkpointFile, CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1);
+        Checkpoint.Writer checkpoint = new Checkpoint.Writer(checkpointFile, SUPERBLOCK.version(), CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1);
         boolean hasCheckpoint = false;
         boolean hasFiles = false;
         ByteBuffer input = ByteBuffer.wrap(data);
@@ -147,6 +148,7 @@ public final class DirectoryFuzzTarget
         DirectoryRecovery recovery = new DirectoryRecovery(
                 Path.of("ssd"),
                 SUPERBLOCK,
+                SsdFormat.CURRENT,
                 journalFile,
                 List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile),
                 index,

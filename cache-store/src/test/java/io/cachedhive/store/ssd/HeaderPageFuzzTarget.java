@@ -32,13 +32,13 @@ public final class HeaderPageFuzzTarget
             bytes = repaired(bytes, checkpoint ? CHECKPOINT_MAGIC : SUPERBLOCK_MAGIC);
         }
         if (checkpoint) {
-            Checkpoint.ReadHeader read = Checkpoint.readHeader(new BytesFile(bytes));
+            Checkpoint.ReadHeader read = Checkpoint.readHeader(new BytesFile(bytes), SsdFormat.CURRENT);
             if (read.header().isPresent() != (read.status() == HeaderPage.Status.VALID)) {
                 throw new AssertionError("header and status contradict each other: " + read);
             }
             return;
         }
-        Superblock.Read read = Superblock.read(new BytesFile(bytes));
+        Superblock.Read read = Superblock.read(new BytesFile(bytes), SsdFormat.CURRENT);
         if (read.superblock().isEmpty()) {
             read.doubt().orElseThrow();
             return;
@@ -51,7 +51,7 @@ public final class HeaderPageFuzzTarget
         }
         BytesFile file = new BytesFile(bytes);
         Superblock written = superblock.withRun(superblock.run()).writeTo(file);
-        Superblock again = Superblock.read(file).superblock().orElseThrow();
+        Superblock again = Superblock.read(file, SsdFormat.CURRENT).superblock().orElseThrow();
         if (!again.equals(written) || !again.storeId().equals(superblock.storeId()) || again.baseLsn() != superblock.baseLsn()) {
             throw new AssertionError("%s was written and %s read".formatted(written, again));
         }

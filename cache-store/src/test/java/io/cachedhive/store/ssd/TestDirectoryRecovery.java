@@ -113,7 +113,7 @@ class TestDirectoryRecovery
         ReentrantLock lock = new ReentrantLock();
         Journal journal = new Journal(journalFile, SUPERBLOCK.storeId(), GEOMETRY.journalBytes(), lock, SUPERBLOCK.baseLsn(), SUPERBLOCK.baseLsn());
         journal.flushAndSeal();
-        Checkpoint.Writer writer = new Checkpoint.Writer(checkpointFile, CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1);
+        Checkpoint.Writer writer = new Checkpoint.Writer(checkpointFile, SUPERBLOCK.version(), CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1);
         writer.write(DirectoryRecovery.SLABS_CHUNK, new WireWriter(8).putInt(0).putByte(0));
         writer.write(DirectoryRecovery.BLOCKS_CHUNK, blocks);
         writer.beginFiles();
@@ -126,6 +126,7 @@ class TestDirectoryRecovery
         DirectoryRecovery recovery = new DirectoryRecovery(
                 Path.of("ssd"),
                 SUPERBLOCK,
+                SsdFormat.CURRENT,
                 journalFile,
                 List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile),
                 index,

@@ -17,7 +17,7 @@ import static java.util.Objects.requireNonNull;
  */
 record CacheRules(List<CountedRule> rules, Instant loaded)
 {
-    static final String DEFAULT_NAME = "default";
+    static final String DEFAULT_NAME = io.cachedhive.rules.RulesParser.DEFAULT_NAME;
 
     private static final CacheRule DEFAULT = new CacheRule(DEFAULT_NAME, RuleConditions.ANY, CacheDecision.CACHE, OptionalLong.empty(), "{}", DEFAULT_NAME);
 

@@ -2,6 +2,7 @@ package io.cachedhive.plugin.rules;
 
 import com.google.inject.Inject;
 import com.google.inject.Provider;
+import io.cachedhive.rules.RulesException;
 import io.trino.spi.TrinoException;
 import io.trino.spi.classloader.ThreadContextClassLoader;
 import io.trino.spi.procedure.Procedure;

@@ -3,6 +3,7 @@ package io.cachedhive.plugin.rules;
 import io.airlift.log.Logger;
 import io.cachedhive.plugin.context.CacheMode;
 import io.cachedhive.plugin.rules.RulesParser.ParsedRules;
+import io.cachedhive.rules.RulesException;
 
 import java.io.IOException;
 import java.nio.file.Files;

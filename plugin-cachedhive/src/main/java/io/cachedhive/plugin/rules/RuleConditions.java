@@ -2,6 +2,8 @@ package io.cachedhive.plugin.rules;
 
 import com.google.common.hash.HashFunction;
 import com.google.common.hash.Hashing;
+import io.cachedhive.rules.PartitionAge;
+import io.cachedhive.rules.SizeRange;
 
 import java.time.Instant;
 import java.util.Optional;

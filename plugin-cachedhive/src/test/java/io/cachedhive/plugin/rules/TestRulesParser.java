@@ -3,6 +3,8 @@ package io.cachedhive.plugin.rules;
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.context.CacheMode;
 import io.cachedhive.protocol.wire.FillClass;
+import io.cachedhive.rules.RulesException;
+import io.cachedhive.rules.RulesFile;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -10,6 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -69,6 +72,7 @@ class TestRulesParser
     void testMode()
             throws RulesException
     {
+        assertThat(RulesFile.MODES).isEqualTo(Stream.of(CacheMode.values()).map(CacheMode::name).toList());
         assertThat(RulesParser.parse("{\"rules\": []}".getBytes(UTF_8)).mode()).isEmpty();
         assertThat(RulesParser.parse("{\"mode\": \"read_only\", \"rules\": []}".getBytes(UTF_8)).mode()).hasValue(CacheMode.READ_ONLY);
         assertThatThrownBy(() -> parse("{\"mode\": \"away\", \"rules\": []}"))

@@ -3,6 +3,7 @@ package io.cachedhive.plugin.rules;
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
+import io.cachedhive.rules.RulesException;
 import io.trino.plugin.hive.HivePartitionKey;
 import io.trino.spi.connector.SchemaTableName;
 import org.junit.jupiter.api.Test;

@@ -3,6 +3,7 @@ package io.cachedhive.tests.containers;
 import io.cachedhive.quickstart.home.Distribution;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -21,6 +22,8 @@ final class Administrator
     static final String SSD_DIRECTORY = "/var/lib/cachedhive";
 
     private static final String RELEASE_DIRECTORY = "/mnt/release";
+    private static final String NEXT_RELEASE_DIRECTORY = "/mnt/next-release";
+    private static final String HOSTS_FILE = "/root/.cache-admin.yaml";
     private static final String TOOL_DIRECTORY = "/opt/cache-admin";
 
     private final ContainerHost host;
@@ -37,12 +40,36 @@ final class Administrator
      */
     static ContainerHost.Builder withReleases(ContainerHost.Builder host)
     {
-        return host.readOnly(releases(), RELEASE_DIRECTORY);
+        return host.readOnly(releases(), RELEASE_DIRECTORY)
+                .readOnly(nextRelease(), NEXT_RELEASE_DIRECTORY);
+    }
+
+    private static Path nextRelease()
+    {
+        try {
+            return Files.createDirectories(Path.of("target", "next-release").toAbsolutePath());
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static Path releases()
     {
         return Distribution.find().root().resolve("packages/target");
+    }
+
+    /**
+     * Brings the release to a directory of the administrator's host, as it is downloaded.
+     *
+     * @return its version, as its name has it
+     */
+    static String copyRelease(ContainerHost host, String directory)
+            throws IOException
+    {
+        String name = builtRelease();
+        host.mustRun("cp %s/%s %s/".formatted(RELEASE_DIRECTORY, name, directory));
+        return name.replaceAll("^cachedhive-|\\.tar\\.gz$", "");
     }
 
     /**
@@ -54,7 +81,7 @@ final class Administrator
         ContainerHost host = cluster.admin();
         Administrator administrator = new Administrator(host, "%s/%s".formatted(RELEASE_DIRECTORY, builtRelease()));
         host.mustRun("mkdir %1$s && tar -xzf %2$s -C %1$s --strip-components=2 --wildcards '*/admin'".formatted(TOOL_DIRECTORY, administrator.release));
-        host.write("/root/.cache-admin.yaml", hostsFile(cluster));
+        administrator.writeHostsFile(hostsFile(cluster));
         Map<String, String> catalog = new LinkedHashMap<>(HostCluster.hiveProperties());
         catalog.put("connector.name", "cachedhive");
         host.write("/root/.cache-admin.d/catalog/cachedhive.properties", HostCluster.text(catalog));
@@ -97,6 +124,16 @@ final class Administrator
                 """.formatted(cluster.workers().size(), Ports.TRINO, INSTALL_DIRECTORY, HostCluster.TRINO_HOME, SSD_DIRECTORY);
     }
 
+    String hostsFile()
+    {
+        return host.mustRun("cat " + HOSTS_FILE);
+    }
+
+    void writeHostsFile(String text)
+    {
+        host.write(HOSTS_FILE, text);
+    }
+
     /**
      * Runs {@code cache-admin}.
      */
@@ -111,6 +148,20 @@ final class Administrator
     CommandResult install()
     {
         return cacheAdmin("install", "--package", release, "--engine-extension");
+    }
+
+    /**
+     * Makes the release after the one that is installed.
+     */
+    static void makeNextRelease()
+            throws IOException
+    {
+        NextRelease.make(releases().resolve(builtRelease()), nextRelease());
+    }
+
+    CommandResult upgradeToNext()
+    {
+        return cacheAdmin("upgrade", "--package", "%s/cachedhive-%s.tar.gz".formatted(NEXT_RELEASE_DIRECTORY, NextRelease.VERSION));
     }
 
     /**

@@ -341,6 +341,23 @@ final class HostCluster
         say("Trino runs");
     }
 
+    /**
+     * Starts Trino anew on its hosts, so that it reads plugins and catalogs again.
+     */
+    void restartTrino()
+            throws Exception
+    {
+        String stop = """
+                pid=$(head -n 1 %1$s/var/run/launcher.pid)
+                kill "$pid"
+                # nobody in a container waits for it
+                while [ -e "/proc/$pid" ] && ! grep -qs '^State:.*Z' "/proc/$pid/status"; do sleep 0.2; done
+                rm -f %1$s/var/run/launcher.pid
+                """.formatted(TRINO_HOME);
+        trinoHosts().forEach(host -> host.mustRun(stop));
+        startTrino();
+    }
+
     private int activeWorkers()
     {
         if (!Ports.isOpen(coordinator().address(), Ports.TRINO)) {

@@ -18,10 +18,12 @@ final class InstalledCluster
     private static final Duration START_TIMEOUT = Duration.ofMinutes(3);
 
     private final HostCluster hosts;
+    private final Administrator administrator;
 
-    private InstalledCluster(HostCluster hosts)
+    private InstalledCluster(HostCluster hosts, Administrator administrator)
     {
         this.hosts = requireNonNull(hosts, "hosts is null");
+        this.administrator = requireNonNull(administrator, "administrator is null");
     }
 
     static InstalledCluster start(String name)
@@ -35,8 +37,8 @@ final class InstalledCluster
             Administrator.check(administrator.cacheAdmin("start"));
             hosts.say("cache-admin has installed and started everything");
             hosts.startTrino();
-            InstalledCluster cluster = new InstalledCluster(hosts);
-            Await.until("the coordinator hears of three cache workers", START_TIMEOUT, () -> cluster.runningCacheWorkers() == hosts.workers().size());
+            InstalledCluster cluster = new InstalledCluster(hosts, administrator);
+            cluster.awaitCacheWorkers();
             return cluster;
         }
         catch (Exception | Error e) {
@@ -48,6 +50,20 @@ final class InstalledCluster
     HostCluster hosts()
     {
         return hosts;
+    }
+
+    Administrator administrator()
+    {
+        return administrator;
+    }
+
+    /**
+     * Returns when the coordinator hears of all cache workers.
+     */
+    void awaitCacheWorkers()
+            throws Exception
+    {
+        Await.until("the coordinator hears of all cache workers", START_TIMEOUT, () -> runningCacheWorkers() == hosts.workers().size());
     }
 
     SqlConnection connect(String catalog, String schema)

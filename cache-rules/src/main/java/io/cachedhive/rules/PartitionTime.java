@@ -1,4 +1,4 @@
-package io.cachedhive.plugin.rules;
+package io.cachedhive.rules;
 
 import java.time.DateTimeException;
 import java.time.Instant;

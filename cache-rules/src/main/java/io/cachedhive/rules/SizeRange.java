@@ -1,4 +1,4 @@
-package io.cachedhive.plugin.rules;
+package io.cachedhive.rules;
 
 import io.airlift.units.DataSize;
 
@@ -9,15 +9,15 @@ import static java.util.Objects.requireNonNull;
 /**
  * Bytes from the least to the most, both included; an end that is empty is open.
  */
-record SizeRange(Optional<DataSize> min, Optional<DataSize> max)
+public record SizeRange(Optional<DataSize> min, Optional<DataSize> max)
 {
-    SizeRange
+    public SizeRange
     {
         requireNonNull(min, "min is null");
         requireNonNull(max, "max is null");
     }
 
-    boolean contains(long bytes)
+    public boolean contains(long bytes)
     {
         return min.map(least -> least.toBytes() <= bytes).orElse(true) && max.map(most -> bytes <= most.toBytes()).orElse(true);
     }

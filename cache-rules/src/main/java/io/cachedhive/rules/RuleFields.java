@@ -1,4 +1,4 @@
-package io.cachedhive.plugin.rules;
+package io.cachedhive.rules;
 
 import com.fasterxml.jackson.databind.JsonNode;
 

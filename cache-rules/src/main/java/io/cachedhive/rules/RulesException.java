@@ -1,4 +1,4 @@
-package io.cachedhive.plugin.rules;
+package io.cachedhive.rules;
 
 /**
  * The rules file is not usable. The message is one sentence: what is wrong, where, and how to mend it.

@@ -1,4 +1,4 @@
-package io.cachedhive.plugin.rules;
+package io.cachedhive.rules;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

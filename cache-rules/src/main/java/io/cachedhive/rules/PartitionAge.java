@@ -1,4 +1,4 @@
-package io.cachedhive.plugin.rules;
+package io.cachedhive.rules;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -18,9 +18,9 @@ import static java.util.Objects.requireNonNull;
  * @param min the least age that matches; empty for any
  * @param max the greatest age that matches; empty for any
  */
-record PartitionAge(List<String> columns, ZoneId zone, Optional<Duration> min, Optional<Duration> max)
+public record PartitionAge(List<String> columns, ZoneId zone, Optional<Duration> min, Optional<Duration> max)
 {
-    PartitionAge
+    public PartitionAge
     {
         columns = List.copyOf(columns);
         requireNonNull(zone, "zone is null");
@@ -32,7 +32,7 @@ record PartitionAge(List<String> columns, ZoneId zone, Optional<Duration> min, O
      * @param values by the name of the partition column; empty for a column that the table does not have
      * @return false also for a partition whose columns name no time
      */
-    boolean matches(Function<String, Optional<String>> values, Instant now)
+    public boolean matches(Function<String, Optional<String>> values, Instant now)
     {
         Optional<PartitionTime> time = PartitionTime.parse(columns.stream().map(values).flatMap(Optional::stream).toList());
         // a table without one of the columns is not partitioned by this time

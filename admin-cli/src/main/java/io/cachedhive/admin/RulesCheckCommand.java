@@ -1,0 +1,92 @@
+package io.cachedhive.admin;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.output.OutputFormat;
+import io.cachedhive.rules.RulesException;
+import io.cachedhive.rules.RulesFile;
+import io.cachedhive.rules.RulesParser;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Whether a catalog would take a rules file, before it is put in its place.
+ */
+@Command(
+        name = "check",
+        sortOptions = false,
+        description = "Reads rules files as a catalog does, and says of each what is in it, or what is wrong, where, and how to mend it. Needs no hosts.")
+final class RulesCheckCommand
+        implements Callable<Integer>
+{
+    @Parameters(paramLabel = "FILE", arity = "1..*", description = "on this machine")
+    private List<Path> files;
+
+    @Option(
+            names = "--output",
+            paramLabel = "FORMAT",
+            defaultValue = "table",
+            description = "table, or json: one object per file and line (default: ${DEFAULT-VALUE})")
+    private OutputFormat output = OutputFormat.TABLE;
+
+    private final Console console;
+
+    RulesCheckCommand(Console console)
+    {
+        this.console = requireNonNull(console, "console is null");
+    }
+
+    @Override
+    public Integer call()
+            throws ClusterFileException
+    {
+        // one that is not there is a mistake of the command line, and nothing is said of the others then
+        Map<Path, byte[]> contents = new LinkedHashMap<>();
+        for (Path file : files) {
+            try {
+                contents.put(file, Files.readAllBytes(file));
+            }
+            catch (NoSuchFileException _) {
+                throw new ClusterFileException("The rules file %s does not exist: name the one of cachedhive.rules-file, which lies on the coordinator.".formatted(file));
+            }
+            catch (IOException e) {
+                throw new ClusterFileException("The rules file %s cannot be read (%s): let its owner run this, or copy it.".formatted(file, e));
+            }
+        }
+        boolean found = false;
+        for (Map.Entry<Path, byte[]> content : contents.entrySet()) {
+            ObjectNode line = JsonNodeFactory.instance.objectNode();
+            line.put("file", content.getKey().toString());
+            String said;
+            try {
+                RulesFile file = RulesParser.parse(content.getValue());
+                said = "%s%s".formatted(
+                        file.rules().size() == 1 ? "1 rule" : file.rules().size() + " rules",
+                        file.mode().map(mode -> ", mode " + mode).orElse(""));
+                line.put("rules", file.rules().size());
+                file.mode().ifPresent(mode -> line.put("mode", mode));
+            }
+            catch (RulesException e) {
+                found = true;
+                said = e.getMessage() + ".";
+                line.put("problem", said);
+            }
+            console.out().println(output == OutputFormat.JSON ? line.toString() : "%s: %s".formatted(content.getKey(), said));
+        }
+        console.out().flush();
+        return found ? ExitCode.FOUND : ExitCode.OK;
+    }
+}

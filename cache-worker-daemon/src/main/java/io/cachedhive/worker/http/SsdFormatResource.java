@@ -1,0 +1,70 @@
+package io.cachedhive.worker.http;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.google.inject.Inject;
+import io.cachedhive.store.BlockStore;
+import io.cachedhive.store.StoreException;
+import io.cachedhive.worker.CacheWorkerService;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.WebApplicationException;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+
+import java.util.List;
+
+import static com.google.common.collect.ImmutableList.toImmutableList;
+import static jakarta.ws.rs.core.MediaType.APPLICATION_JSON;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * In which version of their format the SSD directories are written. They keep the version of the release before, for the way back, until an operator ends that.
+ */
+@Path("/v1/ssd-format")
+@Produces(APPLICATION_JSON)
+public final class SsdFormatResource
+{
+    private final CacheWorkerService worker;
+
+    @Inject
+    public SsdFormatResource(CacheWorkerService worker)
+    {
+        this.worker = requireNonNull(worker, "worker is null");
+    }
+
+    /**
+     * @param newest version that this release writes
+     * @param directories that take part
+     */
+    public record SsdFormatState(@JsonProperty("newest") int newest, @JsonProperty("directories") List<DirectoryFormat> directories) {}
+
+    public record DirectoryFormat(@JsonProperty("directory") String directory, @JsonProperty("version") int version) {}
+
+    @GET
+    public SsdFormatState state()
+    {
+        BlockStore store = worker.store();
+        return new SsdFormatState(
+                store.newestSsdFormatVersion(),
+                store.ssdFormatVersions().entrySet().stream()
+                        .map(entry -> new DirectoryFormat(entry.getKey().toString(), entry.getValue()))
+                        .collect(toImmutableList()));
+    }
+
+    /**
+     * From now on they are written in the newest version.
+     */
+    @POST
+    public SsdFormatState raise()
+    {
+        try {
+            worker.store().raiseSsdFormat();
+        }
+        catch (StoreException e) {
+            throw new WebApplicationException(Response.status(Response.Status.CONFLICT).type(MediaType.TEXT_PLAIN_TYPE).entity(e.getMessage() + "\n").build());
+        }
+        return state();
+    }
+}
