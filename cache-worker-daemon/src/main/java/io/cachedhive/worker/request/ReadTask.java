@@ -138,7 +138,9 @@ final class ReadTask
      */
     private Source ramSource(int block)
     {
-        return fetchedAhead != null && fetchedAhead.get(block - read.firstBlock()) ? Source.REMOTE : Source.RAM;
+        boolean knownAhead = fetchedAhead != null && fetchedAhead.get(block - read.firstBlock());
+        // it may have been announced and landed since this read looked
+        return knownAhead || services.fetchAhead().asked(file.block(block).digest()) ? Source.REMOTE : Source.RAM;
     }
 
     private boolean loadFromSsd(int block)
