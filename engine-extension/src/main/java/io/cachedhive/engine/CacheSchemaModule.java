@@ -120,7 +120,8 @@ public final class CacheSchemaModule
             column("location", VARCHAR),
             column("since", TIMESTAMP_TZ_MILLIS),
             column("cached_bytes", BIGINT),
-            column("pinned_bytes", BIGINT));
+            column("pinned_bytes", BIGINT),
+            column("problem", VARCHAR));
 
     static final ConnectorTableMetadata TABLES = table(
             "tables",

@@ -130,6 +130,23 @@ class TestCacheRules
         Files.move(written, rulesFile, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
+    /**
+     * The engine's tables over all catalogs say what the tables of each catalog say, in the same order.
+     */
+    @Test
+    void testTablesOfAllCatalogsHaveTheColumnsOfEach()
+    {
+        String columns = "SELECT column_name, data_type FROM %s.information_schema.columns WHERE table_schema = 'cache' AND table_name = '%s' ORDER BY ordinal_position";
+        List<MaterializedRow> tables = queryRunner.execute("SHOW TABLES FROM system.cache").getMaterializedRows();
+        assertThat(tables).isNotEmpty();
+        assertThat(tables).allSatisfy(row -> {
+            Object table = row.getField(0);
+            List<MaterializedRow> ofAll = queryRunner.execute(columns.formatted("system", table)).getMaterializedRows();
+            assertThat(ofAll.getFirst().getField(0)).isEqualTo("catalog_name");
+            assertThat(ofAll.subList(1, ofAll.size())).as("columns of %s", table).isEqualTo(queryRunner.execute(columns.formatted("cachedhive", table)).getMaterializedRows());
+        });
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"ORC", "PARQUET", "TEXTFILE", "JSON"})
     void testBypass(String format)
