@@ -12,7 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * From one release to the next and back while queries run: with a newer wire protocol, another layout of the shared memory, and a newer format of the SSD directories.
  */
 // leaves the cluster with another release: after all others
-@Test(groups = "upgrade", singleThreaded = true, priority = 1)
+@Test(groups = "upgrade", singleThreaded = true, priority = 2)
 public class TestUpgrade
 {
     // reads go to the owners wherever they are, so two thirds of them to cache workers of other hosts
