@@ -378,6 +378,12 @@ final class HostCluster
         return SqlConnection.open(coordinatorUri(), "test", Optional.of(catalog), Optional.of(schema));
     }
 
+    SqlConnection connectAs(String user, String catalog)
+            throws SQLException
+    {
+        return SqlConnection.open(coordinatorUri(), user, Optional.of(catalog), Optional.empty());
+    }
+
     private URI coordinatorUri()
     {
         return URI.create("http://%s:%s".formatted(coordinator().address(), Ports.TRINO));
