@@ -53,7 +53,7 @@ final class ClusterLife
      * @param shortestRingSeconds the least time between two rings with other members
      * @param uncausedMoves of sampled chunks whose owners stayed
      * @param changedWithoutCause rings that were changed while workers only flapped
-     * @param largestBoundShare the most that a node was preferred for, as a share of the bound
+     * @param largestBoundShare the most that a node was preferred for, as a share of the bound, on rings whose cache workers all live
      * @param secondsToPlain how long scans took, to scans whose splits run anywhere
      */
     record Outcome(
@@ -178,7 +178,10 @@ final class ClusterLife
         if (nodes.isEmpty()) {
             return;
         }
-        largestBoundShare = Math.max(largestBoundShare, Skew.largestBoundShare(table, cluster.view()));
+        // on a ring with dead places nobody has more than its splits, whatever their bytes: that is measured apart
+        if (!cluster.view().isPartial()) {
+            largestBoundShare = Math.max(largestBoundShare, Skew.largestBoundShare(table, cluster.view()));
+        }
 
         PlacedScan scan = new PlacedScan(table, cluster.view(), NodeSelectionStrategy.SOFT_AFFINITY);
         seconds += SimulatedEngine.run(scan, nodes, this::secondsPerByte, random).seconds();
