@@ -28,6 +28,9 @@ public class TestQueries
         try (PrintStream out = new PrintStream(written, true, UTF_8)) {
             exitCode = new Quickstart(out, out).run("--check", "--scale", "0.01", "--directory", directory.toString());
         }
+        finally {
+            TestingCluster.deleteBytes("queries");
+        }
         String output = written.toString(UTF_8);
         System.out.println(output);
         assertThat(exitCode).as("exit code of a check that wrote:%n%s", output).isZero();

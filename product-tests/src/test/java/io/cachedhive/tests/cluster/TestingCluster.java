@@ -7,6 +7,7 @@ import io.cachedhive.quickstart.sql.SqlConnection;
 import javax.management.JMException;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
@@ -22,10 +23,12 @@ import java.util.stream.Stream;
 final class TestingCluster
         implements AutoCloseable
 {
+    private final String name;
     private final Cluster cluster;
 
-    private TestingCluster(Cluster cluster)
+    private TestingCluster(String name, Cluster cluster)
     {
+        this.name = name;
         this.cluster = cluster;
     }
 
@@ -41,7 +44,7 @@ final class TestingCluster
                 .ssdMaxSize("512MB")
                 .progress(line -> System.out.printf("[%s] %s%n", name, line))
                 .remoteJmx();
-        return new TestingCluster(settings.apply(builder).start());
+        return new TestingCluster(name, settings.apply(builder).start());
     }
 
     /**
@@ -60,10 +63,33 @@ final class TestingCluster
         return Path.of("target", "clusters", name).toAbsolutePath();
     }
 
+    /**
+     * Leaves of a stopped cluster what tells what happened, its configuration and logs, without the bytes: a whole run's clusters hold more of them than a disk may
+     * have room for.
+     */
+    static void deleteBytes(String name)
+    {
+        Path directory = directory(name);
+        try {
+            delete(directory.resolve("s3").resolve("objects"));
+            Path nodes = directory.resolve("nodes");
+            if (Files.isDirectory(nodes)) {
+                try (Stream<Path> homes = Files.list(nodes)) {
+                    for (Path home : homes.toList()) {
+                        delete(home.resolve("ssd"));
+                    }
+                }
+            }
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     private static void delete(Path directory)
             throws IOException
     {
-        if (!Files.exists(directory)) {
+        if (!Files.isDirectory(directory)) {
             return;
         }
         try (Stream<Path> paths = Files.walk(directory)) {
@@ -151,5 +177,6 @@ final class TestingCluster
     public void close()
     {
         cluster.close();
+        deleteBytes(name);
     }
 }
