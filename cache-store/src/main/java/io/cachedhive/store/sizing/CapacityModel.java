@@ -1,12 +1,15 @@
 package io.cachedhive.store.sizing;
 
 import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.policy.DigestTable;
 import io.cachedhive.store.policy.EntryLinks;
 import io.cachedhive.store.policy.EvictionPolicy;
 import io.cachedhive.store.policy.FrequencySketch;
 import io.cachedhive.store.policy.PolicyEntries;
 
 import java.util.Arrays;
+
+import static io.cachedhive.store.policy.DigestTable.NONE;
 
 /**
  * A cache without bytes, of a given capacity and with the product's own policy, that tells which requests it could have answered. All blocks are of class
@@ -15,7 +18,6 @@ import java.util.Arrays;
 final class CapacityModel
         implements PolicyEntries
 {
-    private static final int NONE = EvictionPolicy.NO_ENTRY;
     private static final int FIRST_LENGTH = 64;
     // how many blocks there is room for is told to the policy now and then, since it depends on their sizes
     private static final int REQUESTS_PER_CAPACITY = 64;
@@ -25,15 +27,9 @@ final class CapacityModel
     private final int typicalBlockBytes;
     private final FrequencySketch sketch = new FrequencySketch();
     private final EvictionPolicy policy;
-    private long[] highs = new long[FIRST_LENGTH];
-    private long[] lows = new long[FIRST_LENGTH];
+    private final DigestTable entries = new DigestTable();
+    // of the blocks, by entry
     private int[] lengths = new int[FIRST_LENGTH];
-    private int[] nexts = new int[FIRST_LENGTH];
-    // of the chains of entries, by some bits of the digest
-    private int[] heads = new int[FIRST_LENGTH];
-    private int used;
-    private int firstFree = NONE;
-    private int size;
     private long usedBytes;
     private long capacityBytes;
     private int requests;
@@ -46,13 +42,12 @@ final class CapacityModel
         this.capacityBytes = capacityBytes;
         this.typicalBlockBytes = typicalBlockBytes;
         this.policy = new EvictionPolicy(new EntryLinks(), this, sketch, filter);
-        Arrays.fill(heads, NONE);
         tellCapacity();
     }
 
     int size()
     {
-        return size;
+        return entries.size();
     }
 
     long usedBytes()
@@ -62,7 +57,7 @@ final class CapacityModel
 
     boolean contains(long high, long low)
     {
-        return find(high, low) != NONE;
+        return entries.find(high, low) != NONE;
     }
 
     /**
@@ -75,7 +70,7 @@ final class CapacityModel
         if (requests % REQUESTS_PER_CAPACITY == 0) {
             tellCapacity();
         }
-        int entry = find(high, low);
+        int entry = entries.find(high, low);
         if (entry != NONE) {
             policy.use(entry);
             return true;
@@ -97,8 +92,8 @@ final class CapacityModel
     void halve(Sample sample)
     {
         capacityBytes /= 2;
-        for (int entry = 0; entry < used; entry++) {
-            if (policy.contains(entry) && !sample.contains(highs[entry])) {
+        for (int entry = 0; entry < entries.end(); entry++) {
+            if (policy.contains(entry) && !sample.contains(entries.high(entry))) {
                 policy.remove(entry);
                 free(entry);
             }
@@ -120,100 +115,39 @@ final class CapacityModel
 
     private void tellCapacity()
     {
-        long meanBytes = size == 0 ? typicalBlockBytes : Math.max(1, usedBytes / size);
+        long meanBytes = entries.size() == 0 ? typicalBlockBytes : Math.max(1, usedBytes / entries.size());
         int count = (int) Math.clamp(capacityBytes / meanBytes, 1, MAX_PLACES);
         policy.setCapacity(count);
         sketch.setEntryCount(count);
     }
 
-    private int find(long high, long low)
-    {
-        int entry = heads[bucket(low)];
-        while (entry != NONE && (lows[entry] != low || highs[entry] != high)) {
-            entry = nexts[entry];
-        }
-        return entry;
-    }
-
     private int insert(long high, long low, int length)
     {
-        int entry = firstFree;
-        if (entry == NONE) {
-            if (used == highs.length) {
-                grow();
-            }
-            entry = used;
-            used++;
+        int entry = entries.insert(high, low);
+        if (entry >= lengths.length) {
+            lengths = Arrays.copyOf(lengths, 2 * lengths.length);
         }
-        else {
-            firstFree = nexts[entry];
-        }
-        highs[entry] = high;
-        lows[entry] = low;
         lengths[entry] = length;
-        link(entry);
-        size++;
         usedBytes += length;
         return entry;
     }
 
-    private void grow()
-    {
-        // all entries are in use here
-        int length = 2 * highs.length;
-        highs = Arrays.copyOf(highs, length);
-        lows = Arrays.copyOf(lows, length);
-        lengths = Arrays.copyOf(lengths, length);
-        nexts = Arrays.copyOf(nexts, length);
-        heads = new int[length];
-        Arrays.fill(heads, NONE);
-        for (int entry = 0; entry < used; entry++) {
-            link(entry);
-        }
-    }
-
-    private int bucket(long low)
-    {
-        // other bits than those that choose the line of the sketch
-        return (int) (low >>> 32) & (heads.length - 1);
-    }
-
-    private void link(int entry)
-    {
-        int bucket = bucket(lows[entry]);
-        nexts[entry] = heads[bucket];
-        heads[bucket] = entry;
-    }
-
     private void free(int entry)
     {
-        int bucket = bucket(lows[entry]);
-        if (heads[bucket] == entry) {
-            heads[bucket] = nexts[entry];
-        }
-        else {
-            int before = heads[bucket];
-            while (nexts[before] != entry) {
-                before = nexts[before];
-            }
-            nexts[before] = nexts[entry];
-        }
-        nexts[entry] = firstFree;
-        firstFree = entry;
-        size--;
+        entries.remove(entry);
         usedBytes -= lengths[entry];
     }
 
     @Override
     public long digestHigh(int entry)
     {
-        return highs[entry];
+        return entries.high(entry);
     }
 
     @Override
     public long digestLow(int entry)
     {
-        return lows[entry];
+        return entries.low(entry);
     }
 
     @Override
