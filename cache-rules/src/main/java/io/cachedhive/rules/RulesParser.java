@@ -118,16 +118,7 @@ public final class RulesParser
         if (!NAME.matcher(name).matches() || name.equals(DEFAULT_NAME)) {
             throw fields.invalid("name", "write 1 to 64 letters, digits, '-', '_', '.', and not \"%s\"".formatted(DEFAULT_NAME));
         }
-        ObjectNode conditions = node.<ObjectNode>deepCopy().retain(CONDITIONS);
-        OptionalDouble sample = sample(fields);
-        Optional<Pattern> schema = pattern(fields, "schema");
-        Optional<Pattern> table = pattern(fields, "table");
-        Optional<Pattern> user = pattern(fields, "user");
-        Optional<Pattern> source = pattern(fields, "source");
-        Set<String> clientTags = Set.copyOf(fields.texts("clientTags"));
-        Optional<PartitionAge> partitionAge = partitionAge(fields);
-        Optional<SizeRange> fileSize = sizeRange(fields, "fileSize");
-        Optional<SizeRange> scanBytes = sizeRange(fields, "scanBytes");
+        RuleConditions conditions = conditions(fields);
         String action = fields.text("action").orElse("cache");
         Optional<FillClass> fillClass = fields.parsed(
                 "class",
@@ -137,21 +128,28 @@ public final class RulesParser
         boolean bypass = isBypass(fields, action);
         return new Rule(
                 name,
-                schema,
-                table,
-                user,
-                source,
-                clientTags,
-                partitionAge,
-                fileSize,
-                scanBytes,
-                sample,
+                conditions,
                 bypass,
                 fillClass,
                 ttl,
                 quota(fields),
-                conditions.toString(),
+                node.<ObjectNode>deepCopy().retain(CONDITIONS).toString(),
                 node.toString());
+    }
+
+    private static RuleConditions conditions(RuleFields fields)
+            throws RulesException
+    {
+        return new RuleConditions(
+                pattern(fields, "schema"),
+                pattern(fields, "table"),
+                pattern(fields, "user"),
+                pattern(fields, "source"),
+                Set.copyOf(fields.texts("clientTags")),
+                partitionAge(fields),
+                sizeRange(fields, "fileSize"),
+                sizeRange(fields, "scanBytes"),
+                sample(fields));
     }
 
     private static OptionalDouble sample(RuleFields fields)

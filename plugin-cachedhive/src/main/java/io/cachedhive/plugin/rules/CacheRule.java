@@ -1,6 +1,7 @@
 package io.cachedhive.plugin.rules;
 
 import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.rules.RuleConditions;
 
 import java.util.OptionalLong;
 

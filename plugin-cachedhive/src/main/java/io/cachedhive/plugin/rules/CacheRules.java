@@ -2,6 +2,7 @@ package io.cachedhive.plugin.rules;
 
 import com.google.common.collect.ImmutableList;
 import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.rules.RuleConditions;
 
 import java.time.Instant;
 import java.util.List;

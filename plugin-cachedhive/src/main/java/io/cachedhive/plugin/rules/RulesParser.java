@@ -45,17 +45,7 @@ final class RulesParser
 
     private static CacheRule rule(Rule rule)
     {
-        RuleConditions conditions = new RuleConditions(
-                rule.schema(),
-                rule.table(),
-                rule.user(),
-                rule.source(),
-                rule.clientTags(),
-                rule.partitionAge(),
-                rule.fileSize(),
-                rule.scanBytes(),
-                rule.sample());
-        return new CacheRule(rule.name(), conditions, decision(rule), rule.tableQuotaBytes(), rule.conditionsText(), rule.definition());
+        return new CacheRule(rule.name(), rule.conditions(), decision(rule), rule.tableQuotaBytes(), rule.conditionsText(), rule.definition());
     }
 
     private static CacheDecision decision(Rule rule)

@@ -32,7 +32,7 @@ public final class ScanRules
     {
         requireNonNull(scan, "scan is null");
         this.rules = rules.rules().stream()
-                .filter(rule -> rule.rule().conditions().matchesScan(scan))
+                .filter(rule -> RuleMatching.matchScan(rule.rule().conditions(), scan))
                 .collect(ImmutableList.toImmutableList());
         verify(this.rules.getLast().isDefault(), "there is no default rule");
         // of the first rule that has one: whoever reads, and whatever else decides for the splits, it is the same
@@ -51,7 +51,7 @@ public final class ScanRules
     {
         scannedBytes += split.length();
         for (CountedRule rule : rules) {
-            if (rule.rule().conditions().matchesSplit(split, scannedBytes, now)) {
+            if (RuleMatching.matchSplit(rule.rule().conditions(), split, scannedBytes, now)) {
                 if (splitsByRule.merge(rule.rule().name(), 1L, Long::sum) == 1) {
                     rule.counter().addScan(now);
                 }
