@@ -88,7 +88,7 @@ public abstract class PartitionProcedure
         try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
             checkProcedureArgument(schemaName != null, "schema_name cannot be null");
             checkProcedureArgument(tableName != null, "table_name cannot be null");
-            run(session, accessControl, new SchemaTableName(schemaName, tableName), TablePartitions.arguments(partitionColumns, partitionValues));
+            run(session, accessControl, new SchemaTableName(schemaName, tableName), TablePartitions.arguments(partitionColumns, partitionValues, "the whole table"));
         }
     }
 }

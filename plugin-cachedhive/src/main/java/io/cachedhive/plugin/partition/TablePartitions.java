@@ -75,15 +75,17 @@ public final class TablePartitions
      *
      * @param columns null if not given
      * @param values null if not given; as strings of a partition's name
+     * @param withoutThem what a call without either is for, such as {@code the whole table}
+     * @return in the order of the arguments; empty if neither was given
      */
-    public static Map<String, String> arguments(List<String> columns, List<String> values)
+    public static Map<String, String> arguments(List<String> columns, List<String> values, String withoutThem)
     {
         checkProcedureArgument((columns == null) == (values == null), "partition_columns and partition_values are required both or neither");
         if (columns == null) {
             return Map.of();
         }
         checkProcedureArgument(columns.size() == values.size(), "partition_columns has %s elements and partition_values %s", columns.size(), values.size());
-        checkProcedureArgument(!columns.isEmpty(), "partition_columns cannot be empty: leave it out for the whole table");
+        checkProcedureArgument(!columns.isEmpty(), "partition_columns cannot be empty: leave it out for %s", withoutThem);
         Map<String, String> partition = new LinkedHashMap<>();
         for (int i = 0; i < columns.size(); i++) {
             checkProcedureArgument(columns.get(i) != null, "partition_columns cannot contain null");

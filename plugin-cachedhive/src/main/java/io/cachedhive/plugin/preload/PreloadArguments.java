@@ -1,10 +1,8 @@
 package io.cachedhive.plugin.preload;
 
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -20,27 +18,6 @@ final class PreloadArguments
     private static final Pattern JOB = Pattern.compile("[A-Za-z0-9._-]{1,128}");
 
     private PreloadArguments() {}
-
-    /**
-     * @return by partition column, in the order of the arguments; empty if neither was given
-     */
-    static Map<String, String> partition(List<String> columns, List<String> values)
-    {
-        checkProcedureArgument((columns == null) == (values == null), "partition_columns and partition_values are required both or neither");
-        if (columns == null) {
-            return Map.of();
-        }
-        checkProcedureArgument(columns.size() == values.size(), "partition_columns has %s elements and partition_values %s", columns.size(), values.size());
-        checkProcedureArgument(!columns.isEmpty(), "partition_columns cannot be empty: leave it out for an unpartitioned table");
-        Map<String, String> partition = new LinkedHashMap<>();
-        for (int i = 0; i < columns.size(); i++) {
-            checkProcedureArgument(columns.get(i) != null, "partition_columns cannot contain null");
-            checkProcedureArgument(values.get(i) != null, "partition_values cannot contain null: the partition of null is __HIVE_DEFAULT_PARTITION__");
-            String column = columns.get(i).toLowerCase(Locale.ENGLISH);
-            checkProcedureArgument(partition.put(column, values.get(i)) == null, "partition_columns names %s twice", column);
-        }
-        return partition;
-    }
 
     static Optional<List<String>> columns(List<String> columns)
     {

@@ -1,6 +1,7 @@
 package io.cachedhive.plugin.preload;
 
 import com.google.inject.Inject;
+import io.cachedhive.plugin.partition.TablePartitions;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.procedure.Procedure;
@@ -8,6 +9,7 @@ import io.trino.spi.procedure.Procedure.Argument;
 import io.trino.spi.type.ArrayType;
 
 import java.util.List;
+import java.util.Map;
 
 import static io.trino.spi.type.VarcharType.VARCHAR;
 
@@ -51,6 +53,7 @@ public final class PreloadPartitionProcedure
             Long maxBytesPerSecond,
             boolean wait)
     {
-        preload(session, accessControl, schemaName, tableName, PreloadArguments.partition(partitionColumns, partitionValues), false, columns, pin, job, maxBytesPerSecond, wait);
+        Map<String, String> partition = TablePartitions.arguments(partitionColumns, partitionValues, "an unpartitioned table");
+        preload(session, accessControl, schemaName, tableName, partition, false, columns, pin, job, maxBytesPerSecond, wait);
     }
 }
