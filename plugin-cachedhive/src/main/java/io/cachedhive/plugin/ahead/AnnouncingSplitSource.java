@@ -3,15 +3,13 @@ package io.cachedhive.plugin.ahead;
 import io.cachedhive.plugin.ahead.ScanAnnouncements.Announcer;
 import io.cachedhive.plugin.ahead.ScanAnnouncements.SmallFile;
 import io.cachedhive.plugin.split.CachedHiveSplit;
+import io.cachedhive.plugin.split.PassedSplitSource;
 import io.trino.spi.connector.ConnectorSplit;
 import io.trino.spi.connector.ConnectorSplitSource;
-import io.trino.spi.connector.DynamicFilterSnapshot;
-import io.trino.spi.metrics.Metrics;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 
 import static java.util.Objects.requireNonNull;
 
@@ -19,9 +17,8 @@ import static java.util.Objects.requireNonNull;
  * Announces the small files among the splits as it gives them out. The engine asks for splits a few thousand before they run, and for no more than that.
  */
 final class AnnouncingSplitSource
-        implements ConnectorSplitSource
+        extends PassedSplitSource
 {
-    private final ConnectorSplitSource delegate;
     private final FetchAhead fetchAhead;
     private final Announcer announcer;
     // made when the first split tells the table; guarded by this
@@ -30,26 +27,16 @@ final class AnnouncingSplitSource
 
     AnnouncingSplitSource(ConnectorSplitSource delegate, FetchAhead fetchAhead, Announcer announcer)
     {
-        this.delegate = requireNonNull(delegate, "delegate is null");
+        super(delegate);
         this.fetchAhead = requireNonNull(fetchAhead, "fetchAhead is null");
         this.announcer = requireNonNull(announcer, "announcer is null");
     }
 
     @Override
-    public CompletableFuture<List<ConnectorSplit>> getNextBatch(int maxSize, DynamicFilterSnapshot dynamicFilterSnapshot)
+    protected List<ConnectorSplit> pass(List<ConnectorSplit> splits)
     {
-        CompletableFuture<List<ConnectorSplit>> batch = delegate.getNextBatch(maxSize, dynamicFilterSnapshot);
-        CompletableFuture<List<ConnectorSplit>> announced = batch.thenApply(splits -> {
-            announce(splits);
-            return splits;
-        });
-        // the engine cancels what it was given
-        announced.whenComplete((_, _) -> {
-            if (announced.isCancelled()) {
-                batch.cancel(true);
-            }
-        });
-        return announced;
+        announce(splits);
+        return splits;
     }
 
     private void announce(List<ConnectorSplit> splits)
@@ -84,8 +71,8 @@ final class AnnouncingSplitSource
     @Override
     public void close()
     {
-        boolean finished = delegate.isFinished();
-        delegate.close();
+        boolean finished = isFinished();
+        super.close();
         ScanAnnouncements announcements;
         synchronized (this) {
             closed = true;
@@ -100,29 +87,5 @@ final class AnnouncingSplitSource
         else {
             announcements.cancel();
         }
-    }
-
-    @Override
-    public boolean isFinished()
-    {
-        return delegate.isFinished();
-    }
-
-    @Override
-    public Optional<List<Object>> getTableExecuteSplitsInfo()
-    {
-        return delegate.getTableExecuteSplitsInfo();
-    }
-
-    @Override
-    public long getRequestedDynamicFilterWaitTimeoutMillis()
-    {
-        return delegate.getRequestedDynamicFilterWaitTimeoutMillis();
-    }
-
-    @Override
-    public Metrics getMetrics()
-    {
-        return delegate.getMetrics();
     }
 }

@@ -8,7 +8,6 @@ import io.trino.plugin.base.metrics.LongCount;
 import io.trino.plugin.hive.HiveSplit;
 import io.trino.spi.connector.ConnectorSplit;
 import io.trino.spi.connector.ConnectorSplitSource;
-import io.trino.spi.connector.DynamicFilterSnapshot;
 import io.trino.spi.metrics.Metric;
 import io.trino.spi.metrics.Metrics;
 
@@ -16,7 +15,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 
 import static com.google.common.collect.ImmutableList.toImmutableList;
 import static java.util.Comparator.comparingInt;
@@ -26,14 +24,13 @@ import static java.util.Objects.requireNonNull;
  * Turns Hive's splits into cached ones. Never cuts them anew: a split does not say whether its file can be cut.
  */
 public final class CachedHiveSplitSource
-        implements ConnectorSplitSource
+        extends PassedSplitSource
 {
     static final String SPLITS_BY_RULE_PREFIX = "splits_by_rule_";
     // a younger file may be overwritten in the second of its modification time: owners do not show it to others before they looked again, and no other host may
     // keep it either; with room for clocks that differ
     private static final long MIN_AGE_MILLIS = Duration.ofMinutes(1).toMillis();
 
-    private final ConnectorSplitSource delegate;
     private final ScanPlacement placement;
     private final CacheDecision decision;
     private final Optional<ScanRules> rules;
@@ -50,25 +47,11 @@ public final class CachedHiveSplitSource
      */
     public CachedHiveSplitSource(ConnectorSplitSource delegate, ScanPlacement placement, CacheDecision decision, Optional<ScanRules> rules, SplitMaker toCached)
     {
-        this.delegate = requireNonNull(delegate, "delegate is null");
+        super(delegate);
         this.placement = requireNonNull(placement, "placement is null");
         this.decision = requireNonNull(decision, "decision is null");
         this.rules = requireNonNull(rules, "rules is null");
         this.toCached = requireNonNull(toCached, "toCached is null");
-    }
-
-    @Override
-    public CompletableFuture<List<ConnectorSplit>> getNextBatch(int maxSize, DynamicFilterSnapshot dynamicFilterSnapshot)
-    {
-        CompletableFuture<List<ConnectorSplit>> batch = delegate.getNextBatch(maxSize, dynamicFilterSnapshot);
-        CompletableFuture<List<ConnectorSplit>> placed = batch.thenApply(this::place);
-        // the engine cancels what it was given
-        placed.whenComplete((_, _) -> {
-            if (placed.isCancelled()) {
-                batch.cancel(true);
-            }
-        });
-        return placed;
     }
 
     /**
@@ -85,7 +68,8 @@ public final class CachedHiveSplitSource
         }
     }
 
-    private List<ConnectorSplit> place(List<ConnectorSplit> splits)
+    @Override
+    protected List<ConnectorSplit> pass(List<ConnectorSplit> splits)
     {
         List<Decided> decided = new ArrayList<>(splits.size());
         for (ConnectorSplit split : splits) {
@@ -140,33 +124,9 @@ public final class CachedHiveSplitSource
     }
 
     @Override
-    public void close()
-    {
-        delegate.close();
-    }
-
-    @Override
-    public boolean isFinished()
-    {
-        return delegate.isFinished();
-    }
-
-    @Override
-    public Optional<List<Object>> getTableExecuteSplitsInfo()
-    {
-        return delegate.getTableExecuteSplitsInfo();
-    }
-
-    @Override
-    public long getRequestedDynamicFilterWaitTimeoutMillis()
-    {
-        return delegate.getRequestedDynamicFilterWaitTimeoutMillis();
-    }
-
-    @Override
     public Metrics getMetrics()
     {
-        Metrics metrics = placement.counts().toMetrics(delegate.getMetrics());
+        Metrics metrics = placement.counts().toMetrics(super.getMetrics());
         if (rules.isEmpty()) {
             return metrics;
         }
