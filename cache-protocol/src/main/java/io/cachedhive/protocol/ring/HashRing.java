@@ -166,6 +166,14 @@ public final class HashRing
     }
 
     /**
+     * Whether members are of different zones, so that the owner of a chunk depends on who reads it.
+     */
+    public boolean hasZones()
+    {
+        return !zones.isEmpty();
+    }
+
+    /**
      * Whom readers of a zone ask for the chunk: the first of its order within the zone. The owner for readers of no zone, and for those of a zone
      * without a member. Empty on an empty ring.
      */

@@ -1,5 +1,6 @@
 package io.cachedhive.plugin.ahead;
 
+import io.airlift.log.Logger;
 import io.cachedhive.plugin.ahead.ScanAnnouncements.Announcer;
 import io.cachedhive.plugin.ahead.ScanAnnouncements.SmallFile;
 import io.cachedhive.plugin.split.CachedHiveSplit;
@@ -19,6 +20,8 @@ import static java.util.Objects.requireNonNull;
 final class AnnouncingSplitSource
         extends PassedSplitSource
 {
+    private static final Logger log = Logger.get(AnnouncingSplitSource.class);
+
     private final FetchAhead fetchAhead;
     private final Announcer announcer;
     // made when the first split tells the table; guarded by this
@@ -35,7 +38,13 @@ final class AnnouncingSplitSource
     @Override
     protected List<ConnectorSplit> pass(List<ConnectorSplit> splits)
     {
-        announce(splits);
+        try {
+            announce(splits);
+        }
+        catch (RuntimeException e) {
+            // it helps the query, which needs it for nothing
+            log.warn(e, "Small files of a scan are not announced to cache workers");
+        }
         return splits;
     }
 
@@ -71,7 +80,7 @@ final class AnnouncingSplitSource
     @Override
     public void close()
     {
-        boolean finished = isFinished();
+        boolean finished = wasFinished();
         super.close();
         ScanAnnouncements announcements;
         synchronized (this) {
@@ -86,6 +95,19 @@ final class AnnouncingSplitSource
         }
         else {
             announcements.cancel();
+        }
+    }
+
+    /**
+     * A source that failed, or was closed before, says so only by an exception, which is no reason to fail a query that needs nothing more of it.
+     */
+    private boolean wasFinished()
+    {
+        try {
+            return isFinished();
+        }
+        catch (RuntimeException _) {
+            return false;
         }
     }
 }

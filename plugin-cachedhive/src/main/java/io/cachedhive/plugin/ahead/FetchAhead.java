@@ -69,6 +69,10 @@ public final class FetchAhead
         if (origin.isEmpty() || ring.isEmpty() || !FileOrigins.isS3(location)) {
             return Optional.empty();
         }
+        if (!split.ringEpoch().equals(Optional.of(ring.get().epoch())) || (ring.get().ring().hasZones() && !split.prefersNodes())) {
+            // its reader asks the owner in the split's ring, or the one in the reader's own zone, which is not known yet
+            return Optional.empty();
+        }
         long locationHash = ChunkKey.locationHash(origin.get().id(), location.toString());
         return ring.get().ring().owner(ChunkKey.at(locationHash, 0, chunkSizeBytes))
                 .flatMap(ring.get()::address)

@@ -96,7 +96,16 @@ public final class ScanAnnouncements
             }
             outstandingFiles += files.size();
         }
-        CompletableFuture<?> answer = announcer.announce(target.owner(), target.origin(), scan, table, files, target.terms());
+        CompletableFuture<?> answer;
+        try {
+            answer = announcer.announce(target.owner(), target.origin(), scan, table, files, target.terms());
+        }
+        catch (RuntimeException e) {
+            synchronized (this) {
+                outstandingFiles -= files.size();
+            }
+            throw e;
+        }
         boolean late;
         synchronized (this) {
             outstanding.add(answer);

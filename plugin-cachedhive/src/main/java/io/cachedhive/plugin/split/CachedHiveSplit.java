@@ -163,6 +163,14 @@ public final class CachedHiveSplit
     }
 
     /**
+     * Whether there are nodes that it is to be read by.
+     */
+    public boolean prefersNodes()
+    {
+        return !nodes.isAny();
+    }
+
+    /**
      * Splits of a batch with a lower turn are to be given to the engine before those with a higher one.
      */
     int turn()

@@ -58,6 +58,14 @@ public final class NodePreference
     }
 
     /**
+     * Whether all nodes are alike to it.
+     */
+    boolean isAny()
+    {
+        return waiting == null && nodes.isEmpty();
+    }
+
+    /**
      * For the next attempt to place the split. Empty for any node.
      */
     List<HostAddress> next()

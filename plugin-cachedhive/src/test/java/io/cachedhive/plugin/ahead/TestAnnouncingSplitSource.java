@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -45,9 +46,13 @@ class TestAnnouncingSplitSource
     private final List<FileVersion> announced = new ArrayList<>();
     private final List<CompletableFuture<Void>> answers = new ArrayList<>();
     private Optional<PublishedRing> ring = Optional.of(RING);
+    private boolean refusing;
 
     private final FetchAhead fetchAhead = new FetchAhead(ORIGINS, 512 << 20, () -> ring, Optional.of((worker, origin, _, table, files, terms) -> {
         assertThat(worker).isEqualTo(WORKER);
+        if (refusing) {
+            throw new IllegalStateException("refused");
+        }
         assertThat(ORIGINS.origins().get(origin).id()).isEqualTo(files.getFirst().origin());
         assertThat(table).isEqualTo("s.t");
         assertThat(terms).isEqualTo(FillTerms.UNSAID);
@@ -58,6 +63,11 @@ class TestAnnouncingSplitSource
     }));
 
     private static CachedHiveSplit split(String path, long start, long length, long fileSize, CacheDecision decision)
+    {
+        return split(path, start, length, fileSize, decision, RING);
+    }
+
+    private static CachedHiveSplit split(String path, long start, long length, long fileSize, CacheDecision decision, PublishedRing ring)
     {
         HiveSplit split = new HiveSplit(
                 "ds=1",
@@ -78,7 +88,17 @@ class TestAnnouncingSplitSource
                 Optional.empty(),
                 Optional.empty(),
                 SplitWeight.standard());
-        return CachedHiveSplit.of(split, NodePreference.ANY, new SchemaTableName("s", "t"), decision, Optional.of(RING.epoch()));
+        return CachedHiveSplit.of(split, NodePreference.ANY, new SchemaTableName("s", "t"), decision, Optional.of(ring.epoch()));
+    }
+
+    private static PublishedRing ring(List<RingMember> members)
+    {
+        return new PublishedRing(HashRing.of(members), Map.of(new CacheWorkerId("worker1"), WORKER, new CacheWorkerId("worker2"), WORKER), 2);
+    }
+
+    private static RingMember member(String id, Optional<String> zone)
+    {
+        return new RingMember(new CacheWorkerId(id), 1, zone);
     }
 
     private static CachedHiveSplit smallFile(int number)
@@ -128,6 +148,65 @@ class TestAnnouncingSplitSource
         assertThat(source.isFinished()).isTrue();
         source.close();
         assertThat(answers).noneMatch(CompletableFuture::isDone);
+    }
+
+    /**
+     * Hive's source of splits that failed says so when it is asked whether it is finished.
+     */
+    @Test
+    void testFailedSourceIsClosed()
+    {
+        AtomicInteger closed = new AtomicInteger();
+        ConnectorSplitSource failed = new FixedSplitSource(List.of(smallFile(1), smallFile(2)))
+        {
+            @Override
+            public boolean isFinished()
+            {
+                throw new IllegalStateException("a partition cannot be listed");
+            }
+
+            @Override
+            public void close()
+            {
+                closed.incrementAndGet();
+            }
+        };
+        ConnectorSplitSource source = fetchAhead.announcing(failed);
+        next(source, 1);
+        assertThat(announced).hasSize(1);
+        source.close();
+        assertThat(closed).hasValue(1);
+        assertThat(answers).allMatch(CompletableFuture::isCancelled);
+    }
+
+    @Test
+    void testSplitsAreGivenOutThoughTheyCannotBeAnnounced()
+    {
+        refusing = true;
+        ConnectorSplitSource source = fetchAhead.announcing(new FixedSplitSource(List.of(smallFile(1), smallFile(2))));
+        assertThat(next(source, 10)).hasSize(2);
+        assertThat(announced).isEmpty();
+        source.close();
+    }
+
+    @Test
+    void testOnlyWhereTheReadersOwnerIsKnown()
+    {
+        // placed by a ring that is not the newest
+        ring = Optional.of(ring(List.of(member("worker1", Optional.empty()), member("worker2", Optional.empty()))));
+        next(fetchAhead.announcing(new FixedSplitSource(List.of(smallFile(1)))), 10);
+        assertThat(announced).isEmpty();
+
+        // read by a node of either zone
+        PublishedRing zoned = ring(List.of(member("worker1", Optional.of("a")), member("worker2", Optional.of("b"))));
+        ring = Optional.of(zoned);
+        next(fetchAhead.announcing(new FixedSplitSource(List.of(split("s3://lake/t/1", 0, 1000, 1000, CacheDecision.CACHE, zoned)))), 10);
+        assertThat(announced).isEmpty();
+
+        PublishedRing unzoned = ring(List.of(member("worker1", Optional.of("a")), member("worker2", Optional.of("a"))));
+        ring = Optional.of(unzoned);
+        next(fetchAhead.announcing(new FixedSplitSource(List.of(split("s3://lake/t/1", 0, 1000, 1000, CacheDecision.CACHE, unzoned)))), 10);
+        assertThat(announced).hasSize(1);
     }
 
     @Test
