@@ -46,6 +46,8 @@ public final class WorkerAdmin
 {
     private static final int IO_THREADS = 1;
     private static final int REQUESTS_PER_WORKER = 1024;
+    // announcements wait for up to a minute, on the connection by which workers are pinged and told of rings and flushes
+    private static final int ANNOUNCEMENTS_PER_WORKER = 256;
     private static final long QUOTA_MILLIS = 10_000;
 
     private final Timeouts timeouts;
@@ -202,7 +204,8 @@ public final class WorkerAdmin
     }
 
     /**
-     * Tells a worker what a scan is about to read of it; completing or cancelling the answer takes it back.
+     * Tells a worker what a scan is about to read of it; completing or cancelling the answer takes it back. Not told, and the answer fails at once, while there is no connection
+     * to the worker, or while much else is under way to it.
      *
      * @param origin the place of the files' origin in the identity's list
      * @param scan the same for all lists of one scan, another one for each scan
@@ -222,9 +225,13 @@ public final class WorkerAdmin
     {
         FetchAhead ahead = new FetchAhead(origin, scan, table, files);
         Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
-        session.ifPresent(known -> known.tellQuota(table, terms.tableQuotaBytes()));
-        boolean knowsTerms = session.filter(known -> known.version() >= OnTerms.SINCE_VERSION).isPresent();
-        return ask(address, knowsTerms && !terms.ofBlocks().equals(FillTerms.UNSAID) ? new OnTerms(terms, ahead) : ahead, ControlMessage.Ack.class, timeoutMillis);
+        if (session.isEmpty() || !session.get().hasRoom(ANNOUNCEMENTS_PER_WORKER)) {
+            // without a connection it is not known either whether the worker understands the terms
+            return CompletableFuture.failedFuture(new WorkerException(WorkerException.Reason.OVERLOADED, "cache worker at %s is not told what is read soon".formatted(address)));
+        }
+        session.get().tellQuota(table, terms.tableQuotaBytes());
+        boolean withTerms = session.get().version() >= OnTerms.SINCE_VERSION && !terms.ofBlocks().equals(FillTerms.UNSAID);
+        return ask(address, withTerms ? new OnTerms(terms, ahead) : ahead, ControlMessage.Ack.class, timeoutMillis);
     }
 
     private <T extends Message> CompletableFuture<T> ask(WorkerAddress address, Message request, Class<T> answer, long timeoutMillis)

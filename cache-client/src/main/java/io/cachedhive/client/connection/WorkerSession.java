@@ -180,6 +180,14 @@ public final class WorkerSession
     }
 
     /**
+     * Whether fewer requests are under way, and what was sent before is as good as gone: for what may not be in the way of others.
+     */
+    public boolean hasRoom(int requests)
+    {
+        return pendingCount.get() < requests && queuedBytes.get() <= MAX_QUEUED_BYTES / 4;
+    }
+
+    /**
      * @return the request's id
      * @throws WorkerException if the request was not accepted: then the handler will not be called
      */
