@@ -25,7 +25,7 @@ import static java.util.Objects.requireNonNull;
  * Fetches small files that scans are about to read, so that the readers of many files do not wait for the origin once for each of them.
  *
  * <p><b>A window.</b> Of each scan, only so much is fetched that nobody has asked for yet, and the window is small until files of the scan are asked for: who reads
- * one file and leaves has cost little. All windows together are bounded by a share of RAM, so that nothing is evicted before it is read.
+ * one file and leaves has cost little. All windows together are bounded by a share of RAM, so that little is evicted before it is read.
  *
  * <p><b>Never in the way.</b> Nothing is fetched ahead while the bucket is busy with what is read now, or has refused requests lately (see {@link FetchQueues}).
  * What is not fetched in time is fetched when it is asked for, as ever. A request that fails is forgotten: whoever asks finds out for itself.
@@ -46,6 +46,11 @@ public final class FetchAhead
      * What a scan may make this worker fetch in vain.
      */
     static final long MAX_WINDOW_BYTES = 64 << 20;
+    /**
+     * The same in files, for each of which the origin is asked once.
+     */
+    static final int FIRST_WINDOW_FILES = 64;
+    static final int MAX_WINDOW_FILES = 4096;
     private static final long MAX_UNASKED_BYTES = 256 << 20;
     private static final long UNASKED_SHARE_OF_RAM = 16;
     static final int MAX_WAITING_FILES = 32 << 10;
@@ -100,7 +105,9 @@ public final class FetchAhead
         private final Digest128 id;
         private final Deque<Waiting> waiting = new ArrayDeque<>();
         private long windowBytes = FIRST_WINDOW_BYTES;
+        private int windowFiles = FIRST_WINDOW_FILES;
         private long unaskedBytes;
+        // fetched or on their way, and not asked for yet
         private int flights;
 
         private Scan(Digest128 id)
@@ -126,6 +133,7 @@ public final class FetchAhead
         private final Runnable ended;
         // guarded by the lock
         private int left;
+        private boolean cancelled;
 
         private Announcement(Scan scan, int left, Runnable ended)
         {
@@ -141,6 +149,7 @@ public final class FetchAhead
         {
             lock.lock();
             try {
+                cancelled = true;
                 int before = scan.waiting.size();
                 scan.waiting.removeIf(waiting -> waiting.announcement() == this);
                 waitingFiles -= before - scan.waiting.size();
@@ -211,6 +220,7 @@ public final class FetchAhead
             left(flight);
             Scan scan = flight.waiting.announcement().scan;
             scan.windowBytes = Math.min(MAX_WINDOW_BYTES, scan.windowBytes + 2L * flight.waiting.length());
+            scan.windowFiles = Math.min(MAX_WINDOW_FILES, scan.windowFiles + 2);
         }
         finally {
             lock.unlock();
@@ -232,6 +242,20 @@ public final class FetchAhead
         lock.lock();
         try {
             return waitingFiles;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Scans of which files wait, are on their way, or were not asked for yet.
+     */
+    int scans()
+    {
+        lock.lock();
+        try {
+            return scans.size();
         }
         finally {
             lock.unlock();
@@ -329,6 +353,7 @@ public final class FetchAhead
             for (Scan scan : scans.values()) {
                 Waiting waiting = scan.waiting.peekFirst();
                 if (waiting == null
+                        || scan.flights >= scan.windowFiles
                         || scan.unaskedBytes + waiting.length() > scan.windowBytes
                         || unaskedBytes + waiting.length() > maxUnaskedBytes) {
                     continue;
@@ -349,6 +374,7 @@ public final class FetchAhead
                 // its next turn is after all others'
                 scans.remove(scan.id);
                 scans.put(scan.id, scan);
+                forgetIfIdle(scan);
                 return flight;
             }
             return null;
@@ -364,7 +390,7 @@ public final class FetchAhead
             lock.lock();
             try {
                 left(flight);
-                if (!stopped) {
+                if (!stopped && !flight.waiting.announcement().cancelled) {
                     Scan scan = flight.waiting.announcement().scan;
                     scan.waiting.addFirst(flight.waiting);
                     waitingFiles++;
@@ -484,7 +510,10 @@ public final class FetchAhead
                 store.asked(block);
             }
             ended();
-            pump();
+            // readers that joined are told after this
+            if (pumping.compareAndSet(false, true)) {
+                pumpLater();
+            }
         }
 
         @Override
@@ -498,6 +527,7 @@ public final class FetchAhead
                 scan.waiting.forEach(file -> given.add(file.announcement()));
                 waitingFiles -= scan.waiting.size();
                 scan.waiting.clear();
+                forgetIfIdle(scan);
             }
             finally {
                 lock.unlock();

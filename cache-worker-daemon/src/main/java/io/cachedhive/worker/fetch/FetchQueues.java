@@ -121,7 +121,8 @@ final class FetchQueues
             }
             BucketQueue queue = buckets.computeIfAbsent(target.bucket(), BucketQueue::new);
             int limit = limits.limit(queue.bucket);
-            if (limit < limits.maxRequests() || queue.requests + queue.aheadRequests >= limit) {
+            // those that readers joined meanwhile are among them
+            if (limit < limits.maxRequests() || queue.requests + queue.aheadRequests >= limit || queue.aheadRequests >= Math.max(1, limit / 2)) {
                 return AheadOutcome.NO_PLACE;
             }
             FileFetches file = files.computeIfAbsent(target.id(), _ -> new FileFetches(target, queue));

@@ -248,6 +248,37 @@ class TestFetchAhead
     }
 
     @Test
+    void testWindowIsBoundedInFilesToo()
+    {
+        List<FetchTarget> files = files(0, 100, 1000);
+        announce(files);
+        run();
+        assertThat(source.gets()).hasSize(FetchAhead.FIRST_WINDOW_FILES);
+
+        fetchAhead.asked(block(files.get(0)));
+        run();
+        assertThat(source.gets()).hasSize(FetchAhead.FIRST_WINDOW_FILES + 3);
+    }
+
+    /**
+     * Two scans of the same files, of which the second one finds that all are on their way: nothing of either is kept when they are read.
+     */
+    @Test
+    void testScansOfTheSameFilesAreForgotten()
+    {
+        List<FetchTarget> files = files(0, 5, 1000);
+        announce(files);
+        fetchAhead.announce(new Digest128(2, 2), files, ended::incrementAndGet);
+        run();
+        fetchAhead.announce(new Digest128(3, 3), files, ended::incrementAndGet);
+        run();
+        assertThat(source.gets()).hasSize(5);
+        assertThat(ended).hasValue(3);
+        files.forEach(file -> assertThat(fetchAhead.asked(block(file))).isTrue());
+        assertThat(fetchAhead.scans()).isZero();
+    }
+
+    @Test
     void testWindowsTogetherAreAShareOfRam()
     {
         tearDown();
