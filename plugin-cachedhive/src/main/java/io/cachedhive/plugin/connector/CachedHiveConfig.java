@@ -43,7 +43,7 @@ public class CachedHiveConfig
     private double minLiveShare = 0.8;
     private boolean sharedPermissions;
     private boolean cacheLocalFiles;
-    private boolean fetchAhead;
+    private boolean fetchAhead = true;
     private Optional<String> rulesFile = Optional.empty();
     private Duration rulesRefreshPeriod = new Duration(2, SECONDS);
 

@@ -41,7 +41,7 @@ class TestCachedHiveConfig
                 .setMinLiveShare(0.8)
                 .setSharedPermissions(false)
                 .setCacheLocalFiles(false)
-                .setFetchAhead(false)
+                .setFetchAhead(true)
                 .setRulesFile(null)
                 .setRulesRefreshPeriod(new Duration(2, SECONDS)));
     }
@@ -65,7 +65,7 @@ class TestCachedHiveConfig
                 .put("cachedhive.min-live-share", "0.5")
                 .put("cachedhive.shared-permissions", "true")
                 .put("cachedhive.cache-local-files", "true")
-                .put("cachedhive.fetch-ahead", "true")
+                .put("cachedhive.fetch-ahead", "false")
                 .put("cachedhive.rules-file", "etc/cache-rules.json")
                 .put("cachedhive.rules-refresh-period", "1m")
                 .buildOrThrow();
@@ -86,7 +86,7 @@ class TestCachedHiveConfig
                 .setMinLiveShare(0.5)
                 .setSharedPermissions(true)
                 .setCacheLocalFiles(true)
-                .setFetchAhead(true)
+                .setFetchAhead(false)
                 .setRulesFile("etc/cache-rules.json")
                 .setRulesRefreshPeriod(new Duration(1, MINUTES)));
     }
