@@ -318,7 +318,17 @@ public final class BlockStore
      */
     public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes)
     {
-        return fills.offerGuest(version, block, table, etagDigest, checksum, bytes, terms(Optional.of(BlockClass.GUEST), OptionalLong.empty()));
+        return offerGuest(version, block, table, etagDigest, checksum, bytes, flushes());
+    }
+
+    /**
+     * Likewise, of a block that was judged at a certain time.
+     *
+     * @param flushesBefore as {@link #flushes} were before that: if there was one since, the block is not kept, whatever was flushed
+     */
+    public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes, long flushesBefore)
+    {
+        return fills.offerGuest(version, block, table, etagDigest, checksum, bytes, terms(Optional.of(BlockClass.GUEST), OptionalLong.empty()), flushesBefore);
     }
 
     /**
