@@ -186,7 +186,18 @@ final class SsdDirectory
                 expirySweep.look(LOOKED_AT_ONCE);
             }
         });
-        this.restorer = new DirectoryRestorer(path, opening.recovery(), result.files(), result.checkpointBytes(), contents, allocator, health, lock, clock, openedNanos);
+        this.restorer = new DirectoryRestorer(
+                path,
+                opening.recovery(),
+                result.files(),
+                result.checkpointBytes(),
+                contents,
+                allocator,
+                health,
+                lock,
+                clock,
+                openedNanos,
+                this::invalidate);
         this.checkpoints = new DirectoryCheckpoints(
                 path,
                 superblock,
@@ -208,6 +219,14 @@ final class SsdDirectory
         finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * For the restorer, which is there before the checkpoints are. Without the lock.
+     */
+    private boolean invalidate()
+    {
+        return checkpoints.invalidate();
     }
 
     /**
