@@ -343,7 +343,8 @@ public final class BlockStore
 
     /**
      * Forgets file versions and their blocks in both tiers, and the fills of them that have begun, and overwrites where the blocks were. When it returns, nobody finds them,
-     * which is durable, and their bytes are neither in the shared-memory file nor in the slabs. What was evicted before, and whose place on SSD nobody has taken since, is not
+     * which is durable, and their bytes are neither in the shared-memory file nor in the slabs. If something could not be overwritten, the result tells it, and that of each later
+     * flush until it is, which is tried again and again; a restart forgets it. What was evicted or written in part before, and whose place on SSD nobody has taken since, is not
      * looked for. Blocks the calling thread: until all that was found on SSD is restored, until who reads from the frames has done so, and for as long as the writing takes.
      *
      * @param covered whether a file version is to go; called under the lock
