@@ -79,11 +79,11 @@ public final class BlockStore
         this.classes = new BlockClasses(tiers, config.pinnedMaxShare());
         this.offers = new SsdOffers(tiers, classes);
         this.hits = new RamHits(tiers, offers);
-        this.loads = new BlockLoads(tiers, hits);
+        this.invalidator = new Invalidator(tiers, parts.state(), parts.workerId());
+        this.loads = new BlockLoads(tiers, hits, invalidator);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.quotaKeeper = new QuotaKeeper(tiers, parts.quotas(), parts.state(), clock);
         this.listings = new Listings(tiers, clock);
-        this.invalidator = new Invalidator(tiers, parts.state(), parts.workerId());
         this.fills = new BlockFills(tiers, classes, offers, hits, invalidator);
         this.sizer = new CacheSizer(tiers.capacityBytes(), tiers.blockSizeBytes(), tiers.isAboveSsd(), clock);
         this.upkeep = new Upkeep(tiers, parts.memoryFile(), sizer, listings, quotaKeeper, pinKeeper, environment);

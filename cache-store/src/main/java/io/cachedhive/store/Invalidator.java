@@ -171,6 +171,40 @@ final class Invalidator
     }
 
     /**
+     * Gives back a frame that was being filled, and is shown to nobody: while it was, a flush could not overwrite what an earlier block had left in it. Without the lock.
+     *
+     * @param file of the block that it was filled with
+     * @param flushesBefore as {@link #flushes} were when the frame was allocated
+     */
+    void release(Frame frame, StoredFile file, long flushesBefore)
+    {
+        lock.lock();
+        try {
+            if (flushes == flushesBefore) {
+                releaseLocked(frame, file);
+                return;
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        // it is the caller's own until it is given back
+        ram.wipe(frame);
+        lock.lock();
+        try {
+            releaseLocked(frame, file);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void releaseLocked(Frame frame, StoredFile file)
+    {
+        ram.release(frame);
+        files.addFills(file, -1);
+    }
+    /**
      * How many times something was flushed in this run.
      */
     long flushes()

@@ -312,6 +312,61 @@ class TestFlushInTrouble
     }
 
     /**
+     * Of a block that left, bytes are in a frame that is being filled while its file is flushed.
+     */
+    @Test
+    void aFillThatEndsWithoutABlockLeavesNothingOfAnEarlierOne()
+            throws Exception
+    {
+        FileVersion other = TestingBlocks.file(3, 1000L * BLOCK);
+        config = config.withSsdDirectories(List.of());
+        try (BlockStore store = open()) {
+            fill(store, FLUSHED);
+            store.dropFile(FLUSHED.id());
+            assertThat(inRam(FLUSHED)).isEqualTo(100);
+            assertThat(store.bind(other, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
+            List<Fill> fills = new ArrayList<>();
+            Optional<Fill> begun = store.beginFill(other.id().block(0), BLOCK, ETAG);
+            while (begun.isPresent()) {
+                fills.add(begun.get());
+                begun = store.beginFill(other.id().block(fills.size()), BLOCK, ETAG);
+            }
+            assertThat(store.flush(FLUSHED::equals)).isEqualTo(new FlushResult(0, true, Optional.empty()));
+            fills.forEach(Fill::close);
+            assertThat(inRam(FLUSHED)).isZero();
+            store.checkInvariants();
+        }
+    }
+
+    /**
+     * Likewise, in one into which a block is read from SSD.
+     */
+    @Test
+    void aReadThatFailsLeavesNothingOfAnEarlierBlock()
+            throws Exception
+    {
+        try (BlockStore store = open()) {
+            fill(store, KEPT);
+        }
+        try (BlockStore store = open()) {
+            setFailing(true);
+            fill(store, FLUSHED);
+            store.dropFile(FLUSHED.id());
+            assertThat(inRam(FLUSHED)).isEqualTo(100);
+            setFailing(false);
+            clock.advance(MORE_THAN_A_SUSPENSION);
+            hooked.onNextRead(() -> {
+                store.flush(FLUSHED::equals);
+                assertThat(inRam(FLUSHED)).as("it cannot overwrite the one that is being read into").isEqualTo(1);
+                throw new DiskException(DiskException.Cause.IO_ERROR, "read failed: planted");
+            });
+            assertThat(store.load(KEPT.id().block(0))).isEmpty();
+            assertThat(inRam(FLUSHED)).isZero();
+            store.checkInvariants();
+        }
+    }
+
+    /**
      * Whatever ends a flush early: what it dropped is gone.
      */
     @Test
