@@ -395,20 +395,24 @@ public final class SsdTier
         return false;
     }
 
-    public int directoryCount()
+    /**
+     * The numbers of the directories that take part: they go on saying the same of each when one is taken in between them. Without the lock.
+     */
+    public List<Integer> directoryNumbers()
     {
-        return directories.size();
+        return directories.stream().map(SsdDirectory::number).toList();
     }
 
     /**
      * Adds the blocks of a directory with such entries.
      *
+     * @param directory its number
      * @param known blocks to be left out
      * @return whether there are entries beyond
      */
     public boolean collect(int directory, int firstEntry, int endEntry, Predicate<Digest128> known, HotBlocks hottest)
     {
-        return directories.get(directory).collect(firstEntry, endEntry, known, hottest);
+        return directory(directory).collect(firstEntry, endEntry, known, hottest);
     }
 
     /**
@@ -444,11 +448,12 @@ public final class SsdTier
     /**
      * Puts blocks of a directory with such entries in order that came before their tables had quotas.
      *
+     * @param directory its number
      * @return whether there are entries beyond
      */
     public boolean order(int directory, int firstEntry, int endEntry)
     {
-        return directories.get(directory).order(firstEntry, endEntry);
+        return directory(directory).order(firstEntry, endEntry);
     }
 
     /**
@@ -522,7 +527,7 @@ public final class SsdTier
      */
     public OptionalInt read(SsdBlock block, MemorySegment target, byte[] scratch)
     {
-        SsdDirectory directory = directory(block);
+        SsdDirectory directory = directory(block.directory());
         ByteBuffer tail = tails.acquire();
         try {
             OptionalInt checksum = directory.read(block, target, tail, scratch);
@@ -552,14 +557,14 @@ public final class SsdTier
         }
     }
 
-    private SsdDirectory directory(SsdBlock block)
+    private SsdDirectory directory(int number)
     {
         for (SsdDirectory directory : directories) {
-            if (directory.number() == block.directory()) {
+            if (directory.number() == number) {
                 return directory;
             }
         }
-        throw new IllegalArgumentException("there is no directory " + block.directory());
+        throw new IllegalArgumentException("there is no directory " + number);
     }
 
     /**
@@ -567,7 +572,7 @@ public final class SsdTier
      */
     public boolean isStillThere(SsdBlock block)
     {
-        return directory(block).isStillThere(block);
+        return directory(block.directory()).isStillThere(block);
     }
 
     /**
