@@ -125,8 +125,12 @@ final class Invalidator
             giveBack(frames);
             if (!success) {
                 // whatever failed, what was dropped stays dropped
-                dropped.forEach(ssd::removeDropped);
-                makeDurable();
+                try {
+                    dropped.forEach(ssd::removeDropped);
+                }
+                finally {
+                    makeDurable();
+                }
             }
         }
         Optional<String> problem = ssd.unwiped();
