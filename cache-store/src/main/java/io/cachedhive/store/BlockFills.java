@@ -72,7 +72,7 @@ final class BlockFills
                 return Optional.empty();
             }
             files.addFills(file.get(), 1);
-            return Optional.of(new FrameFill(tiers, classes, offers, hits, key.digest(), file.get(), frame.get(), length));
+            return Optional.of(new FrameFill(tiers, classes, offers, hits, invalidator, key.digest(), file.get(), frame.get(), length));
         }
         finally {
             lock.unlock();
@@ -80,11 +80,11 @@ final class BlockFills
     }
 
     /**
-     * See {@link BlockStore#offerGuest}.
+     * See {@link BlockStore#offerGuest(FileVersion, int, String, long, int, ByteBuffer, long)}.
      *
      * @param terms of a guest
      */
-    boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes, BlockTerms terms)
+    boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes, BlockTerms terms, long flushesBefore)
     {
         FileVersionId id = version.id();
         BlockKey key = id.block(block);
@@ -93,7 +93,7 @@ final class BlockFills
         Optional<FrameFill> fill;
         lock.lock();
         try {
-            if (tiers.isClosed()) {
+            if (tiers.isClosed() || invalidator.flushes() != flushesBefore) {
                 return false;
             }
             Optional<StoredFile> known = files.get(id);
@@ -110,7 +110,7 @@ final class BlockFills
             if (known.isEmpty()) {
                 files.addForGuests(id, version, table, etagDigest);
             }
-            fill = begin(key, length, etagDigest, terms, invalidator.flushes());
+            fill = begin(key, length, etagDigest, terms, flushesBefore);
         }
         finally {
             lock.unlock();

@@ -2,7 +2,6 @@ package io.cachedhive.store;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.store.file.FileTable;
-import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.ssd.SsdBlock;
@@ -35,12 +34,13 @@ final class BlockLoads
     private final RamTier ram;
     private final SsdTier ssd;
     private final RamHits hits;
+    private final Invalidator invalidator;
 
     // guarded by the lock
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     private long refused;
 
-    BlockLoads(Tiers tiers, RamHits hits)
+    BlockLoads(Tiers tiers, RamHits hits, Invalidator invalidator)
     {
         this.tiers = requireNonNull(tiers, "tiers is null");
         this.lock = tiers.lock();
@@ -48,6 +48,7 @@ final class BlockLoads
         this.ram = tiers.ram();
         this.ssd = tiers.ssd();
         this.hits = requireNonNull(hits, "hits is null");
+        this.invalidator = requireNonNull(invalidator, "invalidator is null");
     }
 
     /**
@@ -137,6 +138,7 @@ final class BlockLoads
     private Optional<PinnedBlock> readIntoFrame(SsdBlock block)
     {
         Frame frame = null;
+        long flushesBefore = 0;
         long start = System.nanoTime();
         while (frame == null) {
             lock.lock();
@@ -150,6 +152,7 @@ final class BlockLoads
                 }
                 frame = ram.allocate(block.length(), block.terms(), block.file()).orElse(null);
                 if (frame != null) {
+                    flushesBefore = invalidator.flushes();
                     files.addFills(block.file(), 1);
                 }
                 else if (System.nanoTime() - start > FRAME_WAIT_NANOS || Thread.currentThread().isInterrupted()) {
@@ -171,7 +174,7 @@ final class BlockLoads
         }
         finally {
             if (checksum.isEmpty()) {
-                release(frame, block.file());
+                invalidator.release(frame, block.file(), flushesBefore);
             }
         }
         if (checksum.isEmpty()) {
@@ -194,18 +197,6 @@ final class BlockLoads
         }
         finally {
             files.addFills(block.file(), -1);
-            lock.unlock();
-        }
-    }
-
-    private void release(Frame frame, StoredFile file)
-    {
-        lock.lock();
-        try {
-            ram.release(frame);
-            files.addFills(file, -1);
-        }
-        finally {
             lock.unlock();
         }
     }

@@ -79,11 +79,11 @@ public final class BlockStore
         this.classes = new BlockClasses(tiers, config.pinnedMaxShare());
         this.offers = new SsdOffers(tiers, classes);
         this.hits = new RamHits(tiers, offers);
-        this.loads = new BlockLoads(tiers, hits);
+        this.invalidator = new Invalidator(tiers, parts.state(), parts.workerId());
+        this.loads = new BlockLoads(tiers, hits, invalidator);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.quotaKeeper = new QuotaKeeper(tiers, parts.quotas(), parts.state(), clock);
         this.listings = new Listings(tiers, clock);
-        this.invalidator = new Invalidator(tiers, parts.state(), parts.workerId());
         this.fills = new BlockFills(tiers, classes, offers, hits, invalidator);
         this.sizer = new CacheSizer(tiers.capacityBytes(), tiers.blockSizeBytes(), tiers.isAboveSsd(), clock);
         this.upkeep = new Upkeep(tiers, parts.memoryFile(), sizer, listings, quotaKeeper, pinKeeper, environment);
@@ -318,7 +318,17 @@ public final class BlockStore
      */
     public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes)
     {
-        return fills.offerGuest(version, block, table, etagDigest, checksum, bytes, terms(Optional.of(BlockClass.GUEST), OptionalLong.empty()));
+        return offerGuest(version, block, table, etagDigest, checksum, bytes, flushes());
+    }
+
+    /**
+     * Likewise, of a block that was judged at a certain time.
+     *
+     * @param flushesBefore as {@link #flushes} were before that: if there was one since, the block is not kept, whatever was flushed
+     */
+    public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes, long flushesBefore)
+    {
+        return fills.offerGuest(version, block, table, etagDigest, checksum, bytes, terms(Optional.of(BlockClass.GUEST), OptionalLong.empty()), flushesBefore);
     }
 
     /**
@@ -333,7 +343,8 @@ public final class BlockStore
 
     /**
      * Forgets file versions and their blocks in both tiers, and the fills of them that have begun, and overwrites where the blocks were. When it returns, nobody finds them,
-     * which is durable, and their bytes are neither in the shared-memory file nor in the slabs. What was evicted before, and whose place on SSD nobody has taken since, is not
+     * which is durable, and their bytes are neither in the shared-memory file nor in the slabs. If something could not be overwritten, the result tells it, and that of each later
+     * flush until it is, which is tried again and again; a restart forgets it. What was evicted or written in part before, and whose place on SSD nobody has taken since, is not
      * looked for. Blocks the calling thread: until all that was found on SSD is restored, until who reads from the frames has done so, and for as long as the writing takes.
      *
      * @param covered whether a file version is to go; called under the lock

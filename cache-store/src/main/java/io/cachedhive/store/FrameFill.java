@@ -23,6 +23,8 @@ final class FrameFill
     private final BlockClasses classes;
     private final SsdOffers offers;
     private final RamHits hits;
+    private final Invalidator invalidator;
+    private final long flushesBefore;
     private final Digest128 digest;
     private final StoredFile file;
     private final Frame frame;
@@ -34,7 +36,7 @@ final class FrameFill
     /**
      * Of a frame that was allocated for it, with the lock.
      */
-    FrameFill(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Digest128 digest, StoredFile file, Frame frame, int length)
+    FrameFill(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Invalidator invalidator, Digest128 digest, StoredFile file, Frame frame, int length)
     {
         this.tiers = requireNonNull(tiers, "tiers is null");
         this.lock = tiers.lock();
@@ -42,6 +44,8 @@ final class FrameFill
         this.classes = requireNonNull(classes, "classes is null");
         this.offers = requireNonNull(offers, "offers is null");
         this.hits = requireNonNull(hits, "hits is null");
+        this.invalidator = requireNonNull(invalidator, "invalidator is null");
+        this.flushesBefore = invalidator.flushes();
         this.digest = requireNonNull(digest, "digest is null");
         this.file = requireNonNull(file, "file is null");
         this.frame = requireNonNull(frame, "frame is null");
@@ -79,8 +83,18 @@ final class FrameFill
         finally {
             lock.unlock();
         }
-        ram.wipeBehind(frame, length);
-        int checksum = ram.checksum(frame, length, Scratch.bytes());
+        int checksum;
+        boolean success = false;
+        try {
+            ram.wipeBehind(frame, length);
+            checksum = ram.checksum(frame, length, Scratch.bytes());
+            success = true;
+        }
+        finally {
+            if (!success) {
+                invalidator.release(frame, file, flushesBefore);
+            }
+        }
         lock.lock();
         try {
             return commitLocked(checksum, ahead);
@@ -151,14 +165,14 @@ final class FrameFill
     {
         lock.lock();
         try {
-            if (!done) {
-                done = true;
-                ram.release(frame);
-                tiers.files().addFills(file, -1);
+            if (done) {
+                return;
             }
+            done = true;
         }
         finally {
             lock.unlock();
         }
+        invalidator.release(frame, file, flushesBefore);
     }
 }

@@ -79,7 +79,7 @@ final class Invalidator
         }
         dropped.ifPresent(ssd::removeDropped);
         // also if somebody else dropped it just now: it is durable when either returns
-        if (!makeDurable()) {
+        if (!makeDurable() && !isClosed()) {
             log.error("A dropped file is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
         }
         return dropped.isPresent();
@@ -90,7 +90,8 @@ final class Invalidator
      */
     private boolean makeDurable()
     {
-        return ssd.makeDropsDurable() || ssd.outdate(run -> state.keepRun(workerId, run));
+        // of a store that was closed meanwhile, the last checkpoint has the drop, and its disks may be away already, which is no reason to mistrust them
+        return ssd.makeDropsDurable() || (!isClosed() && ssd.outdate(run -> state.keepRun(workerId, run)));
     }
 
     /**
@@ -99,9 +100,7 @@ final class Invalidator
     FlushResult flush(Predicate<FileVersion> covered)
     {
         // what is not restored yet has its bytes in places that are not known yet
-        if (!ssd.awaitRestored(FLUSH_WAIT)) {
-            log.warn("Flushing before all blocks are restored");
-        }
+        boolean restored = ssd.awaitRestored(FLUSH_WAIT);
         List<StoredFile> dropped = new ArrayList<>();
         List<Frame> frames = new ArrayList<>();
         lock.lock();
@@ -111,39 +110,104 @@ final class Invalidator
         finally {
             lock.unlock();
         }
-        tiers.forEachStep((first, end) -> dropCovered(first, end, covered, dropped, frames));
-        wipeFrames(frames);
-        Optional<String> problem = ssd.wipeDropped(dropped);
-        long deadline = System.nanoTime() + FLUSH_WAIT.toNanos();
-        boolean ended = true;
-        List<StoredFile> left = new ArrayList<>(dropped);
-        left.removeIf(file -> !isKnown(file));
-        while (!frames.isEmpty() || !left.isEmpty()) {
-            ended = System.nanoTime() - deadline < 0 && !Thread.currentThread().isInterrupted();
-            if (!ended) {
-                break;
-            }
-            LockSupport.parkNanos(FRAME_PAUSE_NANOS);
+        boolean ended;
+        boolean success = false;
+        try {
+            tiers.forEachStep((first, end) -> dropCovered(first, end, covered, dropped, frames));
             wipeFrames(frames);
-            left.removeIf(file -> !isKnown(file));
+            ssd.wipeDropped(dropped);
+            ended = awaitEnd(dropped, frames);
+            // fills of what was dropped gave their frames back, and what left before for want of space may still be seen in frames that nobody needed since
+            wipeFreeFrames();
+            success = true;
         }
-        // fills of what was dropped gave their frames back, and what left before for want of space may still be seen in frames that nobody needed since
-        wipeFreeFrames();
+        finally {
+            giveBack(frames);
+            if (!success) {
+                // whatever failed, what was dropped stays dropped
+                try {
+                    dropped.forEach(ssd::removeDropped);
+                }
+                finally {
+                    makeDurable();
+                }
+            }
+        }
+        Optional<String> problem = ssd.unwiped();
         if (!ended) {
             problem = problem.or(() -> Optional.of("blocks that were flushed are still being read or filled, and were not overwritten: flush again"));
-            giveBack(frames);
         }
+        if (!restored) {
+            problem = problem.or(() -> Optional.of(
+                    "not all blocks that were found on SSD are restored yet: of those that were flushed, which nobody is served, some may not be overwritten: flush again later"));
+        }
+        // its disks may be away already, and that is no reason to mistrust them
+        boolean durable = !isClosed() && makeDurable();
         if (isClosed()) {
-            // its disks may be away already, and that is no reason to mistrust them
             return new FlushResult(dropped.size(), false, Optional.of("the store was closed before all was overwritten"));
         }
-        boolean durable = makeDurable();
         if (!durable) {
             problem = Optional.of("what was flushed is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
         }
         return new FlushResult(dropped.size(), durable, problem);
     }
 
+    /**
+     * Waits until nobody reads or fills any more what was dropped, and overwrites the frames of it one after the other.
+     *
+     * @param frames those that are left, in the end
+     * @return whether there are none, and the files are known no more
+     */
+    private boolean awaitEnd(List<StoredFile> dropped, List<Frame> frames)
+    {
+        long deadline = System.nanoTime() + FLUSH_WAIT.toNanos();
+        List<StoredFile> left = new ArrayList<>(dropped);
+        left.removeIf(file -> !isKnown(file));
+        while (!frames.isEmpty() || !left.isEmpty()) {
+            if (System.nanoTime() - deadline >= 0 || Thread.currentThread().isInterrupted()) {
+                return false;
+            }
+            LockSupport.parkNanos(FRAME_PAUSE_NANOS);
+            wipeFrames(frames);
+            left.removeIf(file -> !isKnown(file));
+        }
+        return true;
+    }
+
+    /**
+     * Gives back a frame that was being filled, and is shown to nobody: while it was, a flush could not overwrite what an earlier block had left in it. Without the lock.
+     *
+     * @param file of the block that it was filled with
+     * @param flushesBefore as {@link #flushes} were when the frame was allocated
+     */
+    void release(Frame frame, StoredFile file, long flushesBefore)
+    {
+        lock.lock();
+        try {
+            if (flushes == flushesBefore) {
+                releaseLocked(frame, file);
+                return;
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        // it is the caller's own until it is given back
+        ram.wipe(frame);
+        lock.lock();
+        try {
+            releaseLocked(frame, file);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void releaseLocked(Frame frame, StoredFile file)
+    {
+        ram.release(frame);
+        files.addFills(file, -1);
+    }
     /**
      * How many times something was flushed in this run.
      */

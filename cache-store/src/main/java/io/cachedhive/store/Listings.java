@@ -216,8 +216,7 @@ final class Listings
         switch (tier) {
             case RAM -> tiers.forEachStep((first, end) -> ram.collect(first, end, hottest));
             case SSD -> {
-                for (int i = 0; i < ssd.directoryCount(); i++) {
-                    int directory = i;
+                for (int directory : ssd.directoryNumbers()) {
                     tiers.forEachStep((first, end) -> ssd.collect(directory, first, end, digest -> ram.find(digest).isPresent(), hottest));
                 }
             }

@@ -155,8 +155,11 @@ final class PinKeeper
                     for (int block = first; block < Math.min(end, first + Tiers.ENTRIES_AT_ONCE) && classes.pinnedBytes() > classes.maxPinnedBytes(); block++) {
                         Digest128 digest = file.id().block(block).digest();
                         if (classes.keptClass(digest).filter(BlockClass.PINNED::equals).isPresent()) {
+                            if (!classes.setClass(digest, BlockClass.HIGH)) {
+                                // the journal is full: it goes on being pinned there, and the next round comes to it again
+                                return;
+                            }
                             classes.refusePin(file);
-                            classes.setClass(digest, BlockClass.HIGH);
                         }
                     }
                 }

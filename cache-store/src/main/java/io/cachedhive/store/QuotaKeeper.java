@@ -126,19 +126,18 @@ final class QuotaKeeper
     private void orderTables()
     {
         boolean wanted;
-        int directories;
+        List<Integer> directories;
         lock.lock();
         try {
             wanted = !tiers.isClosed() && quotas.takeUnordered();
-            directories = ssd.directoryCount();
+            directories = ssd.directoryNumbers();
         }
         finally {
             lock.unlock();
         }
         if (wanted) {
             tiers.forEachStep(ram::order);
-            for (int i = 0; i < directories; i++) {
-                int directory = i;
+            for (int directory : directories) {
                 tiers.forEachStep((first, end) -> ssd.order(directory, first, end));
             }
         }

@@ -263,6 +263,23 @@ class TestGuests
     }
 
     @Test
+    void aFlushSinceTheyWereJudgedRefusesThem()
+            throws Exception
+    {
+        byte[] bytes = TestingBlocks.bytes(FILE.id().block(0), ETAG, BLOCK);
+        try (BlockStore store = open()) {
+            long before = store.flushes();
+            store.flush(FILE::equals);
+            assertThat(store.offerGuest(FILE, 0, "schema.table", ETAG, checksum(bytes), ByteBuffer.wrap(bytes), before)).isFalse();
+            assertThat(isThere(store, FILE, 0, ETAG)).isFalse();
+            assertThat(store.gauges().files()).as("nor is its file known").isZero();
+            assertThat(store.offerGuest(FILE, 0, "schema.table", ETAG, checksum(bytes), ByteBuffer.wrap(bytes), store.flushes())).isTrue();
+            assertThat(isThere(store, FILE, 0, ETAG)).isTrue();
+            store.checkInvariants();
+        }
+    }
+
+    @Test
     void whatDoesNotVerifyIsNotKept()
             throws Exception
     {

@@ -56,6 +56,8 @@ final class DirectoryCheckpoints
     private long run;
     // nothing here tells of some drops
     private boolean lacksDrops;
+    // nothing here counts until there is a checkpoint
+    private boolean isVoid;
     private long newest;
     private long next;
     private long lastNanos;
@@ -160,6 +162,7 @@ final class DirectoryCheckpoints
             // beyond all that the journal may have
             long base = (journal.nextLsn() / geometry.journalBytes() + 2) * geometry.journalBytes();
             superblock = superblock.withBase(base, next).writeTo(opened.superblock());
+            isVoid = true;
             return true;
         }
         catch (IOException e) {
@@ -213,7 +216,7 @@ final class DirectoryCheckpoints
                 return;
             }
             boolean journalIsLong = journal.bytesSince(newestStartLsn) > geometry.journalBytes() / 4;
-            due = !journal.hasRoom() || health.hasProblem(INDEX) || (contents.isChanged() && (journalIsLong || now - lastNanos >= interval.toNanos()));
+            due = isVoid || !journal.hasRoom() || health.hasProblem(INDEX) || (contents.isChanged() && (journalIsLong || now - lastNanos >= interval.toNanos()));
         }
         finally {
             lock.unlock();
@@ -264,6 +267,7 @@ final class DirectoryCheckpoints
                 superblock = superblock.withRun(run).used().writeTo(opened.superblock());
             }
             lacksDrops = false;
+            isVoid = false;
             newest = next;
             next++;
             lastNanos = clock.nanoTime();

@@ -148,7 +148,7 @@ final class DirectoryHealth
     /**
      * A failure that says nothing of what may be done now.
      */
-    void countError(Exception failure)
+    void countError(Throwable failure)
     {
         SsdErrorCause cause = failure instanceof IOException disk ? SsdErrorCause.of(disk) : SsdErrorCause.OTHER;
         errors[cause.ordinal()]++;

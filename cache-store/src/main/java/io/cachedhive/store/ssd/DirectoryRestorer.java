@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -19,7 +20,8 @@ import static java.util.Objects.requireNonNull;
  * The second step of a {@link DirectoryRecovery}: brings the blocks of the checkpoint back, while the directory is in use.
  *
  * <p>Until all are back, extents that they may be in are not given out, no checkpoint is written (the one that is being restored knows more), and
- * files that the checkpoint or the journal named are held in the table by a fill each, so that their ordinals stay theirs.
+ * files that the checkpoint or the journal named are held in the table by a fill each, so that their ordinals stay theirs. While a file is held, its drop
+ * is a record of the journal; so what is not restored after all must not be durable any more when its file is let go.
  *
  * <p>Fields are guarded by the store's lock.
  */
@@ -37,6 +39,7 @@ final class DirectoryRestorer
     private final StoreClock clock;
     private final long openedNanos;
     private final Condition restored;
+    private final BooleanSupplier invalidator;
 
     // until all blocks are restored
     private Optional<DirectoryRecovery> recovery;
@@ -102,6 +105,7 @@ final class DirectoryRestorer
      * @param heldFiles files that it holds in the table, by ordinal
      * @param checkpointBytes what all that was found takes in a checkpoint; not less
      * @param openedNanos when the directory began to be opened
+     * @param invalidator declares void everything that is durable in the directory, or says that it could not; called without the lock
      */
     DirectoryRestorer(
             Path directory,
@@ -113,8 +117,10 @@ final class DirectoryRestorer
             DirectoryHealth health,
             ReentrantLock lock,
             StoreClock clock,
-            long openedNanos)
+            long openedNanos,
+            BooleanSupplier invalidator)
     {
+        this.invalidator = requireNonNull(invalidator, "invalidator is null");
         this.directory = requireNonNull(directory, "directory is null");
         this.recovery = requireNonNull(recovery, "recovery is null");
         this.heldFiles = requireNonNull(heldFiles, "heldFiles is null");
@@ -162,12 +168,12 @@ final class DirectoryRestorer
         finally {
             lock.unlock();
         }
-        RestoredBlocks piece = new RestoredBlocks();
         try {
+            RestoredBlocks piece = new RestoredBlocks();
             for (long blocks = 0; blocks < maxBlocks; blocks += piece.count) {
                 piece.count = 0;
                 if (!source.readBlocks(piece)) {
-                    finish();
+                    finish(true);
                     return false;
                 }
                 for (int first = 0; first < piece.count; first += RESTORED_AT_ONCE) {
@@ -179,17 +185,22 @@ final class DirectoryRestorer
             }
             return true;
         }
-        catch (IOException | RuntimeException e) {
-            // it was whole a moment ago
-            log.warn("The rest of the checkpoint of %s cannot be read: going on without the blocks that are not restored yet: %s", directory, e.getMessage());
+        catch (IOException | RuntimeException | OutOfMemoryError e) {
             lock.lock();
             try {
+                if (stopped) {
+                    // its files may be closed already, and that is no reason to give up what they hold
+                    return false;
+                }
                 health.countError(e);
             }
             finally {
                 lock.unlock();
             }
-            finish();
+            // it was whole a moment ago
+            log.warn("The rest of the checkpoint of %s cannot be read: going on without the blocks that are not restored yet: %s", directory, e);
+            // who drops a file that is not held any more tells no journal, and the next start would find it in the checkpoint; else it is held until then
+            finish(invalidator.getAsBoolean());
             return false;
         }
     }
@@ -242,7 +253,36 @@ final class DirectoryRestorer
         return false;
     }
 
-    private void finish()
+    /**
+     * @param release whether held files are let go; if not, they are held as long as the store is open
+     */
+    private void finish(boolean release)
+    {
+        if (release) {
+            releaseFiles();
+        }
+        for (SsdSlab slab : contents.slabs()) {
+            lock.lock();
+            try {
+                slab.settle();
+            }
+            finally {
+                lock.unlock();
+            }
+        }
+        lock.lock();
+        try {
+            recovery = Optional.empty();
+            allocator.settle();
+            restored.signalAll();
+            log.info("%s blocks of %s are restored, %s ms after it was opened", restoredBlocks, directory, Duration.ofNanos(clock.nanoTime() - openedNanos).toMillis());
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void releaseFiles()
     {
         FileTable files = contents.files();
         int limit;
@@ -272,22 +312,9 @@ final class DirectoryRestorer
                 lock.unlock();
             }
         }
-        for (SsdSlab slab : contents.slabs()) {
-            lock.lock();
-            try {
-                slab.settle();
-            }
-            finally {
-                lock.unlock();
-            }
-        }
         lock.lock();
         try {
-            recovery = Optional.empty();
             heldFiles = new ByteColumn();
-            allocator.settle();
-            restored.signalAll();
-            log.info("%s blocks of %s are restored, %s ms after it was opened", restoredBlocks, directory, Duration.ofNanos(clock.nanoTime() - openedNanos).toMillis());
         }
         finally {
             lock.unlock();
@@ -338,7 +365,7 @@ final class DirectoryRestorer
     }
 
     /**
-     * Whether there may be blocks of the file that are not restored yet.
+     * Whether there may be blocks of the file that are not restored yet, or durable ones that were not restored.
      */
     boolean isHeld(StoredFile file)
     {

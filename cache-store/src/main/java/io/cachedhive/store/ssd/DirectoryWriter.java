@@ -308,30 +308,45 @@ final class DirectoryWriter
 
     private void finish(Write write, SsdDirectory.Reservation reservation, boolean written, ByteBuffer buffer)
     {
+        boolean inService;
         lock.lock();
         try {
-            if (written && !write.file().isDropped()) {
-                directory.add(reservation, write.file(), write.digest(), write.length(), write.terms().get());
+            if (!write.file().isDropped()) {
+                if (written) {
+                    directory.add(reservation, write.file(), write.digest(), write.length(), write.terms().get());
+                }
+                else {
+                    // a part of it may be there, which is no more than an eviction leaves
+                    directory.cancel(reservation);
+                }
                 return;
             }
+            inService = directory.isInService();
         }
         finally {
             lock.unlock();
         }
+        // a flush leaves nothing behind, also of what was on its way, or was written in part
+        boolean wiped = false;
         try {
-            if (written) {
-                // a flush leaves nothing behind, also of what was on its way
+            if (inService) {
                 MemorySegment.ofBuffer(buffer.clear()).fill((byte) 0);
                 directory.wipe(reservation, buffer);
+                wiped = true;
             }
         }
         catch (IOException e) {
-            log.warn("A block that is not wanted any more could not be overwritten in %s: %s", directory.path(), e.getMessage());
+            log.warn("A block that is not wanted any more could not be overwritten in %s yet: %s", directory.path(), e.getMessage());
         }
         finally {
             lock.lock();
             try {
-                directory.cancel(reservation);
+                if (wiped) {
+                    directory.cancel(reservation);
+                }
+                else {
+                    directory.cancelUnwiped(reservation);
+                }
             }
             finally {
                 lock.unlock();

@@ -294,6 +294,12 @@ final class ExtentAllocator
             }
             drainHand++;
         }
+        if (drainHand >= draining.extentCount() && draining.unwipedCount() > 0) {
+            // nobody knows when it can be overwritten: it goes on in its class, and another one is emptied if need be
+            take(draining);
+            draining = null;
+            return;
+        }
         // an extent may still be overwritten whose block was flushed
         if (drainHand >= draining.extentCount() && !draining.isBeingWritten()) {
             SsdSlab empty = draining;

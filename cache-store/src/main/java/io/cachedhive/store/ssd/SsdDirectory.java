@@ -186,7 +186,18 @@ final class SsdDirectory
                 expirySweep.look(LOOKED_AT_ONCE);
             }
         });
-        this.restorer = new DirectoryRestorer(path, opening.recovery(), result.files(), result.checkpointBytes(), contents, allocator, health, lock, clock, openedNanos);
+        this.restorer = new DirectoryRestorer(
+                path,
+                opening.recovery(),
+                result.files(),
+                result.checkpointBytes(),
+                contents,
+                allocator,
+                health,
+                lock,
+                clock,
+                openedNanos,
+                this::invalidate);
         this.checkpoints = new DirectoryCheckpoints(
                 path,
                 superblock,
@@ -200,7 +211,7 @@ final class SsdDirectory
                 journal,
                 lock,
                 clock);
-        this.drops = new DirectoryDrops(geometry, contents, health, journal, disk, checkpoints, this::remove, lock);
+        this.drops = new DirectoryDrops(geometry, contents, health, journal, disk, checkpoints, this::remove, lock, clock);
         lock.lock();
         try {
             restorer.start();
@@ -208,6 +219,14 @@ final class SsdDirectory
         finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * For the restorer, which is there before the checkpoints are. Without the lock.
+     */
+    private boolean invalidate()
+    {
+        return checkpoints.invalidate();
     }
 
     /**
@@ -511,6 +530,15 @@ final class SsdDirectory
     }
 
     /**
+     * The extent has something that is to be overwritten, which failed: nobody else may have it before it is.
+     */
+    void cancelUnwiped(Reservation reservation)
+    {
+        reservation.table.addReservedSsdBytes(-reservation.length);
+        drops.keepUnwiped(reservation.slab, reservation.extent);
+    }
+
+    /**
      * Writes an extent. Without the lock.
      */
     void write(Reservation reservation, ByteBuffer buffer)
@@ -691,19 +719,42 @@ final class SsdDirectory
     }
 
     /**
-     * As {@link #removeDropped}, and overwrites where the blocks were before anybody else may have the place. Without the lock.
+     * As {@link #removeDropped}, and overwrites where the blocks were before anybody else may have the place; what cannot be is {@link #unwiped}. Without the lock.
      *
      * @param zeros as long as the largest extent
-     * @throws IOException if something could not be overwritten; what is left of the file has to be removed by {@link #removeDropped}
      */
     void wipeDropped(StoredFile file, ByteBuffer zeros)
-            throws IOException
     {
         drops.wipe(file, zeros);
     }
 
     /**
-     * Overwrites what was written for a block that is not wanted any more; to be followed by {@link #cancel}. Without the lock.
+     * Tries to overwrite what is {@link #unwiped}. Without the lock.
+     */
+    void wipeLeft()
+    {
+        drops.wipeLeft();
+    }
+
+    /**
+     * As {@link #wipeLeft}, if the directory takes writes and it is time to try. Without the lock.
+     */
+    void wipeLeftIfDue()
+    {
+        drops.wipeLeftIfDue();
+    }
+
+    /**
+     * That there are bytes here that were to be overwritten and could not be yet, and why.
+     */
+    Optional<String> unwiped()
+    {
+        return drops.problem()
+                .map(reason -> "SSD directory %s still has bytes that were flushed, which nobody is served, since it cannot be written: %s".formatted(path, reason));
+    }
+
+    /**
+     * Overwrites what was written for a block that is not wanted any more; to be followed by {@link #cancel}, or, if it fails, {@link #cancelUnwiped}. Without the lock.
      */
     void wipe(Reservation reservation, ByteBuffer zeros)
             throws IOException

@@ -12,15 +12,20 @@ final class SsdSlab
     static final int FREE = -1;
     static final int WRITING = -2;
     static final int UNKNOWN = -3;
+    static final int UNWIPED = -4;
+    static final int NONE = -1;
 
     final int number;
     int sizeClass = -1;
-    // of each extent: the number of its entry in the index, FREE, WRITING, or UNKNOWN while the checkpoint may still tell of a block there
+    // of each extent: the number of its entry in the index, FREE, WRITING, UNKNOWN while the checkpoint may still tell of a block there, or UNWIPED, out of use
+    // since it has bytes that are to be overwritten, and could not be yet
     private int[] entries = {};
     private int freeCount;
     private int unknownCount;
     private int cursor;
+    // those that are unwiped as well
     private int writing;
+    private int unwipedCount;
     private int pinnedCount;
 
     SsdSlab(int number)
@@ -149,6 +154,46 @@ final class SsdSlab
         if (entry == FREE) {
             freeCount++;
         }
+    }
+
+    /**
+     * An extent that was being written goes out of use until it is {@link #wiped}: nobody may have it, and the slab keeps its class.
+     */
+    void keepUnwiped(int extent)
+    {
+        verify(entries[extent] == WRITING, "extent %s of slab %s is not being written", extent, number);
+        entries[extent] = UNWIPED;
+        unwipedCount++;
+    }
+
+    /**
+     * It is overwritten, and free.
+     */
+    void wiped(int extent)
+    {
+        verify(entries[extent] == UNWIPED, "extent %s of slab %s is not out of use", extent, number);
+        entries[extent] = FREE;
+        unwipedCount--;
+        writing--;
+        freeCount++;
+    }
+
+    int unwipedCount()
+    {
+        return unwipedCount;
+    }
+
+    /**
+     * The first extent from there on that is out of use, or {@link #NONE}.
+     */
+    int nextUnwiped(int firstExtent)
+    {
+        for (int extent = firstExtent; unwipedCount > 0 && extent < entries.length; extent++) {
+            if (entries[extent] == UNWIPED) {
+                return extent;
+            }
+        }
+        return NONE;
     }
 
     /**

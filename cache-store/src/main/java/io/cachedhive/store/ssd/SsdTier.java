@@ -303,6 +303,7 @@ public final class SsdTier
                 () -> guarded(() -> {
                     directory.probe();
                     directory.checkpoints().writeIfDue(checkpointInterval);
+                    directory.wipeLeftIfDue();
                 }),
                 CHECKPOINT_CHECK_MILLIS,
                 CHECKPOINT_CHECK_MILLIS,
@@ -394,20 +395,24 @@ public final class SsdTier
         return false;
     }
 
-    public int directoryCount()
+    /**
+     * The numbers of the directories that take part: they go on saying the same of each when one is taken in between them. Without the lock.
+     */
+    public List<Integer> directoryNumbers()
     {
-        return directories.size();
+        return directories.stream().map(SsdDirectory::number).toList();
     }
 
     /**
      * Adds the blocks of a directory with such entries.
      *
+     * @param directory its number
      * @param known blocks to be left out
      * @return whether there are entries beyond
      */
     public boolean collect(int directory, int firstEntry, int endEntry, Predicate<Digest128> known, HotBlocks hottest)
     {
-        return directories.get(directory).collect(firstEntry, endEntry, known, hottest);
+        return directory(directory).collect(firstEntry, endEntry, known, hottest);
     }
 
     /**
@@ -443,11 +448,12 @@ public final class SsdTier
     /**
      * Puts blocks of a directory with such entries in order that came before their tables had quotas.
      *
+     * @param directory its number
      * @return whether there are entries beyond
      */
     public boolean order(int directory, int firstEntry, int endEntry)
     {
-        return directories.get(directory).order(firstEntry, endEntry);
+        return directory(directory).order(firstEntry, endEntry);
     }
 
     /**
@@ -521,7 +527,7 @@ public final class SsdTier
      */
     public OptionalInt read(SsdBlock block, MemorySegment target, byte[] scratch)
     {
-        SsdDirectory directory = directory(block);
+        SsdDirectory directory = directory(block.directory());
         ByteBuffer tail = tails.acquire();
         try {
             OptionalInt checksum = directory.read(block, target, tail, scratch);
@@ -551,14 +557,14 @@ public final class SsdTier
         }
     }
 
-    private SsdDirectory directory(SsdBlock block)
+    private SsdDirectory directory(int number)
     {
         for (SsdDirectory directory : directories) {
-            if (directory.number() == block.directory()) {
+            if (directory.number() == number) {
                 return directory;
             }
         }
-        throw new IllegalArgumentException("there is no directory " + block.directory());
+        throw new IllegalArgumentException("there is no directory " + number);
     }
 
     /**
@@ -566,7 +572,7 @@ public final class SsdTier
      */
     public boolean isStillThere(SsdBlock block)
     {
-        return directory(block).isStillThere(block);
+        return directory(block.directory()).isStillThere(block);
     }
 
     /**
@@ -599,49 +605,63 @@ public final class SsdTier
     }
 
     /**
-     * Frees what dropped files had, and overwrites it. Without the lock.
-     *
-     * @return what could not be overwritten, and why
+     * Frees what dropped files had, and overwrites it, and what could not be overwritten before; what cannot be now is {@link #unwiped}. Without the lock.
      */
-    public Optional<String> wipeDropped(List<StoredFile> dropped)
+    public void wipeDropped(List<StoredFile> dropped)
     {
-        Optional<String> problem = Optional.empty();
+        directories.forEach(SsdDirectory::wipeLeft);
         if (dropped.isEmpty() || directories.isEmpty()) {
-            return problem;
+            return;
         }
         ByteBuffer zeros = StagingBuffers.allocate(stagingBytes);
         for (SsdDirectory directory : directories) {
-            boolean failed = false;
-            for (StoredFile file : dropped) {
-                if (!failed) {
-                    try {
-                        directory.wipeDropped(file, zeros);
-                    }
-                    catch (IOException e) {
-                        failed = true;
-                        problem = Optional.of("SSD directory %s still has bytes that were flushed, which nobody is served, since it cannot be written: %s"
-                                .formatted(directory.path(), e.getMessage()));
-                    }
-                }
-                directory.removeDropped(file);
-            }
+            dropped.forEach(file -> directory.wipeDropped(file, zeros));
         }
-        return problem;
+    }
+
+    /**
+     * What was to be overwritten and could not be yet, in this run, and why; it is tried again. Without the lock.
+     */
+    public Optional<String> unwiped()
+    {
+        lock.lock();
+        try {
+            return directories.stream()
+                    .flatMap(directory -> directory.unwiped().stream())
+                    .findFirst();
+        }
+        finally {
+            lock.unlock();
+        }
     }
 
     /**
      * Returns when what was dropped before cannot come back, whatever happens. Without the lock.
      *
-     * @return false if the disk of a directory takes nothing: until it does, {@link #outdate} has to help
+     * @return false if the disk of a directory takes nothing: until it does, {@link #outdate} has to help; or if the tier was closed meanwhile, whose last checkpoint has it
      */
     public boolean makeDropsDurable()
     {
         boolean durable = true;
         for (SsdDirectory directory : directories) {
             // also where the file had no blocks: the records of their eviction may not be durable yet
-            durable &= directory.flushAndSeal() || directory.checkpoints().invalidate();
+            durable &= directory.flushAndSeal() || (!isStopped() && directory.checkpoints().invalidate());
         }
         return durable;
+    }
+
+    /**
+     * Whether files may be closed, of which nothing can be concluded then.
+     */
+    private boolean isStopped()
+    {
+        lock.lock();
+        try {
+            return stopped;
+        }
+        finally {
+            lock.unlock();
+        }
     }
 
     /**

@@ -35,7 +35,17 @@ final class StagingBuffers
                 return buffer.clear();
             }
         }
-        return allocate(bufferBytes);
+        boolean success = false;
+        try {
+            ByteBuffer buffer = allocate(bufferBytes);
+            success = true;
+            return buffer;
+        }
+        finally {
+            if (!success) {
+                permits.release();
+            }
+        }
     }
 
     static ByteBuffer allocate(int bytes)

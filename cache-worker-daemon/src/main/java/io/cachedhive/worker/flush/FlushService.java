@@ -232,12 +232,16 @@ public final class FlushService
      */
     public boolean mayBeGuest(FileVersion file)
     {
+        // what is done is among the recent ones before it is not being done any more: in the other order, a flush that ends in between is in neither
+        if (isBeingFlushed(file)) {
+            return false;
+        }
         List<Recent> flushed = recent;
         if (flushed.isEmpty()) {
-            return !isBeingFlushed(file);
+            return true;
         }
         long now = timer.nanoTime();
-        return !isBeingFlushed(file) && flushed.stream().noneMatch(each -> each.endNanos() - now > 0 && each.tombstones().covers(file));
+        return flushed.stream().noneMatch(each -> each.endNanos() - now > 0 && each.tombstones().covers(file));
     }
 
     /**

@@ -323,9 +323,11 @@ public final class RequestDispatcher
         if (contradiction.isPresent()) {
             throw new WireException(contradiction.get());
         }
+        // a flush that ends after this block was judged refuses it
+        long flushesBefore = store.flushes();
         boolean mayKeep = !stopping && flushes.mayBeGuest(offer.file()) && connection.session().origins().get(offer.origin()).status() != OriginStatus.MISMATCH;
         readServices.inFlight().counters().addGuest(
-                mayKeep && store.offerGuest(offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), offer.payload()));
+                mayKeep && store.offerGuest(offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), offer.payload(), flushesBefore));
     }
 
     /**
