@@ -19,6 +19,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -58,6 +59,8 @@ public final class ClusterFile
     private static final int MAX_HOSTS = 10_000;
 
     private final Path file;
+    /// Where each host stands.
+    private final Map<String, Node> named = new HashMap<>();
 
     private ClusterFile(Path file)
     {
@@ -159,7 +162,14 @@ public final class ClusterFile
             if (own.containsKey(entry.getKey())) {
                 settings = own.get(entry.getKey()).over(settings);
             }
-            hosts.add(host(entry.getKey(), entry.getValue(), memberOf, settings));
+            ClusterHost host = host(entry.getKey(), entry.getValue(), memberOf, settings);
+            if (host.isWorker() && !host.http().hasAddress()) {
+                String what = "%s cannot stand in a URL, and by one its cache worker is asked".formatted(host.http().name());
+                throw settings.has("address") ?
+                        settings.problem("address", what + ": write another name, or the IP address") :
+                        YamlSection.problem(file, named.get(host.name()), what + ": write the entry as `host: %s` with an `address`, a host name or IP address".formatted(host));
+            }
+            hosts.add(host);
         }
 
         YamlSection ssh = top.has("ssh") ? YamlSection.of(top.node("ssh").orElseThrow(), file, SSH_SETTINGS) : YamlSection.of(new Yaml().represent(Map.of()), file, Set.of());
@@ -204,6 +214,7 @@ public final class ClusterFile
                 }
             }
             for (String name : names) {
+                named.put(name, node);
                 if (!roles.computeIfAbsent(name, _ -> EnumSet.noneOf(Role.class)).add(role)) {
                     throw YamlSection.problem(file, node, "%s is named twice under %s: remove one of them".formatted(name, key));
                 }

@@ -113,6 +113,8 @@ class TestClusterFile
             workers: [w1]\\ninstall-directory: '/opt/my cache'                                      | 2 | has white space in it
             workers: [w1]\\nsocket-path: '/run/100%/w.sock'                                         | 2 | has % in it
             workers: [w1]\\njava-home: '/opt/$jdk'                                                  | 2 | has $ in it
+            workers:\\n- w1\\n- my_worker        | 3 | my_worker cannot stand in a URL
+            workers:\\n- {host: w1, address: a_b} | 2 | a_b cannot stand in a URL
             workers: [w1]\\nssh: {timeout: 1s}                   | 2 | timeout is unknown
             workers: [w1]\\nssh: {connect-timeout: soon}         | 2 | soon is not a duration
             workers: [w1\\ncluster: a                            | 2 | this is not YAML
@@ -124,6 +126,17 @@ class TestClusterFile
                 .hasMessageStartingWith("/etc/hosts.yaml line " + line + ": ")
                 .hasMessageContaining(message)
                 .hasMessageMatching("(?s).*[:(].*\\.");
+    }
+
+    @Test
+    void testNamesThatOnlySshKnows()
+            throws ClusterFileException
+    {
+        // nobody asks a coordinator by HTTP
+        Cluster cluster = ClusterFile.parse("coordinators: [the_coordinator]\nworkers: [{host: my_worker, address: 10.0.0.1}]", FILE);
+
+        assertThat(cluster.hosts()).extracting(ClusterHost::name).containsExactly("the_coordinator", "my_worker");
+        assertThat(cluster.hosts().getLast().http()).hasToString("10.0.0.1:8485");
     }
 
     @Test
