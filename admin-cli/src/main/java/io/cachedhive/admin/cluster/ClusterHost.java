@@ -115,7 +115,13 @@ public record ClusterHost(
     /// Where this machine reaches its cache worker's HTTP API.
     public WorkerHost http()
     {
-        return new WorkerHost(address.orElse(name), httpPort);
+        return http(httpPort);
+    }
+
+    /// As {@link #http()}, on another port.
+    public WorkerHost http(int port)
+    {
+        return new WorkerHost(address.orElse(name), port);
     }
 
     /// Memory that the cache worker takes beside its RAM tier: heap, direct memory, and what a JVM needs.
