@@ -1,14 +1,12 @@
 package io.cachedhive.admin;
 
 import io.cachedhive.admin.cluster.ClusterFileException;
-import io.cachedhive.admin.host.WorkerHost;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
-import picocli.CommandLine.TypeConversionException;
 
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
@@ -84,7 +82,6 @@ public final class CacheAdmin
                 .addSubcommand(new FsckCommand(console))
                 .addSubcommand(new SupportBundleCommand(console))
                 .addSubcommand(new CompletionCommand(console))
-                .registerConverter(WorkerHost.class, CacheAdmin::convertHost)
                 .registerConverter(Duration.class, new DurationConverter())
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setExpandAtFiles(false)
@@ -101,22 +98,17 @@ public final class CacheAdmin
                         console.problem(e.getMessage());
                         return ExitCode.WRONG_CONFIGURATION;
                     }
+                    if (e instanceof WrongUsageException) {
+                        console.clearProgress();
+                        console.problem(e.getMessage());
+                        return ExitCode.WRONG_USAGE;
+                    }
                     throw e;
                 });
         int code = commandLine.execute(args);
         console.out().flush();
         console.error().flush();
         return code;
-    }
-
-    private static WorkerHost convertHost(String text)
-    {
-        try {
-            return WorkerHost.parse(text);
-        }
-        catch (IllegalArgumentException e) {
-            throw new TypeConversionException(e.getMessage());
-        }
     }
 
     @Override

@@ -101,15 +101,14 @@ final class ClusterOptions
         return read(config);
     }
 
-    /// @throws ClusterFileException if a host or group is unknown
+    /// @throws WrongUsageException if a host or group is unknown
     List<ClusterHost> select(Cluster cluster)
-            throws ClusterFileException
     {
         try {
             return cluster.select(hosts);
         }
         catch (IllegalArgumentException e) {
-            throw new ClusterFileException("--hosts: %s.".formatted(e.getMessage()));
+            throw new WrongUsageException("--hosts: %s.".formatted(e.getMessage()));
         }
     }
 

@@ -51,7 +51,7 @@ final class ConfigMigrateCommand
             throws ClusterFileException
     {
         if (!origin.matches("[A-Za-z0-9_-]+")) {
-            throw new ClusterFileException("--origin is %s, and a name of letters, digits, - and _ is wanted.".formatted(origin));
+            throw new WrongUsageException("--origin is %s, and a name of letters, digits, - and _ is wanted.".formatted(origin));
         }
         CatalogMigration migration;
         try {

@@ -62,7 +62,7 @@ final class DrainCommand
         Cluster cluster = options.cluster();
         List<ClusterHost> workers = options.select(cluster).stream().filter(ClusterHost::isWorker).toList();
         if (!show && !cancel && workers.size() == cluster.workers().size()) {
-            throw new ClusterFileException("All cache workers would leave, and nobody would take over what they have: name some of them with --hosts, or use stop.");
+            throw new WrongUsageException("All cache workers would leave, and nobody would take over what they have: name some of them with --hosts, or use stop.");
         }
         if (dryRun.isSet() && !show) {
             return options.report(workers.stream().map(host -> HostOutcome.done(host, List.of(cancel ? "stays" : "drain"))).toList(), "WOULD CHANGE", "UNCHANGED", console);

@@ -2,6 +2,7 @@ package io.cachedhive.admin;
 
 import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.ClusterHost;
 import io.cachedhive.admin.host.HostAnswer;
 import io.cachedhive.admin.host.HostAnswer.Failed;
 import io.cachedhive.admin.host.WorkerHost;
@@ -9,34 +10,44 @@ import io.cachedhive.admin.host.WorkerHosts;
 import io.cachedhive.admin.output.Column;
 import io.cachedhive.admin.output.OutputFormat;
 import io.cachedhive.admin.settings.HostFiles;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+
+import static picocli.CommandLine.Spec.Target.MIXEE;
 
 /**
  * What all commands that ask hosts have in common.
  */
 final class HostOptions
 {
+    @Spec(MIXEE)
+    private CommandSpec command;
+
     @Option(
             names = "--hosts",
             split = ",",
-            paramLabel = "HOST[:PORT]",
-            description = "the hosts to ask, separated by commas, in place of the workers of the hosts file; the port is that of the cache worker's "
+            paramLabel = "HOST[:PORT]|GROUP",
+            description = "the hosts to ask, separated by commas: hosts and groups of the hosts file, and others, which need none; the port is that of the cache worker's "
                     + "http-server.http.port (default: 8485)")
-    private Set<WorkerHost> hosts = new LinkedHashSet<>();
+    private Set<String> names = new LinkedHashSet<>();
 
     @Option(
             names = "--config",
             paramLabel = "FILE",
-            description = "the hosts file, for the workers without --hosts (default: what CACHE_ADMIN_CONFIG names, else ~/.cache-admin.yaml)")
+            description = "the hosts file (default: what CACHE_ADMIN_CONFIG names, else ~/.cache-admin.yaml)")
     private Path config;
 
     @Option(
@@ -73,17 +84,11 @@ final class HostOptions
         }
         catch (IOException e) {
             console.problem("The file of --secret-file cannot be used (%s): name one that you may read, with the secret in it.".formatted(e.getMessage()));
-            return ExitCode.WRONG_USAGE;
+            return ExitCode.WRONG_CONFIGURATION;
         }
-        if (hosts.isEmpty()) {
-            Cluster cluster = ClusterOptions.read(config);
-            cluster.workers().forEach(host -> hosts.add(host.http()));
-            if (secret.isEmpty()) {
-                secret = HostFiles.readSecret(cluster);
-            }
-        }
+        Map<WorkerHost, Optional<String>> hosts = hosts(secret, console);
         List<HostAnswer> answers;
-        try (WorkerHosts workers = new WorkerHosts(List.copyOf(hosts), timeout, secret)) {
+        try (WorkerHosts workers = new WorkerHosts(List.copyOf(hosts.keySet()), timeout, hosts::get)) {
             answers = workers.ask(path, done -> console.progress("%s of %s hosts answered".formatted(done, hosts.size())));
         }
         console.clearProgress();
@@ -97,6 +102,72 @@ final class HostOptions
                 .toList();
         failures.forEach(failure -> console.problem(failure.problem()));
         return failures.isEmpty() ? ExitCode.OK : ExitCode.HOST_FAILED;
+    }
+
+    /// Those to be asked, each with its secret: that of the hosts file is nothing to hosts that this does not know.
+    ///
+    /// @param given by an option, for all
+    private Map<WorkerHost, Optional<String>> hosts(Optional<String> given, Console console)
+            throws ClusterFileException
+    {
+        Map<WorkerHost, Optional<String>> hosts = new LinkedHashMap<>();
+        Optional<Cluster> cluster = cluster(console);
+        List<ClusterHost> workers = cluster.map(Cluster::workers).orElse(List.of());
+        Set<WorkerHost> known = new LinkedHashSet<>();
+        if (names.isEmpty()) {
+            workers.forEach(worker -> known.add(worker.http()));
+            known.forEach(host -> hosts.put(host, given));
+        }
+        for (String name : names) {
+            List<WorkerHost> found = workers.stream().filter(worker -> worker.name().equals(name) || worker.groups().contains(name)).map(ClusterHost::http).toList();
+            known.addAll(found);
+            found.forEach(host -> hosts.put(host, given));
+            if (found.isEmpty()) {
+                WorkerHost other = parse(name);
+                // of a host that is known, another port
+                Optional<WorkerHost> named = workers.stream().filter(worker -> worker.name().equals(other.name())).map(worker -> worker.http(other.port())).findFirst();
+                hosts.put(named.orElse(other), given);
+                named.ifPresent(known::add);
+                workers.stream().map(ClusterHost::http).filter(other::equals).forEach(known::add);
+            }
+        }
+        if (given.isEmpty() && !known.isEmpty()) {
+            Optional<String> secret = HostFiles.readSecret(cluster.orElseThrow());
+            known.forEach(host -> hosts.put(host, secret));
+        }
+        return hosts;
+    }
+
+    private Optional<Cluster> cluster(Console console)
+            throws ClusterFileException
+    {
+        if (names.isEmpty()) {
+            return Optional.of(ClusterOptions.read(config));
+        }
+        if (Files.notExists(ClusterOptions.locate(config))) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(ClusterOptions.read(config));
+        }
+        catch (ClusterFileException e) {
+            if (config != null) {
+                throw e;
+            }
+            // nobody named it, and --hosts does without: it may be the example, not filled in yet
+            console.line("Without a hosts file: " + e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    private WorkerHost parse(String name)
+    {
+        try {
+            return WorkerHost.parse(name);
+        }
+        catch (IllegalArgumentException e) {
+            throw new ParameterException(command.commandLine(), "Invalid value for option '--hosts': " + e.getMessage());
+        }
     }
 
     private Optional<String> readSecret()

@@ -88,7 +88,7 @@ final class SupportBundleCommand
         ask(hosts, files, entries);
         try {
             entries.put("hosts.yaml", Files.readString(cluster.file()));
-            write(entries, secrets(files, entries));
+            write(entries, secrets(hosts, files, entries));
         }
         catch (IOException e) {
             throw new ClusterFileException("%s cannot be written (%s): name another place with --to.".formatted(file, e.getClass().getSimpleName()));
@@ -141,12 +141,14 @@ final class SupportBundleCommand
         }
     }
 
-    private static Secrets secrets(HostFiles files, Map<String, String> entries)
+    private static Secrets secrets(List<ClusterHost> hosts, HostFiles files, Map<String, String> entries)
     {
         Secrets secrets = new Secrets();
         files.secret().ifPresent(secrets::add);
         files.catalogs().values().forEach(secrets::addFrom);
         files.origins().values().forEach(secrets::addFrom);
+        // in the hosts file they need not stand on a line of their own
+        hosts.forEach(host -> host.workerProperties().forEach((name, value) -> secrets.addFrom(name + "=" + value)));
         entries.forEach((name, content) -> {
             if (name.endsWith(".properties")) {
                 secrets.addFrom(content);

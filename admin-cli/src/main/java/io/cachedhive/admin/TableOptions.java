@@ -1,6 +1,5 @@
 package io.cachedhive.admin;
 
-import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.sql.TrinoClient;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -30,13 +29,12 @@ final class TableOptions
         return !partition.isEmpty();
     }
 
-    /// @throws ClusterFileException if table or partition are not written as they are to be
+    /// @throws WrongUsageException if table or partition are not written as they are to be
     String arguments()
-            throws ClusterFileException
     {
         int dot = table.indexOf('.');
         if (dot < 1 || dot == table.length() - 1) {
-            throw new ClusterFileException("%s is no table: write it as SCHEMA.TABLE.".formatted(table));
+            throw new WrongUsageException("%s is no table: write it as SCHEMA.TABLE.".formatted(table));
         }
         StringBuilder arguments = new StringBuilder("schema_name => %s, table_name => %s"
                 .formatted(TrinoClient.literal(table.substring(0, dot)), TrinoClient.literal(table.substring(dot + 1))));
@@ -46,7 +44,7 @@ final class TableOptions
             for (String part : partition) {
                 int equals = part.indexOf('=');
                 if (equals < 1) {
-                    throw new ClusterFileException("--partition has %s: write each as COLUMN=VALUE.".formatted(part));
+                    throw new WrongUsageException("--partition has %s: write each as COLUMN=VALUE.".formatted(part));
                 }
                 columns.add(part.substring(0, equals));
                 values.add(part.substring(equals + 1));

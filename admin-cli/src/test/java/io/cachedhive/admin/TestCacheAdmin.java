@@ -235,10 +235,10 @@ class TestCacheAdmin
         Outcome refused = run("status", "--hosts", host, "--secret-file", wrong.toString());
         assertThat(refused.error()).contains("compare the file of --secret-file").contains("clocks");
         assertThat(refused.code()).isEqualTo(ExitCode.HOST_FAILED);
-        assertThat(run("status", "--hosts", host, "--secret-file", empty.toString()).code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(run("status", "--hosts", host, "--secret-file", empty.toString()).code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
         Outcome missing = run("status", "--hosts", host, "--secret-file", directory.resolve("missing").toString());
         assertThat(missing.error().lines()).singleElement().asString().contains("--secret-file cannot be used").contains("missing");
-        assertThat(missing.code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(missing.code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
     }
 
     @Test
@@ -318,6 +318,26 @@ class TestCacheAdmin
         assertThat(outcome.code()).isEqualTo(ExitCode.WRONG_USAGE);
     }
 
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+            "stop --hosts nobody           | nobody is neither a host nor a group",
+            "flush clicks                  | clicks is no table",
+            "preload a.b --partition ds    | --partition has ds",
+            "drain --deadline 5m           | All cache workers would leave",
+    })
+    void testWrongUsageByTheHostsFile(String arguments, String problem)
+            throws IOException
+    {
+        Path file = Files.writeString(directory.resolve("hosts.yaml"), "workers: [127.0.0.1]\ntrino-url: http://127.0.0.1:1\n");
+        List<String> command = new ArrayList<>(List.of(arguments.split(" ")));
+        command.addAll(List.of("--config", file.toString()));
+
+        Outcome outcome = run(command.toArray(String[]::new));
+
+        assertThat(outcome.error().lines()).singleElement().asString().contains(problem);
+        assertThat(outcome.code()).isEqualTo(ExitCode.WRONG_USAGE);
+    }
+
     @Test
     void testHostsFileIsWrittenOnFirstUse()
             throws IOException
@@ -351,6 +371,43 @@ class TestCacheAdmin
         assertThat(outcome.error()).isEmpty();
         assertThat(outcome.out().lines()).hasSize(2);
         assertThat(outcome.out()).contains(worker, "RUNNING");
+    }
+
+    @Test
+    void testHostsOptionKnowsTheHostsFile()
+            throws IOException
+    {
+        String good = server("/v1/status", exchange -> {
+            String authorization = String.valueOf(exchange.getRequestHeaders().getFirst("Authorization"));
+            boolean proven = HttpToken.verify("the secret", authorization, System.currentTimeMillis());
+            respond(exchange, proven ? 200 : 401, proven ? STATUS : "no");
+        });
+        List<String> proofs = new ArrayList<>();
+        String stranger = server("/v1/status", exchange -> {
+            proofs.add(exchange.getRequestHeaders().getFirst("Authorization"));
+            respond(exchange, 200, STATUS);
+        });
+        Files.writeString(directory.resolve("secret"), "the secret\n");
+        String file = Files.writeString(directory.resolve("hosts.yaml"), """
+                workers:
+                  - host: worker1
+                    address: 127.0.0.1
+                    http-port: %s
+                  - worker.invalid
+                groups: {large: {hosts: [worker1]}}
+                secret-file: secret
+                """.formatted(good.substring(good.indexOf(':') + 1))).toString();
+
+        for (String name : List.of("worker1", "large", "worker1,large", good, "worker1" + good.substring(good.indexOf(':')))) {
+            Outcome outcome = run("status", "--config", file, "--hosts", name);
+            assertThat(outcome.code()).as(outcome.toString()).isEqualTo(ExitCode.OK);
+            assertThat(outcome.out().lines()).hasSize(2);
+        }
+        Outcome outcome = run("status", "--config", file, "--hosts", "large," + stranger);
+        assertThat(outcome.code()).as(outcome.toString()).isEqualTo(ExitCode.OK);
+        assertThat(outcome.out()).contains(good, stranger);
+        // the secret is none of its business
+        assertThat(proofs).hasSize(1).containsOnlyNulls();
     }
 
     @Test

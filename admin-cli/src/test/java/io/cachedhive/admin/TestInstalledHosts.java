@@ -293,7 +293,8 @@ class TestInstalledHosts
         assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
         Outcome stopped = run("doctor", "--output", "json");
         assertThat(faults(stopped)).containsExactlyInAnyOrder(first + " NOT_RUNNING", second + " NOT_RUNNING");
-        assertThat(run("start").code()).isEqualTo(ExitCode.OK);
+        Outcome started = run("start");
+        assertThat(started.code()).as(started.toString()).isEqualTo(ExitCode.OK);
 
         Outcome sound = run("doctor");
         assertThat(sound.out()).isEmpty();

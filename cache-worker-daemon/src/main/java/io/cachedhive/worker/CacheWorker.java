@@ -178,7 +178,8 @@ public final class CacheWorker
      */
     private static void tellLauncher(List<String> problems)
     {
-        if (System.getProperty("log.path") != null) {
+        // as bin/launcher sets it in the background, with log.output-file, an older name of log.path
+        if ("false".equals(System.getProperty("log.enable-console"))) {
             PrintStream error = new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8);
             problems.forEach(problem -> error.println("Cache worker cannot start: " + problem));
         }

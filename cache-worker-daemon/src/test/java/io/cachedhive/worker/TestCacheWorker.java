@@ -84,21 +84,23 @@ class TestCacheWorker
         Files.delete(ramDirectory);
     }
 
-    private Process launch(String name)
+    private Process launch(String name, String... options)
             throws IOException
     {
         Path file = directory.resolve(name + ".properties");
         StringBuilder text = new StringBuilder();
         config.forEach((key, value) -> text.append(key).append('=').append(value).append('\n'));
         Files.writeString(file, text);
-        Process process = new ProcessBuilder(
+        List<String> command = new ArrayList<>(List.of(
                 ProcessHandle.current().info().command().orElseThrow(),
                 "-Xmx128m",
                 "--enable-native-access=ALL-UNNAMED",
                 "--sun-misc-unsafe-memory-access=allow",
                 "-Dconfig=" + file,
-                "-cp", System.getProperty("java.class.path"),
-                CacheWorker.class.getName())
+                "-cp", System.getProperty("java.class.path")));
+        command.addAll(List.of(options));
+        command.add(CacheWorker.class.getName());
+        Process process = new ProcessBuilder(command)
                 .directory(directory.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(directory.resolve(name + ".log").toFile())
@@ -145,6 +147,21 @@ class TestCacheWorker
         try (Stream<Path> files = Files.list(ramDirectory)) {
             assertThat(files).isEmpty();
         }
+    }
+
+    @Test
+    void testReasonIsAlsoToldToTheLauncher()
+            throws Exception
+    {
+        config.put("cache.ram.max-size", "much");
+        Path log = directory.resolve("var/log/server.log");
+
+        // what bin/launcher sets in the background: its own log has the standard error
+        Process process = launch("background", "-Dlog.output-file=" + log, "-Dlog.enable-console=false");
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(() -> "the process ends").isTrue();
+
+        assertThat(output("background").lines()).filteredOn(line -> line.startsWith("Cache worker cannot start: ")).singleElement().asString().contains("cache.ram.max-size");
+        assertThat(log).content().contains("Cache worker cannot start: ");
     }
 
     @Test

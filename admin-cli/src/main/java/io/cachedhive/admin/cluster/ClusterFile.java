@@ -19,6 +19,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -47,13 +48,19 @@ public final class ClusterFile
             "cluster", "coordinators", "workers", "groups", "ssh", "secret-file", "configuration-directory", "trino-url", "trino-user");
     private static final Set<String> SSH_SETTINGS = Set.of("config-file", "parallel", "connect-timeout", "command-timeout");
 
+    private static final Set<String> SSD_PROPERTIES = Set.of("cache.ssd.directories", "cache.ssd.max-sizes", "cache.ssd.max-disk-usage-percentages");
+
     private static final Pattern RANGE = Pattern.compile("([^\\[\\]]*)\\[([0-9]{1,6})-([0-9]{1,6})]([^\\[\\]]*)");
     // also keeps a host from being taken for an option of ssh
     private static final Pattern HOST_NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.:-]*");
+    // what a unit of systemd, a shell or the record of an installation would take for something else
+    private static final Pattern SPECIAL_IN_PATH = Pattern.compile("[\\s\\p{Cntrl}%\"'`\\\\$&|;<>*?\\[\\]{}()!#~]");
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,6})(s|m)");
     private static final int MAX_HOSTS = 10_000;
 
     private final Path file;
+    /// Where each host stands.
+    private final Map<String, Node> named = new HashMap<>();
 
     private ClusterFile(Path file)
     {
@@ -155,7 +162,14 @@ public final class ClusterFile
             if (own.containsKey(entry.getKey())) {
                 settings = own.get(entry.getKey()).over(settings);
             }
-            hosts.add(host(entry.getKey(), entry.getValue(), memberOf, settings));
+            ClusterHost host = host(entry.getKey(), entry.getValue(), memberOf, settings);
+            if (host.isWorker() && !host.http().hasAddress()) {
+                String what = "%s cannot stand in a URL, and by one its cache worker is asked".formatted(host.http().name());
+                throw settings.has("address") ?
+                        settings.problem("address", what + ": write another name, or the IP address") :
+                        YamlSection.problem(file, named.get(host.name()), what + ": write the entry as `host: %s` with an `address`, a host name or IP address".formatted(host));
+            }
+            hosts.add(host);
         }
 
         YamlSection ssh = top.has("ssh") ? YamlSection.of(top.node("ssh").orElseThrow(), file, SSH_SETTINGS) : YamlSection.of(new Yaml().represent(Map.of()), file, Set.of());
@@ -200,6 +214,7 @@ public final class ClusterFile
                 }
             }
             for (String name : names) {
+                named.put(name, node);
                 if (!roles.computeIfAbsent(name, _ -> EnumSet.noneOf(Role.class)).add(role)) {
                     throw YamlSection.problem(file, node, "%s is named twice under %s: remove one of them".formatted(name, key));
                 }
@@ -244,18 +259,26 @@ public final class ClusterFile
         Optional<String> trinoHome = settings.value("trino-home", ClusterFile::remotePath);
         List<SsdDirectory> ssd = new ArrayList<>();
         for (Node node : settings.list("ssd")) {
-            YamlSection directory = YamlSection.of(node, file, Set.of("directory", "size"));
+            YamlSection directory = YamlSection.of(node, file, Set.of("directory", "size", "percentage"));
             Optional<String> path = directory.value("directory", ClusterFile::remotePath);
             Optional<Size> size = directory.value("size", Size::parse);
-            if (path.isEmpty() || size.isEmpty()) {
-                throw YamlSection.problem(file, node, "an entry of ssd needs both: `directory: /mnt/nvme0/cachedhive` and `size: 400GB`");
+            Optional<Integer> percentage = directory.value("percentage", value -> number(value, 1, 100));
+            if (path.isEmpty() || size.isPresent() == percentage.isPresent()) {
+                throw YamlSection.problem(file, node, "an entry of ssd needs both: `directory: /mnt/nvme0/cachedhive`, and `size: 400GB` or `percentage: 80` (of its disk)");
             }
-            ssd.add(new SsdDirectory(path.get(), size.get()));
+            ssd.add(new SsdDirectory(path.get(), size, percentage.map(OptionalInt::of).orElse(OptionalInt.empty())));
+            if (size.isPresent() != ssd.getFirst().size().isPresent()) {
+                throw YamlSection.problem(file, node, "the entries of ssd have sizes and percentages: give all of a host sizes, or all percentages");
+            }
         }
         Map<String, String> properties = new LinkedHashMap<>();
         if (settings.has("worker-properties")) {
             YamlSection section = YamlSection.of(settings.node("worker-properties").orElseThrow(), file, Set.of());
             for (String key : section.entries().keySet()) {
+                if (SSD_PROPERTIES.contains(key)) {
+                    throw section.problem(key, ("worker-properties has %s, and what checks, repairs or removes directories knows those of `ssd` only: write each as an entry "
+                            + "of ssd, with its `directory`, and `size` or `percentage`").formatted(key));
+                }
                 properties.put(key, section.text(key).orElseThrow());
             }
         }
@@ -340,6 +363,11 @@ public final class ClusterFile
         String path = text.length() > 1 && text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
         if (!path.startsWith("/") || path.contains("\n") || path.contains(",") || path.contains("/../")) {
             throw new IllegalArgumentException("%s is not an absolute path without commas".formatted(text));
+        }
+        Matcher special = SPECIAL_IN_PATH.matcher(path);
+        if (special.find()) {
+            throw new IllegalArgumentException("%s has %s in it, which not everything takes for a part of a path: give the directory another name, or make a link to it"
+                    .formatted(path, special.group().isBlank() ? "white space" : special.group()));
         }
         if (path.equals("/")) {
             throw new IllegalArgumentException("the root directory cannot be used");

@@ -67,12 +67,29 @@ public record ClusterHost(
         LAUNCHER
     }
 
-    public record SsdDirectory(String path, Size size)
+    /// Either of a size or of a share of its disk, and all of one host alike.
+    ///
+    /// @param percentage of the size of the file system, 1 to 100
+    public record SsdDirectory(String path, Optional<Size> size, OptionalInt percentage)
     {
         public SsdDirectory
         {
             requireNonNull(path, "path is null");
-            requireNonNull(size, "size is null");
+            if (size.isPresent() == percentage.isPresent()) {
+                throw new IllegalArgumentException("size or percentage is wanted: " + path);
+            }
+        }
+
+        /// @param diskBytes size of the file system
+        public long bytes(long diskBytes)
+        {
+            return size.map(Size::bytes).orElseGet(() -> diskBytes / 100 * percentage.getAsInt());
+        }
+
+        /// As the hosts file has it, for people.
+        public String capacity()
+        {
+            return size.map(value -> "size " + value).orElseGet(() -> "percentage " + percentage.getAsInt());
         }
     }
 
@@ -98,7 +115,13 @@ public record ClusterHost(
     /// Where this machine reaches its cache worker's HTTP API.
     public WorkerHost http()
     {
-        return new WorkerHost(address.orElse(name), httpPort);
+        return http(httpPort);
+    }
+
+    /// As {@link #http()}, on another port.
+    public WorkerHost http(int port)
+    {
+        return new WorkerHost(address.orElse(name), port);
     }
 
     /// Memory that the cache worker takes beside its RAM tier: heap, direct memory, and what a JVM needs.

@@ -65,6 +65,12 @@ public record WorkerHost(String name, int port)
         }
     }
 
+    /// Whether the name can stand in a URL: names of ssh can be others, such as those with an underscore.
+    public boolean hasAddress()
+    {
+        return toUri("/").isPresent();
+    }
+
     /// @return empty if the name can be no host
     Optional<URI> toUri(String path)
     {

@@ -9,6 +9,7 @@ import io.cachedhive.protocol.wire.HttpToken;
 
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.URI;
 import java.net.UnknownHostException;
 import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
@@ -24,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import java.util.function.IntConsumer;
 
 import static java.net.http.HttpClient.Redirect.NEVER;
@@ -44,11 +46,17 @@ public final class WorkerHosts
 
     private final List<WorkerHost> hosts;
     private final Duration timeout;
-    private final Optional<String> secret;
+    private final Function<WorkerHost, Optional<String>> secret;
     private final HttpClient client;
 
     /// @param secret the workers' shared secret, which is proven and not sent
     public WorkerHosts(List<WorkerHost> hosts, Duration timeout, Optional<String> secret)
+    {
+        this(hosts, timeout, _ -> secret);
+    }
+
+    /// @param secret of each host
+    public WorkerHosts(List<WorkerHost> hosts, Duration timeout, Function<WorkerHost, Optional<String>> secret)
     {
         this.hosts = List.copyOf(hosts);
         this.timeout = requireNonNull(timeout, "timeout is null");
@@ -90,10 +98,14 @@ public final class WorkerHosts
 
     private CompletableFuture<HostAnswer> ask(WorkerHost host, String method, String path)
     {
-        HttpRequest.Builder request = HttpRequest.newBuilder(host.toUri(path).orElseThrow())
+        Optional<URI> uri = host.toUri(path);
+        if (uri.isEmpty()) {
+            return CompletableFuture.completedFuture(new Failed(host, "%s cannot stand in a URL: set `address` of this host in the hosts file.".formatted(host.name())));
+        }
+        HttpRequest.Builder request = HttpRequest.newBuilder(uri.get())
                 .method(method, BodyPublishers.noBody())
                 .header("Accept", "application/json");
-        secret.ifPresent(value -> request.header("Authorization", HttpToken.authorization(value, System.currentTimeMillis())));
+        secret.apply(host).ifPresent(value -> request.header("Authorization", HttpToken.authorization(value, System.currentTimeMillis())));
         CompletableFuture<HttpResponse<byte[]>> response = client.sendAsync(request.build(), BodyHandlers.limiting(BodyHandlers.ofByteArray(), MAX_BODY_BYTES));
         // the client's own time-out ends with the headers; a body may drip for ever
         return response.copy()
@@ -111,7 +123,7 @@ public final class WorkerHosts
     {
         int status = response.statusCode();
         if (status == 401 || status == 403) {
-            String remedy = secret.isEmpty() ?
+            String remedy = secret.apply(host).isEmpty() ?
                     "name a file with the value of its internal-communication.shared-secret in --secret-file" :
                     "compare the file of --secret-file with its internal-communication.shared-secret, and the clocks of both machines, which may differ by a minute";
             return new Failed(host, "%s wants a proof of the shared secret (HTTP %s): %s.".formatted(host, status, remedy));

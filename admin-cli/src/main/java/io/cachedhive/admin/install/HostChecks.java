@@ -6,6 +6,7 @@ import io.cachedhive.admin.install.Fault.Kind;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -24,6 +25,8 @@ public final class HostChecks
     private static final String TRINO_VERSION = "483";
     /// Logs, state, and the JVM's archive of classes.
     private static final long DATA_BYTES = 1L << 30;
+
+    private static final List<String> HIDDEN_FROM_UNIT = List.of("/home", "/root", "/run/user", "/tmp", "/var/tmp");
 
     private final ClusterHost host;
     private final HostFacts facts;
@@ -49,6 +52,7 @@ public final class HostChecks
             checks.sharedMemory();
             checks.ssd();
             checks.ports();
+            checks.unit();
         }
         checks.trino();
         return checks.faults;
@@ -183,12 +187,12 @@ public final class HostChecks
                         facts.text("user").orElse(""), facts.text(name + ".nearest").orElse(path), path);
             }
             refusal(name, "ssd directory " + path, "write to");
-            long wanted = Math.max(0, host.ssd().get(index).size().bytes() - facts.number(name + ".used_bytes").orElse(0));
+            long wanted = Math.max(0, host.ssd().get(index).bytes(facts.number(name + ".size_bytes").orElse(0)) - facts.number(name + ".used_bytes").orElse(0));
             long sum = missingByDevice.merge(facts.text(name + ".device").orElse(name), wanted, Long::sum);
             long free = facts.number(name + ".free_bytes").orElse(Long.MAX_VALUE);
             if (sum > free) {
-                add(Kind.DISK_SPACE, "the disk of %s has %s free, and %s more are to be on it (size %s): make room, or lower its size in the hosts file.",
-                        path, Size.show(free), Size.show(sum), host.ssd().get(index).size());
+                add(Kind.DISK_SPACE, "the disk of %s has %s free, and %s more are to be on it (%s): make room, or lower that in the hosts file.",
+                        path, Size.show(free), Size.show(sum), host.ssd().get(index).capacity());
             }
         }
     }
@@ -202,6 +206,27 @@ public final class HostChecks
             add(Kind.PERMISSION, "the user %s, as whom the cache worker runs, may not %s %s (%s): give it the right (chown %s %s), or name another directory, or another run-as.",
                     user, right, place.get(), what, user, place.get());
         }
+    }
+
+    /// What the unit hides from its process, by ProtectHome and PrivateTmp.
+    private void unit()
+    {
+        if (!facts.text("service").equals(Optional.of("systemd"))) {
+            return;
+        }
+        Map<String, String> places = new LinkedHashMap<>();
+        places.put("install-directory", host.installDirectory());
+        facts.text("java_home").ifPresent(home -> places.put("java-home", home));
+        places.put("ram-directory", host.ramDirectory());
+        places.put("socket-path", host.socketPath());
+        host.ssd().forEach(directory -> places.put("ssd directory " + directory.path(), directory.path()));
+        places.forEach((name, path) -> {
+            Optional<String> hidden = HIDDEN_FROM_UNIT.stream().filter(place -> path.equals(place) || path.startsWith(place + "/")).findFirst();
+            if (hidden.isPresent()) {
+                add(Kind.DIRECTORY, "%s is in %s, of which a service of systemd sees nothing: choose another place%s, or set service to launcher in the hosts file.",
+                        name.endsWith(path) ? name : name + " " + path, hidden.get(), name.equals("java-home") ? " for the JDK" : "");
+            }
+        });
     }
 
     private void ports()

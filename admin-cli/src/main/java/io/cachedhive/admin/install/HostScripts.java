@@ -61,6 +61,11 @@ public final class HostScripts
         }
     }
 
+    static String socketDirectory(ClusterHost host)
+    {
+        return host.socketPath().substring(0, Math.max(1, host.socketPath().lastIndexOf('/')));
+    }
+
     private static String listenAddress(ClusterHost host)
             throws TaskException
     {

@@ -30,6 +30,8 @@ import static java.util.stream.Collectors.joining;
 public final class Installation
 {
     private static final String MAIN_CLASS = "io.cachedhive.engine.CachedTrinoServer";
+    /// Of the unit, which systemd makes at each start.
+    private static final String DEFAULT_SOCKET_DIRECTORY = "/run/cachedhive";
     private static final String PLUGIN = "plugin";
     private static final String ENGINE_EXTENSION = "engine-extension";
 
@@ -83,7 +85,7 @@ public final class Installation
                 script.call("data_directory", directory.path(), "0750");
             }
             script.call("data_directory", host.installDirectory() + "/data", "0750");
-            script.call("socket_directory", host.socketPath().substring(0, Math.max(1, host.socketPath().lastIndexOf('/'))));
+            script.call("socket_directory", HostScripts.socketDirectory(host));
             script.call("unit", bundle.release(), base64(systemdDropIn(host)));
         }
         HostScripts.put(script, wanted);
@@ -189,11 +191,18 @@ public final class Installation
         return HostScripts.script(host, "install.sh").set("DRY_RUN", dryRun ? "yes" : "no");
     }
 
-    /// What the unit of the packages cannot know: where everything is. The script fills in user, group and JDK.
+    /// What the unit of the packages cannot know: where everything is. The script fills in user, group and JDK. Paths need no quotes: the hosts file
+    /// takes none with characters that mean something to systemd.
     static String systemdDropIn(ClusterHost host)
     {
-        String install = host.installDirectory();
-        String writable = host.ssd().stream().map(ClusterHost.SsdDirectory::path).collect(joining(" "));
+        List<String> disks = host.ssd().stream().map(ClusterHost.SsdDirectory::path).toList();
+        List<String> writable = new ArrayList<>(List.of(host.installDirectory() + "/data", host.ramDirectory()));
+        writable.addAll(disks);
+        String socketDirectory = HostScripts.socketDirectory(host);
+        boolean ownSocketDirectory = !socketDirectory.equals(DEFAULT_SOCKET_DIRECTORY);
+        if (ownSocketDirectory) {
+            writable.add(socketDirectory);
+        }
         return """
                 # Written by cache-admin: the next `cache-admin install` writes it again.
                 [Unit]
@@ -206,17 +215,20 @@ public final class Installation
                 WorkingDirectory=%1$s/data
                 Environment=JAVA_HOME=@JAVA_HOME@
                 ExecStartPre=
-                ExecStart=
-                ExecStart=%1$s/current/worker/bin/launcher -etc-dir %1$s/etc -data-dir %1$s/data -jvm-dir @JAVA_HOME@ run
+                %6$sExecStart=
+                # the log where the launcher has it without systemd, too; the journal has what is said before it
+                ExecStart=%1$s/current/worker/bin/launcher -etc-dir %1$s/etc -data-dir %1$s/data -jvm-dir @JAVA_HOME@ -D log.path=%3$s -D log.enable-console=false run
                 RuntimeDirectoryMode=0755
-                ReadWritePaths=%1$s/data %2$s %3$s
+                ReadWritePaths=%2$s
                 MemoryMax=%4$s
                 """.formatted(
-                install,
-                host.ramDirectory(),
-                writable,
+                host.installDirectory(),
+                String.join(" ", writable),
+                host.installDirectory() + "/data/var/log/server.log",
                 // shared memory that the process touches first is counted as its own
                 host.ram().bytes() + host.daemonBytes() + (256L << 20),
-                writable.isEmpty() ? "" : "RequiresMountsFor=" + writable + "\n");
+                disks.isEmpty() ? "" : "RequiresMountsFor=" + String.join(" ", disks) + "\n",
+                // without the limits of the unit: /run is empty after a reboot, and what is there may be somebody else's
+                ownSocketDirectory ? "ExecStartPre=+/bin/sh -c 'test -d %1$s || install -d -m 0755 -o @RUN_AS@ -g @GROUP@ %1$s'\n".formatted(socketDirectory) : "");
     }
 }

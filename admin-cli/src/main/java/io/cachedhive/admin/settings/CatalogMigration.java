@@ -1,7 +1,6 @@
 package io.cachedhive.admin.settings;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,12 +18,14 @@ import static java.util.Objects.requireNonNull;
  */
 public record CatalogMigration(String catalog, String origin, List<String> hostSettings, List<String> notes)
 {
+    private static final String PERCENTAGES = "shares of the disks";
+    /// Properties of the cache worker; the shares become a part of `ssd`.
     private static final Map<String, String> WORKER_NAMES = Map.of(
             "fs.cache.ttl", "cache.ttl",
             "fs.cache.page-size", "cache.block-size",
-            "fs.cache.max-disk-usage-percentages", "cache.ssd.max-disk-usage-percentages",
+            "fs.cache.max-disk-usage-percentages", PERCENTAGES,
             "hive.cache.ttl", "cache.ttl",
-            "hive.cache.disk-usage-percentage", "cache.ssd.max-disk-usage-percentages");
+            "hive.cache.disk-usage-percentage", PERCENTAGES);
     /// What only concerned the old caches themselves.
     private static final Set<String> WITHOUT_COUNTERPART = Set.of(
             "fs.cache.enabled", "fs.cache.preferred-hosts-count", "fs.cache.disable-metrics",
@@ -62,33 +63,21 @@ public record CatalogMigration(String catalog, String origin, List<String> hostS
         String directories = properties.getOrDefault("fs.cache.directories", properties.getOrDefault("hive.cache.location", ""));
         String sizes = properties.get("fs.cache.max-sizes");
         if (directories.isBlank()) {
-            worker.remove("cache.ssd.max-disk-usage-percentages");
+            worker.remove(PERCENTAGES);
             notes.add("The catalog names no directories of a cache: name disks under ssd in the hosts file, or the cache is in RAM only.");
         }
         else {
             String[] paths = directories.split("\\s*,\\s*");
             String[] capacities = sizes == null ? new String[0] : sizes.split("\\s*,\\s*");
-            if (capacities.length == paths.length) {
-                settings.add("ssd:");
-                for (int index = 0; index < paths.length; index++) {
-                    settings.add("  - directory: " + beside(paths[index]));
-                    settings.add("    size: " + capacities[index]);
-                }
-                worker.remove("cache.ssd.max-disk-usage-percentages");
-            }
-            else {
-                List<String> beside = new ArrayList<>();
-                for (String path : paths) {
-                    beside.add(beside(path));
-                }
-                worker.put("cache.ssd.directories", String.join(",", beside));
+            boolean sized = capacities.length == paths.length;
+            String[] shares = worker.getOrDefault(PERCENTAGES, "80").split("\\s*,\\s*");
+            settings.add("ssd:");
+            for (int index = 0; index < paths.length; index++) {
+                settings.add("  - directory: " + beside(paths[index]));
                 // one share for all disks, where a share for each is wanted
-                String share = worker.getOrDefault("cache.ssd.max-disk-usage-percentages", "80");
-                if (share.split(",").length != paths.length) {
-                    worker.put("cache.ssd.max-disk-usage-percentages", String.join(",", Collections.nCopies(paths.length, share.split(",")[0])));
-                }
-                notes.add("install cannot make or check directories that have shares in place of sizes: make them, for the user of the cache worker, before the start.");
+                settings.add(sized ? "    size: " + capacities[index] : "    percentage: " + shares[shares.length == paths.length ? index : 0]);
             }
+            worker.remove(PERCENTAGES);
             notes.add("What the old cache left in %s is of no use, and takes room: delete it.".formatted(directories));
         }
         if (!worker.isEmpty()) {

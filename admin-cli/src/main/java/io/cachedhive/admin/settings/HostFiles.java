@@ -214,7 +214,13 @@ public final class HostFiles
         properties.put("cache.ram.max-size", host.ram().text());
         if (!host.ssd().isEmpty()) {
             properties.put("cache.ssd.directories", host.ssd().stream().map(ClusterHost.SsdDirectory::path).collect(joining(",")));
-            properties.put("cache.ssd.max-sizes", host.ssd().stream().map(directory -> directory.size().text()).collect(joining(",")));
+            if (host.ssd().getFirst().size().isPresent()) {
+                properties.put("cache.ssd.max-sizes", host.ssd().stream().map(directory -> directory.size().orElseThrow().text()).collect(joining(",")));
+            }
+            else {
+                properties.put("cache.ssd.max-disk-usage-percentages",
+                        host.ssd().stream().map(directory -> Integer.toString(directory.percentage().getAsInt())).collect(joining(",")));
+            }
         }
         properties.put("cache.origins-directory", host.installDirectory() + "/etc/origins");
         secret.ifPresent(value -> properties.put("internal-communication.shared-secret", value));

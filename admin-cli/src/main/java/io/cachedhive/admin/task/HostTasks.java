@@ -12,7 +12,7 @@ import java.util.concurrent.Semaphore;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Does the same on many hosts at once, some at a time; what fails on one leaves the others alone.
+ * Does the same on many hosts at once, some at a time; what fails on one leaves the others alone, also a fault of this program.
  */
 public final class HostTasks
 {
@@ -89,6 +89,11 @@ public final class HostTasks
         }
         catch (TaskException e) {
             return HostOutcome.failed(host, e.getMessage());
+        }
+        catch (RuntimeException e) {
+            // a fault of this program, which must not take what it knows of the other hosts with it
+            return HostOutcome.failed(host, "%s: cache-admin itself failed on this host (%s): leave the host out with --hosts until that is mended, and report it."
+                    .formatted(host, e.toString().lines().findFirst().orElse("")));
         }
     }
 }

@@ -83,4 +83,23 @@ worker_pid() {
     [ -n "$pid" ] && [ "$pid" != 0 ] && grep -qa io.cachedhive.worker.CacheWorker "/proc/$pid/cmdline" 2> /dev/null && echo "$pid"
 }
 
+# worker_log NAME LINES: the last lines of server.log, or of launcher.log: what was said before the log began, and by the JVM. systemd has that in its journal.
+worker_log() {
+    if [ "$1" = launcher ] && uses_systemd; then
+        journalctl --unit=cachedhive-worker.service --output=cat --no-pager --quiet --lines="$2" 2> /dev/null
+    else
+        tail -n "$2" "$INSTALL/data/var/log/$1.log" 2> /dev/null
+    fi
+}
+
+# Where launcher.log is, for people.
+launcher_log() {
+    if uses_systemd; then echo "journalctl --unit=cachedhive-worker.service"; else echo "$INSTALL/data/var/log/launcher.log"; fi
+}
+
+# Why the cache worker did not start; the reason stands in both logs, unless the log could not be written.
+start_problem() {
+    { worker_log launcher 1000; worker_log server 1000; } | sed -n 's/.*Cache worker cannot start: //p' | tail -n 1
+}
+
 listens() { timeout 3 bash -c 'exec 3<> "/dev/tcp/$0/$1"' "$1" "$2" 2> /dev/null; }

@@ -118,6 +118,7 @@ if [ "$IS_WORKER" = yes ]; then
     index=0
     for path in "${SSD_DIRECTORIES[@]}"; do
         directory "ssd.$index" "$path"
+        fact "ssd.$index.size_bytes" "$(size_bytes "$(nearest "$path")")"
         refuses_worker "ssd.$index" "$path" write
         # the higher one of the two pages of its superblock
         fact "ssd.$index.format" "$(for page in 8 4104; do od -A n -t d4 --endian=little -j "$page" -N 4 "$path/superblock" 2> /dev/null; done | sort -n | tail -n 1 | tr -d ' ')"
@@ -129,7 +130,7 @@ if [ "$IS_WORKER" = yes ]; then
     refuses_worker ram "$RAM_DIRECTORY" write
     refuses_worker install "$INSTALL" enter
     fact install.noexec "$(noexec_mount "$INSTALL")"
-    fact start_problem "$(cat "$INSTALL"/data/var/log/{launcher,server}.log 2> /dev/null | sed -n 's/.*Cache worker cannot start: //p' | tail -n 1)"
+    fact start_problem "$(start_problem)"
     for port in "$WORKER_PORT" "$HTTP_PORT"; do
         listens "$LISTEN_ADDRESS" "$port" && fact "port.$port" busy || fact "port.$port" free
     done

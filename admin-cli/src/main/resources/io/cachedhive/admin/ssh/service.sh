@@ -15,7 +15,7 @@ require_installed() {
 }
 
 start() {
-    local said pid waited=0 log=$INSTALL/data/var/log
+    local said pid waited=0
     require_installed
     worker_pid > /dev/null && return
     change "started"
@@ -36,8 +36,8 @@ start() {
     fi
     while ! listens "$LISTEN_ADDRESS" "$HTTP_PORT"; do
         if [ "$waited" -ge 4 ] && ! worker_pid > /dev/null; then
-            said=$(cat "$log/launcher.log" "$log/server.log" 2> /dev/null | sed -n 's/.*Cache worker cannot start: //p' | tail -n 1)
-            fail "the cache worker ended at once (${said:-no reason was given}): mend that; its log is $INSTALL/data/var/log/server.log."
+            said=$(start_problem)
+            fail "the cache worker ended at once (${said:-no reason was given}): mend that; its log is $INSTALL/data/var/log/server.log, and what was said before that $(launcher_log)."
         fi
         [ "$waited" -lt "$((WAIT_SECONDS * 2))" ] || fail "the cache worker runs and does not listen on $LISTEN_ADDRESS:$HTTP_PORT after $WAIT_SECONDS s: see $INSTALL/data/var/log/server.log."
         sleep 0.5
@@ -70,7 +70,15 @@ check_directories() {
     require_installed
     worker_pid > /dev/null && fail "the cache worker runs, and its directories cannot be checked: stop it first (cache-admin stop)."
     for path in "${SSD_DIRECTORIES[@]}"; do
-        [ -e "$path/superblock" ] || continue
+        if [ ! -d "$path" ]; then
+            printf 'damaged=%s\n' "$path does not exist: mount its disk, or run cache-admin install, which makes it."
+            continue
+        elif [ ! -e "$path/superblock" ] && [ -z "$(ls -d "$path"/slab-* 2> /dev/null)" ]; then
+            # as it should be before the first start only
+            [ -z "$(ls -A "$INSTALL/data" 2> /dev/null)" ] ||
+                printf 'damaged=%s\n' "$path has nothing of a cache worker in it: see that its disk is mounted; if it is new or was emptied, the next start fills it."
+            continue
+        fi
         command=(env "JAVA_HOME=$java_home" "$INSTALL/current/worker/bin/cache-worker" fsck "$path")
         if [ "$(id -u)" = 0 ] && [ "$run_as" != root ]; then command=(runuser -u "$run_as" -- "${command[@]}"); fi
         said=$("${command[@]}" 2>&1 < /dev/null)
@@ -86,8 +94,11 @@ check_directories() {
 # Says the last lines of a log, each as `line=...`.
 show_log() {
     local file=$INSTALL/data/var/log/$1.log
-    [ -f "$file" ] || fail "$file does not exist: the cache worker was never started there."
-    tail -n "$2" "$file" | sed 's/^/line=/'
+    # the journal of a unit that was never started is empty
+    if [ "$1" = server ] || ! uses_systemd; then
+        [ -f "$file" ] || fail "$file does not exist: the cache worker was never started there."
+    fi
+    worker_log "$1" "$2" | sed 's/^/line=/'
 }
 
 # Says the contents of files, as `content:PATH=` and base 64.

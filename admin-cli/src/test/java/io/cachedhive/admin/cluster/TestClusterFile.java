@@ -10,6 +10,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -72,7 +74,7 @@ class TestClusterFile
         ClusterHost big = cluster.hosts().getLast();
         assertThat(big.ram().bytes()).isEqualTo(64L << 30);
         assertThat(big.zone()).contains("b");
-        assertThat(big.ssd()).containsExactly(new SsdDirectory("/mnt/a", new Size(3L << 39, "1.5TB")));
+        assertThat(big.ssd()).containsExactly(new SsdDirectory("/mnt/a", Optional.of(new Size(3L << 39, "1.5TB")), OptionalInt.empty()));
         assertThat(big.workerProperties()).containsEntry("cache.ttl", "2d").containsEntry("cache.block-size", "2MB");
         assertThat(big.pluginDirectory()).isEqualTo("/srv/trino/plugin");
         assertThat(big.http()).hasToString("10.0.0.9:8485");
@@ -103,6 +105,16 @@ class TestClusterFile
             workers:\\n- ram-size: 1GB                           | 2 | has no name
             workers:\\n- w1\\ngroups:\\n  g:\\n    hosts: [w2]   | 5 | group g has the host w2
             workers: [w1]\\nssd:\\n- directory: /a               | 3 | an entry of ssd needs both
+            workers: [w1]\\nssd: [{directory: /a, size: 1GB, percentage: 5}]                          | 2 | `size: 400GB` or `percentage: 80`
+            workers: [w1]\\nssd: [{directory: /a, percentage: 101}]                                  | 2 | 101 is not a number from 1 to 100
+            workers: [w1]\\nssd: [{directory: /a, size: 1GB}, {directory: /b, percentage: 5}]        | 2 | all of a host sizes, or all percentages
+            workers: [w1]\\nworker-properties: {cache.ssd.directories: /a}                           | 2 | write each as an entry of ssd
+            workers: [w1]\\nworker-properties: {cache.ssd.max-disk-usage-percentages: 5}             | 2 | write each as an entry of ssd
+            workers: [w1]\\ninstall-directory: '/opt/my cache'                                      | 2 | has white space in it
+            workers: [w1]\\nsocket-path: '/run/100%/w.sock'                                         | 2 | has % in it
+            workers: [w1]\\njava-home: '/opt/$jdk'                                                  | 2 | has $ in it
+            workers:\\n- w1\\n- my_worker        | 3 | my_worker cannot stand in a URL
+            workers:\\n- {host: w1, address: a_b} | 2 | a_b cannot stand in a URL
             workers: [w1]\\nssh: {timeout: 1s}                   | 2 | timeout is unknown
             workers: [w1]\\nssh: {connect-timeout: soon}         | 2 | soon is not a duration
             workers: [w1\\ncluster: a                            | 2 | this is not YAML
@@ -114,6 +126,29 @@ class TestClusterFile
                 .hasMessageStartingWith("/etc/hosts.yaml line " + line + ": ")
                 .hasMessageContaining(message)
                 .hasMessageMatching("(?s).*[:(].*\\.");
+    }
+
+    @Test
+    void testNamesThatOnlySshKnows()
+            throws ClusterFileException
+    {
+        // nobody asks a coordinator by HTTP
+        Cluster cluster = ClusterFile.parse("coordinators: [the_coordinator]\nworkers: [{host: my_worker, address: 10.0.0.1}]", FILE);
+
+        assertThat(cluster.hosts()).extracting(ClusterHost::name).containsExactly("the_coordinator", "my_worker");
+        assertThat(cluster.hosts().getLast().http()).hasToString("10.0.0.1:8485");
+    }
+
+    @Test
+    void testSharesOfDisks()
+            throws ClusterFileException
+    {
+        ClusterHost host = ClusterFile.parse("workers: [w1]\nssd: [{directory: /a, percentage: 80}, {directory: /b, percentage: 5}]", FILE).hosts().getFirst();
+
+        assertThat(host.ssd()).containsExactly(
+                new SsdDirectory("/a", Optional.empty(), OptionalInt.of(80)),
+                new SsdDirectory("/b", Optional.empty(), OptionalInt.of(5)));
+        assertThat(host.ssd().getFirst().bytes(1000)).isEqualTo(800);
     }
 
     @Test

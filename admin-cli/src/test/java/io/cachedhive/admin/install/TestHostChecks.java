@@ -121,6 +121,41 @@ class TestHostChecks
     }
 
     @Test
+    void testShareOfADisk()
+            throws IOException, ClusterFileException
+    {
+        facts.put("ssd.0.size_bytes", Long.toString(200 * GB));
+        // of 80 GB, 100 are free
+        assertThat(check(group("ssd: [{directory: /mnt/a, percentage: 40}]"))).isEmpty();
+        assertThat(check(group("ssd: [{directory: /mnt/a, percentage: 60}]"))).singleElement().satisfies(fault -> {
+            assertThat(fault.kind()).isEqualTo(Kind.DISK_SPACE);
+            assertThat(fault.sentence()).contains("100.0GB free, and 120.0GB more", "(percentage 60)");
+        });
+    }
+
+    @Test
+    void testWhatTheUnitCannotSee()
+            throws IOException, ClusterFileException
+    {
+        String everywhere = """
+                install-directory: /home/trino/cachedhive
+                ram-directory: /var/tmp
+                socket-path: /tmp/w.sock
+                """ + group("ssd: [{directory: /root/cache, size: 1GB}]");
+        facts.put("java_home", "/home/trino/jdk");
+        facts.put("service", "launcher");
+        assertThat(check(everywhere)).isEmpty();
+
+        facts.put("service", "systemd");
+        assertThat(check(everywhere)).hasSize(5).allSatisfy(fault -> {
+            assertThat(fault.kind()).isEqualTo(Kind.DIRECTORY);
+            assertThat(fault.sentence()).contains("sees nothing", "set service to launcher");
+        });
+        facts.put("java_home", "/jdk");
+        assertThat(check("install-directory: /homes/cachedhive\n")).isEmpty();
+    }
+
+    @Test
     void testRootIsNamed()
             throws IOException, ClusterFileException
     {
@@ -168,6 +203,12 @@ class TestHostChecks
         else {
             facts.put(fact, before);
         }
+    }
+
+    /// Settings over those of all.
+    private static String group(String setting)
+    {
+        return "groups: {all: {hosts: [w1], %s}}\n".formatted(setting);
     }
 
     private List<Fault> check(String settings)

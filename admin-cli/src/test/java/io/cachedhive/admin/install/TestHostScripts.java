@@ -173,6 +173,52 @@ class TestHostScripts
     }
 
     @Test
+    void testLogsUnderSystemd()
+            throws Exception
+    {
+        Files.createDirectories(install.resolve("data/var/log"));
+        String systemd = "uses_systemd() { return 0; }; journalctl() { case \"$*\" in *--unit=cachedhive-worker.service*) echo 'of the JVM'; echo \"$SAID\" ;; esac; }; ";
+
+        RemoteScript launcher = script("service.sh").call("eval", systemd).call("show_log", "launcher", "7");
+        assertThat(bash(launcher.set("SAID", "Cache worker cannot start: too small")).values("line")).containsExactly("of the JVM", "Cache worker cannot start: too small");
+        String problem = systemd + "fact start_problem \"$(start_problem)\"";
+        assertThat(bash(script("service.sh").set("SAID", "Cache worker cannot start: too small").call("eval", problem)).facts()).containsEntry("start_problem", "too small");
+
+        RemoteScript server = script("service.sh").set("SAID", "").call("eval", systemd).call("show_log", "server", "1");
+        assertThat(bash(server).facts().get("problem")).contains("data/var/log/server.log does not exist");
+        Files.writeString(install.resolve("data/var/log/server.log"), "first\nsecond\n");
+        assertThat(bash(server).values("line")).containsExactly("second");
+
+        // without it the launcher writes a file
+        Files.writeString(install.resolve("data/var/log/launcher.log"), "of the launcher\n");
+        assertThat(bash(script("service.sh").call("show_log", "launcher", "7")).values("line")).containsExactly("of the launcher");
+    }
+
+    @Test
+    void testDirectoriesThatAreNotThere()
+            throws Exception
+    {
+        Path ssd = directory.resolve("ssd");
+        String settings = "ssd: [{directory: %s, size: 1GB}]\n".formatted(ssd);
+        Path program = Files.createDirectories(install.resolve("current/worker/bin")).resolve("launcher");
+        Files.writeString(program, "#!/bin/sh\n");
+        Files.writeString(program.resolveSibling("cache-worker"), "#!/bin/sh\necho \"superblock damaged it is missing\"\nexit 1\n");
+        for (Path file : List.of(program, program.resolveSibling("cache-worker"))) {
+            Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+        }
+
+        RemoteScript check = script("service.sh", settings).call("eval", "find_java() { java_home=/jdk; }").call("check_directories");
+        assertThat(bash(check).values("damaged")).singleElement().asString().startsWith(ssd + " does not exist: ");
+        Files.createDirectories(ssd);
+        // it was never started
+        assertThat(bash(check).values("damaged")).isEmpty();
+        Files.createDirectories(install.resolve("data/var"));
+        assertThat(bash(check).values("damaged")).singleElement().asString().contains("see that its disk is mounted");
+        Files.writeString(ssd.resolve("slab-0"), "");
+        assertThat(bash(check).values("damaged")).containsExactly(ssd + ": superblock damaged it is missing");
+    }
+
+    @Test
     void testLinkOfTheEngineExtensionIsTold()
             throws Exception
     {

@@ -1,12 +1,23 @@
 package io.cachedhive.admin.settings;
 
+import io.cachedhive.admin.cluster.Cluster;
+import io.cachedhive.admin.cluster.ClusterFile;
+import io.cachedhive.admin.cluster.ClusterFileException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 class TestCatalogMigration
 {
+    @TempDir
+    private Path directory;
+
     @Test
     void testFileSystemCache()
     {
@@ -47,6 +58,7 @@ class TestCatalogMigration
 
     @Test
     void testOlderCacheWithShares()
+            throws IOException, ClusterFileException
     {
         CatalogMigration migration = CatalogMigration.of("""
                 connector.name=hive-hadoop2
@@ -57,10 +69,30 @@ class TestCatalogMigration
                 """);
 
         assertThat(migration.catalog()).isEqualTo("connector.name=cachedhive\n");
-        assertThat(migration.hostSettings()).containsExactlyInAnyOrder(
-                "worker-properties:",
-                "  cache.ssd.max-disk-usage-percentages: '70,70'",
-                "  cache.ssd.directories: '/mnt/a-cachedhive,/mnt/b-cachedhive'");
+        assertThat(migration.hostSettings()).containsExactly(
+                "ssd:",
+                "  - directory: /mnt/a-cachedhive",
+                "    percentage: 70",
+                "  - directory: /mnt/b-cachedhive",
+                "    percentage: 70");
+        // the hosts file takes them, and the cache worker gets them
+        Path file = Files.writeString(directory.resolve("hosts.yaml"), "workers: [127.0.0.1]\n" + String.join("\n", migration.hostSettings()));
+        Cluster cluster = ClusterFile.read(file);
+        assertThat(HostFiles.read(cluster).of(cluster.hosts().getFirst())).filteredOn(host -> host.path().endsWith("/config.properties")).singleElement()
+                .extracting(HostFile::content).asString()
+                .contains("\ncache.ssd.directories=/mnt/a-cachedhive,/mnt/b-cachedhive\n", "\ncache.ssd.max-disk-usage-percentages=70,70\n")
+                .doesNotContain("\ncache.ssd.max-sizes");
+    }
+
+    @Test
+    void testSharesOfEachDisk()
+    {
+        assertThat(CatalogMigration.of("""
+                connector.name=hive
+                fs.cache.enabled=true
+                fs.cache.directories=/mnt/a,/mnt/b
+                fs.cache.max-disk-usage-percentages=60, 90
+                """).hostSettings()).contains("    percentage: 60", "    percentage: 90");
     }
 
     @Test

@@ -57,6 +57,22 @@ class TestHostTasks
     }
 
     @Test
+    void testFaultOfTheProgramOnOneHost()
+            throws IOException, ClusterFileException
+    {
+        List<HostOutcome> outcomes = new HostTasks(2, progress).run(hosts(3), host -> {
+            if (host.name().equals("w2")) {
+                throw new IllegalStateException("surprise");
+            }
+            return HostOutcome.done(host, List.of("x"));
+        });
+
+        assertThat(outcomes).filteredOn(outcome -> outcome.problem().isEmpty()).hasSize(2);
+        assertThat(outcomes).filteredOn(outcome -> outcome.problem().isPresent()).singleElement()
+                .satisfies(outcome -> assertThat(outcome.problem().orElseThrow()).startsWith("w2: cache-admin itself failed").contains("surprise").endsWith("."));
+    }
+
+    @Test
     void testAsManyAtATimeAsAllowed()
             throws IOException, ClusterFileException
     {
