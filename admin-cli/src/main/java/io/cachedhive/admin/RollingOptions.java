@@ -127,15 +127,20 @@ final class RollingOptions
     {
         long blocks = host.isWorker() ? rolling.ssdBlocks(host) : 0;
         List<String> changes = new ArrayList<>(change.apply(ssh, host));
-        if (!host.isWorker() || dryRun.isSet()) {
+        if (!host.isWorker()) {
             return changes;
         }
-        // also one that an earlier run, which failed, left with the old release
-        List<String> stopped = ssh.run(host, ServiceAction.STOP_OUTDATED.script(host, false)).values("change");
-        if (!stopped.isEmpty()) {
+        // also one that an earlier run, which failed, left with the old release, or stopped, or not yet warm
+        Optional<String> pending = Optional.ofNullable(ssh.run(host, ServiceAction.stopOutdated(host, blocks, dryRun.isSet())).facts().get("restart_pending"));
+        if (pending.isPresent() && dryRun.isSet()) {
+            changes.add("restart that an earlier run did not end");
+        }
+        else if (pending.isPresent()) {
+            long wanted = Long.parseLong(pending.get());
             ssh.run(host, ServiceAction.START.script(host, false));
-            long restored = rolling.awaitWarm(host, blocks);
-            changes.add("restarted, %s of %s blocks restored".formatted(restored, blocks));
+            long restored = rolling.awaitWarm(host, wanted);
+            ssh.run(host, ServiceAction.restarted(host));
+            changes.add("restarted, %s of %s blocks restored".formatted(restored, wanted));
         }
         return changes;
     }

@@ -223,14 +223,27 @@ class TestInstalledHosts
         assertThat(broken.code()).isEqualTo(ExitCode.HOST_FAILED);
         assertThat(broken.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": was not touched", COORDINATOR + ": was not touched");
         assertThat(root(WORKERS.get(1)).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
+        // again: it is still the one that is to be brought back first
+        Outcome again = run("upgrade", "--package", next.toString());
+        assertThat(again.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(again.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": was not touched");
+        assertThat(root(WORKERS.get(1)).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
         writeHostsFile("");
         assertThat(run("config", "push", "--hosts", first).code()).isEqualTo(ExitCode.OK);
         assertThat(config).content().doesNotContain("cache.nonsense");
-        assertThat(run("start", "--hosts", first).code()).isEqualTo(ExitCode.OK);
 
         Outcome early = run("upgrade", "--finalize");
         assertThat(early.code()).isEqualTo(ExitCode.HOST_FAILED);
         assertThat(early.error()).contains("end the upgrade first");
+
+        // nobody has started it by hand
+        assertThat(run("rollback", "--dry-run").out()).contains("restart that an earlier run did not end");
+        Outcome taken = run("rollback");
+        assertThat(taken.code()).as(taken.toString()).isEqualTo(ExitCode.OK);
+        assertThat(taken.error()).contains("3 hosts: 1 changed, 2 unchanged, 0 failed");
+        assertThat(plugin).hasContent("plugin 1.0");
+        assertThat(workerId(first)).isEqualTo(worker);
+        assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
 
         Outcome upgraded = run("upgrade", "--package", next.toString());
         assertThat(upgraded.code()).as(upgraded.toString()).isEqualTo(ExitCode.OK);

@@ -203,6 +203,89 @@ class TestHostScripts
         assertThat(bash(script("install.sh").call("rollback", "0.9-c")).facts().get("problem")).contains("release 0.9-c is not in");
     }
 
+    @Test
+    void testRestartThatWasCutOffIsKnown()
+            throws Exception
+    {
+        Path marker = install.resolve("restart-pending");
+        bash(script("install.sh").call("prepare"));
+        Files.createDirectories(install.resolve("data/var/run"));
+        Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.1-b"));
+
+        // whoever was stopped on purpose stays stopped
+        assertThat(stopOutdated(7)).doesNotContainKeys("change", "restart_pending");
+
+        Process worker = startWorker("1.1-b");
+        try {
+            assertThat(stopOutdated(7)).doesNotContainKeys("change", "restart_pending");
+            assertThat(worker.isAlive()).isTrue();
+        }
+        finally {
+            worker.destroyForcibly().waitFor();
+        }
+
+        worker = startWorker("1.0-a");
+        try {
+            assertThat(bash(script("service.sh").set("DRY_RUN", "yes").set("WAIT_SECONDS", 60).call("stop_outdated", "7")).facts()).containsEntry("change", "stopped");
+            assertThat(worker.isAlive()).isTrue();
+            assertThat(marker).doesNotExist();
+
+            assertThat(stopOutdated(7)).containsEntry("change", "stopped").containsEntry("restart_pending", "7");
+            assertThat(worker.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        }
+        finally {
+            worker.destroyForcibly().waitFor();
+        }
+        // its start failed, or it was never asked to
+        assertThat(stopOutdated(0)).doesNotContainKey("change").containsEntry("restart_pending", "7");
+
+        // it runs, and is not warm yet
+        worker = startWorker("1.1-b");
+        try {
+            assertThat(stopOutdated(3)).doesNotContainKey("change").containsEntry("restart_pending", "7");
+            // taken back before it had anything
+            Files.delete(install.resolve("current"));
+            Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.0-a"));
+            assertThat(stopOutdated(0)).containsEntry("change", "stopped").containsEntry("restart_pending", "7");
+        }
+        finally {
+            worker.destroyForcibly().waitFor();
+        }
+        bash(script("service.sh").call("restarted"));
+        assertThat(stopOutdated(0)).doesNotContainKey("restart_pending");
+
+        // the operator takes over
+        Files.writeString(marker, "7\n");
+        bash(script("service.sh").set("WAIT_SECONDS", 60).call("stop"));
+        assertThat(marker).doesNotExist();
+
+        Files.writeString(marker, "7\n");
+        bash(script("uninstall.sh").set("PURGE", "yes").call("uninstall"));
+        assertThat(marker).doesNotExist();
+    }
+
+    private Map<String, String> stopOutdated(int blocks)
+            throws Exception
+    {
+        return bash(script("service.sh").set("WAIT_SECONDS", 60).call("stop_outdated", Integer.toString(blocks))).facts();
+    }
+
+    /// What looks like a cache worker of the release, started by the launcher.
+    private Process startWorker(String release)
+            throws IOException
+    {
+        Process process = new ProcessBuilder(
+                "bash", "-c", "exec -a \"io.cachedhive.worker.CacheWorker $0\" sleep 600", install.resolve("releases").resolve(release).resolve("worker/lib").toString())
+                .start();
+        Files.writeString(install.resolve("data/var/run/launcher.pid"), process.pid() + "\n");
+        Path arguments = Path.of("/proc/%s/cmdline".formatted(process.pid()));
+        while (!Files.readString(arguments).startsWith("io.cachedhive.worker.CacheWorker ")) {
+            assertThat(process.isAlive()).isTrue();
+            Thread.onSpinWait();
+        }
+        return process;
+    }
+
     private Map<String, String> facts()
             throws Exception
     {
