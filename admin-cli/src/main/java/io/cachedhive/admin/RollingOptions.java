@@ -32,6 +32,12 @@ final class RollingOptions
                 throws TaskException;
     }
 
+    interface End
+    {
+        void apply(Ssh ssh, ClusterHost host)
+                throws TaskException;
+    }
+
     @Option(
             names = "--patience",
             paramLabel = "DURATION",
@@ -100,8 +106,9 @@ final class RollingOptions
 
     /// Applies the change to each host, workers first, and restarts the cache workers that ran and are changed.
     ///
+    /// @param end of the change of a host, once all are changed; each host that fails there is told
     /// @return the exit code
-    int run(Cluster cluster, Change change, Console console)
+    int run(Cluster cluster, Change change, End end, Console console)
             throws ClusterFileException
     {
         Ssh ssh = options.ssh(cluster);
@@ -118,6 +125,16 @@ final class RollingOptions
             HostOutcome outcome = tasks.run(List.of(host), one -> HostOutcome.done(one, roll(ssh, rolling, one, change))).getFirst();
             outcomes.add(outcome);
             failed = outcome.problem().isPresent();
+        }
+        if (!failed && !dryRun.isSet()) {
+            for (int index = 0; index < hosts.size(); index++) {
+                try {
+                    end.apply(ssh, hosts.get(index));
+                }
+                catch (TaskException e) {
+                    outcomes.set(index, HostOutcome.failed(hosts.get(index), e.getMessage()));
+                }
+            }
         }
         return report(outcomes, console);
     }

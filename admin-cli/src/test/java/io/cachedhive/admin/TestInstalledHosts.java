@@ -261,6 +261,14 @@ class TestInstalledHosts
         assertThat(ended.error()).contains("2 hosts: 0 changed, 2 unchanged, 0 failed");
         assertThat(run("upgrade", "--finalize", "--package", next.toString()).code()).isEqualTo(ExitCode.WRONG_USAGE);
 
+        // the last cache worker does not come back at once, and the second run leads to the same release
+        Path last = root(WORKERS.get(1)).resolve("opt/cachedhive/etc/config.properties");
+        Files.writeString(last, Files.readString(last) + "cache.nonsense=1\n");
+        Outcome stuck = run("rollback");
+        assertThat(stuck.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(stuck.error()).contains(WORKERS.get(1) + ": the cache worker ended at once", COORDINATOR + ": was not touched");
+        assertThat(plugin).hasContent("plugin 1.0");
+        assertThat(run("config", "push", "--hosts", WORKERS.get(1)).code()).isEqualTo(ExitCode.OK);
         Outcome back = run("rollback");
         assertThat(back.code()).as(back.toString()).isEqualTo(ExitCode.OK);
         assertThat(back.error()).contains("Going back to release 1.0-");
@@ -268,6 +276,7 @@ class TestInstalledHosts
         assertThat(extension).hasContent("extension 1.0");
         assertThat(workerId(first)).isEqualTo(worker);
         assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
+        assertThat(run("rollback").error()).contains("there is no release before the current one");
     }
 
     @Test

@@ -129,6 +129,10 @@ unpack() {
     run rm -rf "$INSTALL/incoming"
 }
 
+# There from the switch to another release on, until that is through on all hosts: the release before it is the way back so long, also if yet another
+# one is brought instead.
+unfinished=$INSTALL/unfinished
+
 # The release that is used from now on; the one before it is kept for the way back.
 use_release() {
     local current
@@ -136,8 +140,25 @@ use_release() {
     [ "$current" = "releases/$1" ] && return
     change "current release $1"
     [ "$DRY_RUN" = yes ] && return
-    [ ! -d "$INSTALL/$current/" ] || [ -z "$current" ] || run ln -sfn "$current" "$INSTALL/previous"
+    if [ -n "$current" ] && [ -d "$INSTALL/$current/" ]; then
+        # whatever was brought since was never seen at work on all hosts, and may be missing on the others
+        if [ ! -f "$unfinished" ] || [ ! -d "$INSTALL/previous/" ]; then run ln -sfn "$current" "$INSTALL/previous"; fi
+        run touch "$unfinished"
+    fi
     run ln -sfn "releases/$1" "$INSTALL/current"
+}
+
+# The way that led to the current release has come to its end, on all hosts.
+finish_rollback() {
+    [ "$DRY_RUN" = yes ] && return
+    # a second rollback is not to lead forward again
+    if [ "$(readlink "$INSTALL/previous" 2> /dev/null)" = "$(readlink "$INSTALL/current")" ]; then run rm -f "$INSTALL/previous"; fi
+    run rm -f "$unfinished"
+}
+
+finish() {
+    finish_rollback
+    prune
 }
 
 # rollback RELEASE: goes back to it; configuration and data stay
@@ -149,8 +170,8 @@ rollback() {
     if [ "$current" != "releases/$1" ]; then
         change "current release $1"
         if [ "$DRY_RUN" != yes ]; then
-            # a second rollback is not to lead forward again
-            run rm -f "$INSTALL/previous"
+            # until finish_rollback: if this run fails on some host, the next one leads there, too
+            run ln -sfn "releases/$1" "$INSTALL/previous"
             run ln -sfn "releases/$1" "$INSTALL/current"
         fi
     fi
@@ -163,16 +184,23 @@ rollback() {
     fi
 }
 
-# Removes releases that no way leads to any more.
+# Prints the releases of which a process has files open, as cache worker or as Trino's plugin; of other users' processes only root sees that.
+used_releases() {
+    ls -l /proc/[0-9]*/fd 2> /dev/null | awk -v prefix=" -> $(readlink -f "$INSTALL")/releases/" '
+        at = index($0, prefix) { name = substr($0, at + length(prefix)); sub("/.*", "", name); print name }' | sort -u
+}
+
+# Removes releases that no way leads to any more, and that nobody uses.
 prune() {
-    local release current previous
+    local release current previous used
     [ "$DRY_RUN" = yes ] && return
     current=$(readlink "$INSTALL/current" 2> /dev/null)
     previous=$(readlink "$INSTALL/previous" 2> /dev/null)
+    used=" $(used_releases | tr '\n' ' ')"
     for release in "$INSTALL"/releases/*; do
         case ${release##*/} in
             "${current##*/}" | "${previous##*/}") ;;
-            *) [ ! -e "$release" ] || run rm -rf "$release" ;;
+            *) [ ! -e "$release" ] || [ "${used#* "${release##*/}" }" != "$used" ] || run rm -rf "$release" ;;
         esac
     done
 }

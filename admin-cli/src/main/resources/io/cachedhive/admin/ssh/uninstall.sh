@@ -48,7 +48,7 @@ uninstall() {
         esac
     done < <(tac "$record")
     if uses_systemd; then run systemctl daemon-reload; fi
-    run rm -rf "$INSTALL/releases" "$INSTALL/incoming" "$INSTALL/current" "$INSTALL/previous" "$INSTALL/restart-pending"
+    run rm -rf "$INSTALL/releases" "$INSTALL/incoming" "$INSTALL/current" "$INSTALL/previous" "$INSTALL/restart-pending" "$INSTALL/unfinished"
     change "remove $INSTALL/releases"
     entries=$(grep '^directory	' "$record" | tac)
     run rm -rf "$kept"

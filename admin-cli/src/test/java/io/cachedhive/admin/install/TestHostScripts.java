@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -196,11 +197,56 @@ class TestHostScripts
         assertThat(bash(script("install.sh").call("rollback", "1.0-a")).values("change")).contains("current release 1.0-a");
         assertThat(Files.readSymbolicLink(install.resolve("current"))).isEqualTo(Path.of("releases/1.0-a"));
         assertThat(Files.readSymbolicLink(trino.resolve("plugin/cachedhive"))).isEqualTo(install.resolve("releases/1.0-a/plugin"));
+        // while it is not through, the next one leads there, too
+        assertThat(facts()).containsEntry("previous", "1.0-a");
+        bash(script("install.sh").call("finish_rollback"));
         assertThat(Files.isSymbolicLink(install.resolve("previous"))).isFalse();
         assertThat(facts()).containsEntry("releases", "1.0-a 1.1-b ").containsEntry("previous", "");
 
         assertThat(bash(script("install.sh").call("rollback", "1.0-a")).values("change")).isEmpty();
         assertThat(bash(script("install.sh").call("rollback", "0.9-c")).facts().get("problem")).contains("release 0.9-c is not in");
+    }
+
+    @Test
+    void testWayBackFromUpgradeThatNeverCameThrough()
+            throws Exception
+    {
+        bash(script("install.sh").call("prepare"));
+        for (String release : List.of("0.9-z", "1.0-a", "1.1-b", "1.2-c", "1.3-d")) {
+            Files.createDirectories(install.resolve("releases").resolve(release));
+        }
+        Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.0-a"));
+        Files.createSymbolicLink(install.resolve("previous"), Path.of("releases/0.9-z"));
+
+        bash(script("install.sh").call("use_release", "1.1-b"));
+        assertThat(facts()).containsEntry("current", "1.1-b").containsEntry("previous", "1.0-a");
+        // another one instead: the first one that all hosts had is not given up for one that failed
+        bash(script("install.sh").call("use_release", "1.2-c").call("prune"));
+        assertThat(facts()).containsEntry("current", "1.2-c").containsEntry("previous", "1.0-a").containsEntry("releases", "1.0-a 1.2-c ");
+
+        bash(script("install.sh").call("finish"));
+        Files.createDirectories(install.resolve("releases/1.3-d"));
+        bash(script("install.sh").call("use_release", "1.3-d").call("finish"));
+        assertThat(facts()).containsEntry("current", "1.3-d").containsEntry("previous", "1.2-c").containsEntry("releases", "1.2-c 1.3-d ");
+        assertThat(install.resolve("unfinished")).doesNotExist();
+    }
+
+    @Test
+    void testReleaseThatIsUsedStays()
+            throws Exception
+    {
+        bash(script("install.sh").call("prepare"));
+        Path jar = Files.writeString(Files.createDirectories(install.resolve("releases/1.0-a/plugin")).resolve("plugin.jar"), "jar");
+        Files.createDirectories(install.resolve("releases/1.0"));
+        Files.createDirectories(install.resolve("releases/1.2-c"));
+        Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.2-c"));
+
+        try (InputStream _ = Files.newInputStream(jar)) {
+            bash(script("install.sh").call("prune"));
+            assertThat(facts()).containsEntry("releases", "1.0-a 1.2-c ");
+        }
+        bash(script("install.sh").call("prune"));
+        assertThat(facts()).containsEntry("releases", "1.2-c ");
     }
 
     @Test
