@@ -338,8 +338,11 @@ public final class ClusterFile
     private static String remotePath(String text)
     {
         String path = text.length() > 1 && text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
-        if (!path.startsWith("/") || path.contains("\n") || path.contains(",") || path.contains("/../")) {
+        if (!path.startsWith("/") || path.contains("\n") || path.contains(",")) {
             throw new IllegalArgumentException("%s is not an absolute path without commas".formatted(text));
+        }
+        if (List.of(path.split("/")).stream().anyMatch(segment -> segment.equals(".") || segment.equals(".."))) {
+            throw new IllegalArgumentException("%s is not written out, as . or .. is in it".formatted(text));
         }
         if (path.equals("/")) {
             throw new IllegalArgumentException("the root directory cannot be used");

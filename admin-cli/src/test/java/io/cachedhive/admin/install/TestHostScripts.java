@@ -19,9 +19,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import static io.cachedhive.admin.ssh.RemoteScript.base64;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.file.StandardOpenOption.APPEND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -122,6 +124,125 @@ class TestHostScripts
             // the directory of the test is root's alone
             assertThat(refused.get("install.refuses")).isEqualTo(directory.toString());
         }
+    }
+
+    @Test
+    void testPurgeLeavesWhatIsNotOurs()
+            throws Exception
+    {
+        Path ssd = Files.createDirectories(directory.resolve("ssd"));
+        String settings = "ssd: [{directory: %s, size: 1GB}]\n".formatted(ssd);
+        List<String> others = List.of("journal.txt", "journal-2024", "checkpoint-model", "slab-x", "slab-000001");
+        for (String name : others) {
+            Files.writeString(ssd.resolve(name), "somebody's");
+        }
+        Files.writeString(Files.createDirectories(ssd.resolve("checkpoint-0")).resolve("model"), "somebody's");
+        // made by the operator, with something in it
+        Files.writeString(Files.createDirectories(install.resolve("data")).resolve("notes"), "somebody's");
+        RemoteScript purge = script("uninstall.sh", settings).set("PURGE", "yes").call("uninstall");
+
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(ssd.resolve("lock"), "4711\n");
+        assertThat(bash(purge).facts()).doesNotContainKey("problem");
+        assertThat(list(ssd)).containsExactlyInAnyOrder("journal.txt", "journal-2024", "checkpoint-model", "slab-x", "slab-000001", "checkpoint-0");
+        assertThat(install.resolve("data/notes")).exists();
+
+        // a program with files of such names
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(ssd.resolve("journal"), "somebody's");
+        Files.write(ssd.resolve("superblock"), new byte[8192]);
+        assertThat(bash(purge).facts().get("problem")).contains(ssd + "/superblock is not one of a cache worker");
+        assertThat(ssd.resolve("journal")).exists();
+
+        // ours, by the second page
+        byte[] superblock = new byte[8192];
+        System.arraycopy("CHVSUPER".getBytes(UTF_8), 0, superblock, 4096, 8);
+        Files.write(ssd.resolve("superblock"), superblock);
+        Files.writeString(ssd.resolve("checkpoint-1"), "");
+        Files.writeString(ssd.resolve("slab-00000"), "");
+        Files.writeString(ssd.resolve("lock"), "4711\n");
+        bash(script("install.sh").call("prepare"));
+        Process holder = lock(ssd.resolve("lock"));
+        try {
+            assertThat(bash(purge).facts().get("problem")).contains(ssd + " is in use by a process");
+            assertThat(ssd.resolve("slab-00000")).exists();
+        }
+        finally {
+            unlock(holder);
+        }
+        assertThat(bash(purge).values("change")).contains("remove data of " + ssd);
+        assertThat(list(ssd)).containsExactlyInAnyOrder("journal.txt", "journal-2024", "checkpoint-model", "slab-x", "slab-000001", "checkpoint-0");
+
+        // a first start that was cut off before the superblock, in a directory that install made
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(ssd.resolve("journal"), "");
+        assertThat(bash(purge).facts().get("problem")).contains(ssd + "/superblock is not one of a cache worker");
+        Files.writeString(install.resolve("kept/record"), "directory\t%s\n".formatted(ssd), APPEND);
+        assertThat(bash(purge).values("change")).contains("remove data of " + ssd);
+        assertThat(ssd.resolve("journal")).doesNotExist();
+    }
+
+    private static List<String> list(Path directory)
+            throws IOException
+    {
+        try (Stream<Path> paths = Files.list(directory)) {
+            return paths.map(path -> path.getFileName().toString()).toList();
+        }
+    }
+
+    @Test
+    void testMemoryOfKilledWorkerGoes()
+            throws Exception
+    {
+        Path ram = Files.createDirectories(directory.resolve("ram"));
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(Files.createDirectories(install.resolve("data/state")).resolve("worker-id"), "w1\n");
+        Path killed = Files.writeString(ram.resolve("cachedhive-w1-0123456789abcdef.ram"), "");
+        Path running = Files.writeString(ram.resolve("cachedhive-w1-fedcba9876543210.ram"), "");
+        Path other = Files.writeString(ram.resolve("cachedhive-w1-b-0123456789abcdef.ram"), "");
+        RemoteScript uninstall = script("uninstall.sh", "ram-directory: %s\n".formatted(ram)).set("PURGE", "no").call("uninstall");
+        Process holder = lock(running);
+        try {
+            assertThat(bash(uninstall).values("change")).contains("remove " + killed).doesNotContain("remove " + running, "remove " + other);
+            assertThat(list(ram)).containsExactlyInAnyOrder(running.getFileName().toString(), other.getFileName().toString());
+        }
+        finally {
+            unlock(holder);
+        }
+    }
+
+    private static Process lock(Path file)
+            throws IOException
+    {
+        // the lock is that of the open file, so that it goes with this one process
+        Process holder = new ProcessBuilder("bash", "-c", "exec 9>> \"$0\"; flock 9; echo locked; exec sleep 600", file.toString()).start();
+        assertThat(holder.inputReader().readLine()).isEqualTo("locked");
+        return holder;
+    }
+
+    private static void unlock(Process holder)
+            throws InterruptedException
+    {
+        holder.destroyForcibly().waitFor();
+    }
+
+    @Test
+    void testInstallDirectoryOfOthersIsTold()
+            throws Exception
+    {
+        assertThat(bash(facts(install)).facts()).doesNotContainKeys("install.foreign", "install.overlaps");
+        for (Path taken : List.of(trino, trino.resolve("opt"), trino.getParent())) {
+            assertThat(bash(facts(taken)).facts()).as(taken.toString()).containsEntry("install.overlaps", trino.toString());
+        }
+        // no more than the beginning of the name
+        assertThat(bash(facts(directory.resolve("trino2"))).facts()).doesNotContainKey("install.overlaps");
+        Path link = Files.createSymbolicLink(directory.resolve("link"), trino.resolve("etc"));
+        assertThat(bash(facts(link)).facts()).containsKey("install.overlaps");
+
+        Files.createDirectories(install.resolve("etc"));
+        assertThat(bash(facts(install)).facts()).containsEntry("install.foreign", install + "/etc");
+        bash(script("install.sh").call("prepare"));
+        assertThat(bash(facts(install)).facts()).doesNotContainKey("install.foreign");
     }
 
     private RemoteScript facts(Path install)
