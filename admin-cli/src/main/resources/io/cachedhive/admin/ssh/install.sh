@@ -67,13 +67,25 @@ keep() {
     fi
 }
 
+# has_rights PATH MODE OWNER: as put takes them; only root can mend owners
+has_rights() {
+    [ "$(stat -L -c %a "$1")" = "${2#0}" ] || return
+    [ -n "$3" ] && [ "$(id -u)" = 0 ] || return 0
+    case $3 in
+        *:) [ "$(stat -L -c %U: "$1")" = "$3" ] ;;
+        *) [ "$(stat -L -c %U:%G "$1")" = "$3" ] || [ "$(stat -L -c %u:%g "$1")" = "$3" ] ;;
+    esac
+}
+
 # put PATH MODE OWNER CONTENT: a file; owner may be empty, the content is in base 64
 put() {
     local path=$1
     if [ -f "$path" ] && cmp -s "$path" <(base64 -d <<< "$4"); then
-        return
+        has_rights "$path" "$2" "$3" && return
+        change "owner and mode of $path"
+    else
+        change "file $path"
     fi
-    change "file $path"
     [ "$DRY_RUN" = yes ] && return
     make_directory "$(dirname "$path")"
     keep "$path"
@@ -270,9 +282,16 @@ unit() {
         put "$directory/cachedhive-worker.service.d/cache-admin.conf" 0644 '' \
             "$(base64 -d <<< "$2" | sed -e "s|@RUN_AS@|$run_as|g" -e "s|@GROUP@|$(id -gn "$run_as")|g" -e "s|@JAVA_HOME@|$java_home|g" | base64 -w 0)"
     ) || { printf '%s\n' "$changes"; exit 1; }
-    [ -n "$changes" ] || return
-    printf '%s\n' "$changes"
-    [ "$DRY_RUN" = yes ] && return
-    run systemctl daemon-reload
-    run systemctl enable cachedhive-worker.service
+    # also behind a run that was cut off after the files
+    if [ -n "$changes" ]; then
+        printf '%s\n' "$changes"
+        [ "$DRY_RUN" = yes ] || run systemctl daemon-reload
+    elif [ "$(systemctl show --property=NeedDaemonReload --value cachedhive-worker.service 2> /dev/null)" = yes ]; then
+        change "systemd reads its units again"
+        [ "$DRY_RUN" = yes ] || run systemctl daemon-reload
+    fi
+    if [ "$(systemctl is-enabled cachedhive-worker.service 2> /dev/null)" != enabled ]; then
+        change "enable cachedhive-worker.service"
+        [ "$DRY_RUN" = yes ] || run systemctl enable cachedhive-worker.service
+    fi
 }

@@ -227,6 +227,62 @@ class TestHostScripts
     }
 
     @Test
+    void testOwnerAndModeAreMended()
+            throws Exception
+    {
+        boolean root = "root".equals(System.getProperty("user.name"));
+        Path config = install.resolve("etc/config.properties");
+        bash(script("install.sh").call("prepare").call("put_owned", config.toString(), base64("secret")));
+        RemoteScript again = script("install.sh").call("put_owned", config.toString(), base64("secret"));
+        assertThat(bash(again).values("change")).isEmpty();
+
+        Files.setPosixFilePermissions(config, PosixFilePermissions.fromString("rw-r--r--"));
+        assertThat(bash(again).values("change")).containsExactly("owner and mode of " + config);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(config))).isEqualTo("rw-------");
+        assertThat(config).hasContent("secret");
+        assertThat(bash(again).values("change")).isEmpty();
+
+        if (root) {
+            // run-as is another one now
+            RemoteScript nobody = script("install.sh", "run-as: nobody\n").call("put_owned", config.toString(), base64("secret"));
+            assertThat(bash(nobody).values("change")).containsExactly("owner and mode of " + config);
+            assertThat(Files.getOwner(config)).hasToString("nobody");
+            assertThat(bash(nobody).values("change")).isEmpty();
+        }
+    }
+
+    @Test
+    void testUnitThatWasNotEnabledIs()
+            throws Exception
+    {
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(Files.createDirectories(install.resolve("releases/1.0-a/worker/systemd")).resolve("cachedhive-worker.service"), "[Service]\n");
+        // the files are there, and the run ended behind them
+        String systemd = """
+                put() { :; }
+                systemctl() {
+                    case $1 in
+                        show) echo %s ;;
+                        is-enabled) echo %s ;;
+                        *) printf 'called=%%s\n' "$*" >&3 ;;
+                    esac
+                }
+                exec 3>&1
+                """;
+        RemoteResult mended = bash(script("install.sh", "run-as: root\n").set("SERVICE", "SYSTEMD")
+                .call("eval", systemd.formatted("yes", "disabled"))
+                .call("unit", "1.0-a", base64("")));
+        assertThat(mended.values("called")).containsExactly("daemon-reload", "enable cachedhive-worker.service");
+        assertThat(mended.values("change")).containsExactly("systemd reads its units again", "enable cachedhive-worker.service");
+
+        RemoteResult sound = bash(script("install.sh", "run-as: root\n").set("SERVICE", "SYSTEMD")
+                .call("eval", systemd.formatted("no", "enabled"))
+                .call("unit", "1.0-a", base64("")));
+        assertThat(sound.values("called")).isEmpty();
+        assertThat(sound.values("change")).isEmpty();
+    }
+
+    @Test
     void testInstallDirectoryOfOthersIsTold()
             throws Exception
     {
