@@ -5,6 +5,7 @@ import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
 import io.cachedhive.admin.install.HostFacts;
 import io.cachedhive.admin.install.HostScripts;
+import io.cachedhive.admin.install.Installation;
 import io.cachedhive.admin.install.RollbackPlan;
 import io.cachedhive.admin.settings.HostFiles;
 import picocli.CommandLine.Command;
@@ -65,6 +66,7 @@ final class RollbackCommand
                 (ssh, host) -> ssh.run(host, HostScripts.script(host, "install.sh")
                         .set("DRY_RUN", options.isDryRun() ? "yes" : "no")
                         .call("rollback", plan.release().orElse(""))).values("change"),
+                Installation::finishRollback,
                 console);
     }
 }

@@ -32,6 +32,12 @@ final class RollingOptions
                 throws TaskException;
     }
 
+    interface End
+    {
+        void apply(Ssh ssh, ClusterHost host)
+                throws TaskException;
+    }
+
     @Option(
             names = "--patience",
             paramLabel = "DURATION",
@@ -100,8 +106,9 @@ final class RollingOptions
 
     /// Applies the change to each host, workers first, and restarts the cache workers that ran and are changed.
     ///
+    /// @param end of the change of a host, once all are changed; each host that fails there is told
     /// @return the exit code
-    int run(Cluster cluster, Change change, Console console)
+    int run(Cluster cluster, Change change, End end, Console console)
             throws ClusterFileException
     {
         Ssh ssh = options.ssh(cluster);
@@ -119,6 +126,16 @@ final class RollingOptions
             outcomes.add(outcome);
             failed = outcome.problem().isPresent();
         }
+        if (!failed && !dryRun.isSet()) {
+            for (int index = 0; index < hosts.size(); index++) {
+                try {
+                    end.apply(ssh, hosts.get(index));
+                }
+                catch (TaskException e) {
+                    outcomes.set(index, HostOutcome.failed(hosts.get(index), e.getMessage()));
+                }
+            }
+        }
         return report(outcomes, console);
     }
 
@@ -127,15 +144,20 @@ final class RollingOptions
     {
         long blocks = host.isWorker() ? rolling.ssdBlocks(host) : 0;
         List<String> changes = new ArrayList<>(change.apply(ssh, host));
-        if (!host.isWorker() || dryRun.isSet()) {
+        if (!host.isWorker()) {
             return changes;
         }
-        // also one that an earlier run, which failed, left with the old release
-        List<String> stopped = ssh.run(host, ServiceAction.STOP_OUTDATED.script(host, false)).values("change");
-        if (!stopped.isEmpty()) {
+        // also one that an earlier run, which failed, left with the old release, or stopped, or not yet warm
+        Optional<String> pending = Optional.ofNullable(ssh.run(host, ServiceAction.stopOutdated(host, blocks, dryRun.isSet())).facts().get("restart_pending"));
+        if (pending.isPresent() && dryRun.isSet()) {
+            changes.add("restart that an earlier run did not end");
+        }
+        else if (pending.isPresent()) {
+            long wanted = Long.parseLong(pending.get());
             ssh.run(host, ServiceAction.START.script(host, false));
-            long restored = rolling.awaitWarm(host, blocks);
-            changes.add("restarted, %s of %s blocks restored".formatted(restored, blocks));
+            long restored = rolling.awaitWarm(host, wanted);
+            ssh.run(host, ServiceAction.restarted(host));
+            changes.add("restarted, %s of %s blocks restored".formatted(restored, wanted));
         }
         return changes;
     }

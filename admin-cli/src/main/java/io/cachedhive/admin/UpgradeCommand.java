@@ -84,7 +84,11 @@ final class UpgradeCommand
         Bundle bundle = Bundle.open(step.packageFile);
         HostFiles.requireSecret(cluster);
         HostFiles files = HostFiles.read(cluster);
-        return options.run(cluster, (ssh, host) -> new Installation(ssh, bundle, files, engineExtension, options.isDryRun()).install(host), console);
+        return options.run(
+                cluster,
+                (ssh, host) -> new Installation(ssh, bundle, files, engineExtension, options.isDryRun()).upgrade(host),
+                Installation::finish,
+                console);
     }
 
     private int end(Cluster cluster)

@@ -223,14 +223,27 @@ class TestInstalledHosts
         assertThat(broken.code()).isEqualTo(ExitCode.HOST_FAILED);
         assertThat(broken.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": was not touched", COORDINATOR + ": was not touched");
         assertThat(root(WORKERS.get(1)).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
+        // again: it is still the one that is to be brought back first
+        Outcome again = run("upgrade", "--package", next.toString());
+        assertThat(again.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(again.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": was not touched");
+        assertThat(root(WORKERS.get(1)).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
         writeHostsFile("");
         assertThat(run("config", "push", "--hosts", first).code()).isEqualTo(ExitCode.OK);
         assertThat(config).content().doesNotContain("cache.nonsense");
-        assertThat(run("start", "--hosts", first).code()).isEqualTo(ExitCode.OK);
 
         Outcome early = run("upgrade", "--finalize");
         assertThat(early.code()).isEqualTo(ExitCode.HOST_FAILED);
         assertThat(early.error()).contains("end the upgrade first");
+
+        // nobody has started it by hand
+        assertThat(run("rollback", "--dry-run").out()).contains("restart that an earlier run did not end");
+        Outcome taken = run("rollback");
+        assertThat(taken.code()).as(taken.toString()).isEqualTo(ExitCode.OK);
+        assertThat(taken.error()).contains("3 hosts: 1 changed, 2 unchanged, 0 failed");
+        assertThat(plugin).hasContent("plugin 1.0");
+        assertThat(workerId(first)).isEqualTo(worker);
+        assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
 
         Outcome upgraded = run("upgrade", "--package", next.toString());
         assertThat(upgraded.code()).as(upgraded.toString()).isEqualTo(ExitCode.OK);
@@ -248,6 +261,14 @@ class TestInstalledHosts
         assertThat(ended.error()).contains("2 hosts: 0 changed, 2 unchanged, 0 failed");
         assertThat(run("upgrade", "--finalize", "--package", next.toString()).code()).isEqualTo(ExitCode.WRONG_USAGE);
 
+        // the last cache worker does not come back at once, and the second run leads to the same release
+        Path last = root(WORKERS.get(1)).resolve("opt/cachedhive/etc/config.properties");
+        Files.writeString(last, Files.readString(last) + "cache.nonsense=1\n");
+        Outcome stuck = run("rollback");
+        assertThat(stuck.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(stuck.error()).contains(WORKERS.get(1) + ": the cache worker ended at once", COORDINATOR + ": was not touched");
+        assertThat(plugin).hasContent("plugin 1.0");
+        assertThat(run("config", "push", "--hosts", WORKERS.get(1)).code()).isEqualTo(ExitCode.OK);
         Outcome back = run("rollback");
         assertThat(back.code()).as(back.toString()).isEqualTo(ExitCode.OK);
         assertThat(back.error()).contains("Going back to release 1.0-");
@@ -255,6 +276,7 @@ class TestInstalledHosts
         assertThat(extension).hasContent("extension 1.0");
         assertThat(workerId(first)).isEqualTo(worker);
         assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
+        assertThat(run("rollback").error()).contains("there is no release before the current one");
     }
 
     @Test

@@ -361,13 +361,16 @@ public final class ClusterFile
     private static String remotePath(String text)
     {
         String path = text.length() > 1 && text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
-        if (!path.startsWith("/") || path.contains("\n") || path.contains(",") || path.contains("/../")) {
+        if (!path.startsWith("/") || path.contains("\n") || path.contains(",")) {
             throw new IllegalArgumentException("%s is not an absolute path without commas".formatted(text));
         }
         Matcher special = SPECIAL_IN_PATH.matcher(path);
         if (special.find()) {
             throw new IllegalArgumentException("%s has %s in it, which not everything takes for a part of a path: give the directory another name, or make a link to it"
                     .formatted(path, special.group().isBlank() ? "white space" : special.group()));
+        }
+        if (List.of(path.split("/")).stream().anyMatch(segment -> segment.equals(".") || segment.equals(".."))) {
+            throw new IllegalArgumentException("%s is not written out, as . or .. is in it".formatted(text));
         }
         if (path.equals("/")) {
             throw new IllegalArgumentException("the root directory cannot be used");

@@ -115,6 +115,14 @@ public final class HostChecks
                     host.installDirectory());
             return;
         }
+        if (facts.text("install.overlaps").isPresent()) {
+            add(Kind.DIRECTORY, "install-directory %s and Trino's %s lie in one another, so that neither could be changed or removed alone: choose another install-directory.",
+                    host.installDirectory(), facts.text("install.overlaps").get());
+        }
+        else if (facts.text("install.foreign").isPresent()) {
+            add(Kind.DIRECTORY, "%s is there already, and not from cache-admin, as install-directory %s has no kept/record: choose another install-directory, or move it away.",
+                    facts.text("install.foreign").get(), host.installDirectory());
+        }
         if (!facts.is("install.writable")) {
             add(Kind.PERMISSION, "the login %s may not write to %s: log in as another user, set sudo to true, or choose another install-directory.",
                     facts.text("user").orElse(""), facts.text("install.nearest").orElse(host.installDirectory()));

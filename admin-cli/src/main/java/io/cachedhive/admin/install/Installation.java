@@ -51,9 +51,45 @@ public final class Installation
         this.dryRun = dryRun;
     }
 
+    /// On this host for itself: from then on the release before is the way back, and older ones are gone.
+    ///
     /// @return what was changed, or would be; nothing if all was as it should be
     /// @throws TaskException if the host does not have what is needed, before anything was changed, or if a step fails
     public List<String> install(ClusterHost host)
+            throws TaskException
+    {
+        return bring(host, "finish");
+    }
+
+    /// As a step of many: the way back stays what it was until {@link #finish}, whatever is brought in between.
+    ///
+    /// @return as {@link #install}
+    /// @throws TaskException as {@link #install}
+    public List<String> upgrade(ClusterHost host)
+            throws TaskException
+    {
+        return bring(host, "prune");
+    }
+
+    /// The upgrade is through on all hosts.
+    ///
+    /// @throws TaskException if the host cannot be reached, or releases cannot be removed
+    public static void finish(Ssh ssh, ClusterHost host)
+            throws TaskException
+    {
+        ssh.run(host, HostScripts.script(host, "install.sh").set("DRY_RUN", "no").call("finish"));
+    }
+
+    /// The host is back.
+    ///
+    /// @throws TaskException if the host cannot be reached, or may not be written
+    public static void finishRollback(Ssh ssh, ClusterHost host)
+            throws TaskException
+    {
+        ssh.run(host, HostScripts.script(host, "install.sh").set("DRY_RUN", "no").call("finish_rollback"));
+    }
+
+    private List<String> bring(ClusterHost host, String last)
             throws TaskException
     {
         List<HostFile> wanted = wanted(files, host);
@@ -98,7 +134,7 @@ public final class Installation
                 script.call("main_class", MAIN_CLASS);
             }
         }
-        script.call("prune");
+        script.call(last);
         changes.addAll(run(host, script));
         return changes;
     }

@@ -35,10 +35,13 @@ public final class RollingChange
         this.patience = requireNonNull(patience, "patience is null");
     }
 
-    /// @return blocks that the cache worker has on SSD now, 0 if it does not answer
+    /// @return blocks that the cache worker has on SSD now, 0 if it does not answer or is only on its way to them
     public long ssdBlocks(ClusterHost host)
     {
-        return ask(host) instanceof Answered answered ? WorkerFields.of(answered.content()).number("ssd_blocks").orElse(0) : 0;
+        if (ask(host) instanceof Answered answered && isRunning(answered.content())) {
+            return WorkerFields.of(answered.content()).number("ssd_blocks").orElse(0);
+        }
+        return 0;
     }
 
     /// @param blocksBefore on SSD, before it was stopped
@@ -68,14 +71,19 @@ public final class RollingChange
                 throw new TaskException("%s: interrupted: see cache-admin status, and run the command again.".formatted(host));
             }
         }
-        throw new TaskException("%s: the cache worker is not back and warm within %s s (%s): look into its log (cache-admin logs --hosts %s), or go back with cache-admin rollback."
-                .formatted(host, patience.toSeconds(), last, host));
+        throw new TaskException(("%s: the cache worker is not back and warm within %s s (%s): look into its log (cache-admin logs --hosts %s) and run the command again, "
+                + "or go back with cache-admin rollback; if only its blocks are lost, cache-admin restart --hosts %s lets the next run go on without them.")
+                .formatted(host, patience.toSeconds(), last, host, host));
     }
 
     static boolean isWarm(JsonNode status, long blocksBefore)
     {
-        WorkerFields fields = WorkerFields.of(status);
-        return fields.text("state").equals(Optional.of("RUNNING")) && fields.number("restored_blocks").orElse(0) >= (long) (blocksBefore * WARM_SHARE);
+        return isRunning(status) && WorkerFields.of(status).number("restored_blocks").orElse(0) >= (long) (blocksBefore * WARM_SHARE);
+    }
+
+    private static boolean isRunning(JsonNode status)
+    {
+        return WorkerFields.of(status).text("state").equals(Optional.of("RUNNING"));
     }
 
     private HostAnswer ask(ClusterHost host)

@@ -96,6 +96,25 @@ done
 previous=$(readlink "$INSTALL/previous" 2> /dev/null)
 fact previous "${previous##*/}"
 directory install "$INSTALL"
+# what uninstall would take for ours
+if [ ! -f "$INSTALL/kept/record" ]; then
+    for name in etc data releases current previous incoming; do
+        if [ -e "$INSTALL/$name" ] || [ -L "$INSTALL/$name" ]; then
+            fact install.foreign "$INSTALL/$name"
+            break
+        fi
+    done
+fi
+if [ -n "$TRINO_HOME" ]; then
+    place=$(readlink -m "$INSTALL")
+    for name in "$TRINO_HOME" "$TRINO_ETC"; do
+        other=$(readlink -m "$name")
+        if [ "${place#"$other"/}" != "$place" ] || [ "${other#"$place"/}" != "$other" ] || [ "$other" = "$place" ]; then
+            fact install.overlaps "$name"
+            break
+        fi
+    done
+fi
 [ "$RELEASE" != @current ] || RELEASE=${current##*/}
 if [ -n "$RELEASE" ]; then
     if [ ! -f "$INSTALL/releases/$RELEASE/SUMS" ]; then

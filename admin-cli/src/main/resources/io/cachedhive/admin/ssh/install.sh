@@ -67,13 +67,25 @@ keep() {
     fi
 }
 
+# has_rights PATH MODE OWNER: as put takes them; only root can mend owners
+has_rights() {
+    [ "$(stat -L -c %a "$1")" = "${2#0}" ] || return
+    [ -n "$3" ] && [ "$(id -u)" = 0 ] || return 0
+    case $3 in
+        *:) [ "$(stat -L -c %U: "$1")" = "$3" ] ;;
+        *) [ "$(stat -L -c %U:%G "$1")" = "$3" ] || [ "$(stat -L -c %u:%g "$1")" = "$3" ] ;;
+    esac
+}
+
 # put PATH MODE OWNER CONTENT: a file; owner may be empty, the content is in base 64
 put() {
     local path=$1
     if [ -f "$path" ] && cmp -s "$path" <(base64 -d <<< "$4"); then
-        return
+        has_rights "$path" "$2" "$3" && return
+        change "owner and mode of $path"
+    else
+        change "file $path"
     fi
-    change "file $path"
     [ "$DRY_RUN" = yes ] && return
     make_directory "$(dirname "$path")"
     keep "$path"
@@ -129,6 +141,10 @@ unpack() {
     run rm -rf "$INSTALL/incoming"
 }
 
+# There from the switch to another release on, until that is through on all hosts: the release before it is the way back so long, also if yet another
+# one is brought instead.
+unfinished=$INSTALL/unfinished
+
 # The release that is used from now on; the one before it is kept for the way back.
 use_release() {
     local current
@@ -136,8 +152,25 @@ use_release() {
     [ "$current" = "releases/$1" ] && return
     change "current release $1"
     [ "$DRY_RUN" = yes ] && return
-    [ ! -d "$INSTALL/$current/" ] || [ -z "$current" ] || run ln -sfn "$current" "$INSTALL/previous"
+    if [ -n "$current" ] && [ -d "$INSTALL/$current/" ]; then
+        # whatever was brought since was never seen at work on all hosts, and may be missing on the others
+        if [ ! -f "$unfinished" ] || [ ! -d "$INSTALL/previous/" ]; then run ln -sfn "$current" "$INSTALL/previous"; fi
+        run touch "$unfinished"
+    fi
     run ln -sfn "releases/$1" "$INSTALL/current"
+}
+
+# The way that led to the current release has come to its end, on all hosts.
+finish_rollback() {
+    [ "$DRY_RUN" = yes ] && return
+    # a second rollback is not to lead forward again
+    if [ "$(readlink "$INSTALL/previous" 2> /dev/null)" = "$(readlink "$INSTALL/current")" ]; then run rm -f "$INSTALL/previous"; fi
+    run rm -f "$unfinished"
+}
+
+finish() {
+    finish_rollback
+    prune
 }
 
 # rollback RELEASE: goes back to it; configuration and data stay
@@ -149,8 +182,8 @@ rollback() {
     if [ "$current" != "releases/$1" ]; then
         change "current release $1"
         if [ "$DRY_RUN" != yes ]; then
-            # a second rollback is not to lead forward again
-            run rm -f "$INSTALL/previous"
+            # until finish_rollback: if this run fails on some host, the next one leads there, too
+            run ln -sfn "releases/$1" "$INSTALL/previous"
             run ln -sfn "releases/$1" "$INSTALL/current"
         fi
     fi
@@ -163,16 +196,23 @@ rollback() {
     fi
 }
 
-# Removes releases that no way leads to any more.
+# Prints the releases of which a process has files open, as cache worker or as Trino's plugin; of other users' processes only root sees that.
+used_releases() {
+    ls -l /proc/[0-9]*/fd 2> /dev/null | awk -v prefix=" -> $(readlink -f "$INSTALL")/releases/" '
+        at = index($0, prefix) { name = substr($0, at + length(prefix)); sub("/.*", "", name); print name }' | sort -u
+}
+
+# Removes releases that no way leads to any more, and that nobody uses.
 prune() {
-    local release current previous
+    local release current previous used
     [ "$DRY_RUN" = yes ] && return
     current=$(readlink "$INSTALL/current" 2> /dev/null)
     previous=$(readlink "$INSTALL/previous" 2> /dev/null)
+    used=" $(used_releases | tr '\n' ' ')"
     for release in "$INSTALL"/releases/*; do
         case ${release##*/} in
             "${current##*/}" | "${previous##*/}") ;;
-            *) [ ! -e "$release" ] || run rm -rf "$release" ;;
+            *) [ ! -e "$release" ] || [ "${used#* "${release##*/}" }" != "$used" ] || run rm -rf "$release" ;;
         esac
     done
 }
@@ -242,9 +282,16 @@ unit() {
         put "$directory/cachedhive-worker.service.d/cache-admin.conf" 0644 '' \
             "$(base64 -d <<< "$2" | sed -e "s|@RUN_AS@|$run_as|g" -e "s|@GROUP@|$(id -gn "$run_as")|g" -e "s|@JAVA_HOME@|$java_home|g" | base64 -w 0)"
     ) || { printf '%s\n' "$changes"; exit 1; }
-    [ -n "$changes" ] || return
-    printf '%s\n' "$changes"
-    [ "$DRY_RUN" = yes ] && return
-    run systemctl daemon-reload
-    run systemctl enable cachedhive-worker.service
+    # also behind a run that was cut off after the files
+    if [ -n "$changes" ]; then
+        printf '%s\n' "$changes"
+        [ "$DRY_RUN" = yes ] || run systemctl daemon-reload
+    elif [ "$(systemctl show --property=NeedDaemonReload --value cachedhive-worker.service 2> /dev/null)" = yes ]; then
+        change "systemd reads its units again"
+        [ "$DRY_RUN" = yes ] || run systemctl daemon-reload
+    fi
+    if [ "$(systemctl is-enabled cachedhive-worker.service 2> /dev/null)" != enabled ]; then
+        change "enable cachedhive-worker.service"
+        [ "$DRY_RUN" = yes ] || run systemctl enable cachedhive-worker.service
+    fi
 }

@@ -1,5 +1,8 @@
 # Starts and stops the cache worker of this host.
 
+# There while an upgrade or a rollback has stopped the cache worker and has not seen it back and warm: the number of its blocks on SSD before.
+restart_pending=$INSTALL/restart-pending
+
 launcher() {
     local command=("$INSTALL/current/worker/bin/launcher" -etc-dir "$INSTALL/etc" -data-dir "$INSTALL/data" -jvm-dir "$java_home" "$@")
     if [ "$(id -u)" = 0 ] && [ "$run_as" != root ]; then
@@ -45,7 +48,13 @@ start() {
     done
 }
 
+# By the operator, who so gives up, too, what an upgrade or a rollback had still to do with it.
 stop() {
+    end_process
+    [ "$DRY_RUN" = yes ] || run rm -f "$restart_pending"
+}
+
+end_process() {
     local pid waited=0
     pid=$(worker_pid) || return 0
     change "stopped"
@@ -110,11 +119,25 @@ show_files() {
     return 0
 }
 
-# Stops a cache worker that does not run the current release.
+# stop_outdated BLOCKS: stops a cache worker that does not run the current release. Says `restart_pending=BLOCKS` if it is to be started and waited for:
+# then, and also where an earlier call came as far as that and no restart since was waited for to its end.
 stop_outdated() {
-    local pid current running
-    pid=$(worker_pid) || return 0
-    current=$(readlink "$INSTALL/current")
-    running=$(tr '\0' '\n' < "/proc/$pid/cmdline" | sed -n 's|.*/releases/\([^/]*\)/worker/.*|\1|p' | head -n 1)
-    [ "$running" = "${current##*/}" ] || stop
+    local pid current running blocks=$1
+    if pid=$(worker_pid); then
+        current=$(readlink "$INSTALL/current")
+        running=$(tr '\0' '\n' < "/proc/$pid/cmdline" | sed -n 's|.*/releases/\([^/]*\)/worker/.*|\1|p' | head -n 1)
+        if [ "$running" != "${current##*/}" ]; then
+            # before it ends: whatever fails from here on, the next run knows of it. One that had nothing yet does not tell what there was
+            if [ "$DRY_RUN" != yes ] && { [ "$blocks" != 0 ] || [ ! -f "$restart_pending" ]; }; then
+                run rm -f "$restart_pending.part"
+                (printf '%s\n' "$blocks" > "$restart_pending.part") 2> /dev/null || fail "$restart_pending.part cannot be written: see that $(id -un) may write there and that the disk has room, and run the command again."
+                run mv -f "$restart_pending.part" "$restart_pending"
+            fi
+            end_process
+        fi
+    fi
+    [ ! -f "$restart_pending" ] || fact restart_pending "$(cat "$restart_pending")"
 }
+
+# The restart of stop_outdated has come to its end.
+restarted() { run rm -f "$restart_pending"; }

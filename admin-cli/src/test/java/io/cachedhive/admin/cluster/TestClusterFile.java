@@ -96,6 +96,9 @@ class TestClusterFile
             workers: [w1]\\n\\nworker-port: 70000                | 3 | worker-port: 70000 is not a number from 1 to 65535
             workers: [w1]\\ninstall-directory: opt               | 2 | install-directory: opt is not an absolute path
             workers: [w1]\\ninstall-directory: /                 | 2 | the root directory cannot be used
+            workers: [w1]\\ninstall-directory: /opt/x/..         | 2 | /opt/x/.. is not written out
+            workers: [w1]\\ntrino-home: /srv/../trino            | 2 | /srv/../trino is not written out
+            workers: [w1]\\nsocket-path: /./w.sock               | 2 | /./w.sock is not written out
             workers: [w1]\\nservice: upstart                     | 2 | upstart is none of auto, systemd, launcher
             workers: [w1]\\nsudo: maybe                          | 2 | maybe is neither true nor false
             workers: [w1, w1]                                    | 1 | w1 is named twice

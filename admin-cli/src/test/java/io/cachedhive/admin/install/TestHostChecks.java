@@ -115,6 +115,8 @@ class TestHostChecks
         assertFault(Kind.TRINO, "trino.version", "440");
         assertFault(Kind.PERMISSION, "plugins.writable", "");
         assertFault(Kind.DIRECTORY, "install.noexec", "/mnt");
+        assertFault(Kind.DIRECTORY, "install.foreign", "/opt/cachedhive/etc");
+        assertFault(Kind.DIRECTORY, "install.overlaps", "/trino");
         for (String name : List.of("install", "data", "ram", "ssd.0", "ssd.1")) {
             assertFault(Kind.PERMISSION, name + ".refuses", "/mnt/other");
         }

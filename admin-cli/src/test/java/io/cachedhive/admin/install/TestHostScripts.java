@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -18,9 +19,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import static io.cachedhive.admin.ssh.RemoteScript.base64;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.file.StandardOpenOption.APPEND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -121,6 +124,181 @@ class TestHostScripts
             // the directory of the test is root's alone
             assertThat(refused.get("install.refuses")).isEqualTo(directory.toString());
         }
+    }
+
+    @Test
+    void testPurgeLeavesWhatIsNotOurs()
+            throws Exception
+    {
+        Path ssd = Files.createDirectories(directory.resolve("ssd"));
+        String settings = "ssd: [{directory: %s, size: 1GB}]\n".formatted(ssd);
+        List<String> others = List.of("journal.txt", "journal-2024", "checkpoint-model", "slab-x", "slab-000001");
+        for (String name : others) {
+            Files.writeString(ssd.resolve(name), "somebody's");
+        }
+        Files.writeString(Files.createDirectories(ssd.resolve("checkpoint-0")).resolve("model"), "somebody's");
+        // made by the operator, with something in it
+        Files.writeString(Files.createDirectories(install.resolve("data")).resolve("notes"), "somebody's");
+        RemoteScript purge = script("uninstall.sh", settings).set("PURGE", "yes").call("uninstall");
+
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(ssd.resolve("lock"), "4711\n");
+        assertThat(bash(purge).facts()).doesNotContainKey("problem");
+        assertThat(list(ssd)).containsExactlyInAnyOrder("journal.txt", "journal-2024", "checkpoint-model", "slab-x", "slab-000001", "checkpoint-0");
+        assertThat(install.resolve("data/notes")).exists();
+
+        // a program with files of such names
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(ssd.resolve("journal"), "somebody's");
+        Files.write(ssd.resolve("superblock"), new byte[8192]);
+        assertThat(bash(purge).facts().get("problem")).contains(ssd + "/superblock is not one of a cache worker");
+        assertThat(ssd.resolve("journal")).exists();
+
+        // ours, by the second page
+        byte[] superblock = new byte[8192];
+        System.arraycopy("CHVSUPER".getBytes(UTF_8), 0, superblock, 4096, 8);
+        Files.write(ssd.resolve("superblock"), superblock);
+        Files.writeString(ssd.resolve("checkpoint-1"), "");
+        Files.writeString(ssd.resolve("slab-00000"), "");
+        Files.writeString(ssd.resolve("lock"), "4711\n");
+        bash(script("install.sh").call("prepare"));
+        Process holder = lock(ssd.resolve("lock"));
+        try {
+            assertThat(bash(purge).facts().get("problem")).contains(ssd + " is in use by a process");
+            assertThat(ssd.resolve("slab-00000")).exists();
+        }
+        finally {
+            unlock(holder);
+        }
+        assertThat(bash(purge).values("change")).contains("remove data of " + ssd);
+        assertThat(list(ssd)).containsExactlyInAnyOrder("journal.txt", "journal-2024", "checkpoint-model", "slab-x", "slab-000001", "checkpoint-0");
+
+        // a first start that was cut off before the superblock, in a directory that install made
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(ssd.resolve("journal"), "");
+        assertThat(bash(purge).facts().get("problem")).contains(ssd + "/superblock is not one of a cache worker");
+        Files.writeString(install.resolve("kept/record"), "directory\t%s\n".formatted(ssd), APPEND);
+        assertThat(bash(purge).values("change")).contains("remove data of " + ssd);
+        assertThat(ssd.resolve("journal")).doesNotExist();
+    }
+
+    private static List<String> list(Path directory)
+            throws IOException
+    {
+        try (Stream<Path> paths = Files.list(directory)) {
+            return paths.map(path -> path.getFileName().toString()).toList();
+        }
+    }
+
+    @Test
+    void testMemoryOfKilledWorkerGoes()
+            throws Exception
+    {
+        Path ram = Files.createDirectories(directory.resolve("ram"));
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(Files.createDirectories(install.resolve("data/state")).resolve("worker-id"), "w1\n");
+        Path killed = Files.writeString(ram.resolve("cachedhive-w1-0123456789abcdef.ram"), "");
+        Path running = Files.writeString(ram.resolve("cachedhive-w1-fedcba9876543210.ram"), "");
+        Path other = Files.writeString(ram.resolve("cachedhive-w1-b-0123456789abcdef.ram"), "");
+        RemoteScript uninstall = script("uninstall.sh", "ram-directory: %s\n".formatted(ram)).set("PURGE", "no").call("uninstall");
+        Process holder = lock(running);
+        try {
+            assertThat(bash(uninstall).values("change")).contains("remove " + killed).doesNotContain("remove " + running, "remove " + other);
+            assertThat(list(ram)).containsExactlyInAnyOrder(running.getFileName().toString(), other.getFileName().toString());
+        }
+        finally {
+            unlock(holder);
+        }
+    }
+
+    private static Process lock(Path file)
+            throws IOException
+    {
+        // the lock is that of the open file, so that it goes with this one process
+        Process holder = new ProcessBuilder("bash", "-c", "exec 9>> \"$0\"; flock 9; echo locked; exec sleep 600", file.toString()).start();
+        assertThat(holder.inputReader().readLine()).isEqualTo("locked");
+        return holder;
+    }
+
+    private static void unlock(Process holder)
+            throws InterruptedException
+    {
+        holder.destroyForcibly().waitFor();
+    }
+
+    @Test
+    void testOwnerAndModeAreMended()
+            throws Exception
+    {
+        boolean root = "root".equals(System.getProperty("user.name"));
+        Path config = install.resolve("etc/config.properties");
+        bash(script("install.sh").call("prepare").call("put_owned", config.toString(), base64("secret")));
+        RemoteScript again = script("install.sh").call("put_owned", config.toString(), base64("secret"));
+        assertThat(bash(again).values("change")).isEmpty();
+
+        Files.setPosixFilePermissions(config, PosixFilePermissions.fromString("rw-r--r--"));
+        assertThat(bash(again).values("change")).containsExactly("owner and mode of " + config);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(config))).isEqualTo("rw-------");
+        assertThat(config).hasContent("secret");
+        assertThat(bash(again).values("change")).isEmpty();
+
+        if (root) {
+            // run-as is another one now
+            RemoteScript nobody = script("install.sh", "run-as: nobody\n").call("put_owned", config.toString(), base64("secret"));
+            assertThat(bash(nobody).values("change")).containsExactly("owner and mode of " + config);
+            assertThat(Files.getOwner(config)).hasToString("nobody");
+            assertThat(bash(nobody).values("change")).isEmpty();
+        }
+    }
+
+    @Test
+    void testUnitThatWasNotEnabledIs()
+            throws Exception
+    {
+        bash(script("install.sh").call("prepare"));
+        Files.writeString(Files.createDirectories(install.resolve("releases/1.0-a/worker/systemd")).resolve("cachedhive-worker.service"), "[Service]\n");
+        // the files are there, and the run ended behind them
+        String systemd = """
+                put() { :; }
+                systemctl() {
+                    case $1 in
+                        show) echo %s ;;
+                        is-enabled) echo %s ;;
+                        *) printf 'called=%%s\n' "$*" >&3 ;;
+                    esac
+                }
+                exec 3>&1
+                """;
+        RemoteResult mended = bash(script("install.sh", "run-as: root\n").set("SERVICE", "SYSTEMD")
+                .call("eval", systemd.formatted("yes", "disabled"))
+                .call("unit", "1.0-a", base64("")));
+        assertThat(mended.values("called")).containsExactly("daemon-reload", "enable cachedhive-worker.service");
+        assertThat(mended.values("change")).containsExactly("systemd reads its units again", "enable cachedhive-worker.service");
+
+        RemoteResult sound = bash(script("install.sh", "run-as: root\n").set("SERVICE", "SYSTEMD")
+                .call("eval", systemd.formatted("no", "enabled"))
+                .call("unit", "1.0-a", base64("")));
+        assertThat(sound.values("called")).isEmpty();
+        assertThat(sound.values("change")).isEmpty();
+    }
+
+    @Test
+    void testInstallDirectoryOfOthersIsTold()
+            throws Exception
+    {
+        assertThat(bash(facts(install)).facts()).doesNotContainKeys("install.foreign", "install.overlaps");
+        for (Path taken : List.of(trino, trino.resolve("opt"), trino.getParent())) {
+            assertThat(bash(facts(taken)).facts()).as(taken.toString()).containsEntry("install.overlaps", trino.toString());
+        }
+        // no more than the beginning of the name
+        assertThat(bash(facts(directory.resolve("trino2"))).facts()).doesNotContainKey("install.overlaps");
+        Path link = Files.createSymbolicLink(directory.resolve("link"), trino.resolve("etc"));
+        assertThat(bash(facts(link)).facts()).containsKey("install.overlaps");
+
+        Files.createDirectories(install.resolve("etc"));
+        assertThat(bash(facts(install)).facts()).containsEntry("install.foreign", install + "/etc");
+        bash(script("install.sh").call("prepare"));
+        assertThat(bash(facts(install)).facts()).doesNotContainKey("install.foreign");
     }
 
     private RemoteScript facts(Path install)
@@ -242,11 +420,139 @@ class TestHostScripts
         assertThat(bash(script("install.sh").call("rollback", "1.0-a")).values("change")).contains("current release 1.0-a");
         assertThat(Files.readSymbolicLink(install.resolve("current"))).isEqualTo(Path.of("releases/1.0-a"));
         assertThat(Files.readSymbolicLink(trino.resolve("plugin/cachedhive"))).isEqualTo(install.resolve("releases/1.0-a/plugin"));
+        // while it is not through, the next one leads there, too
+        assertThat(facts()).containsEntry("previous", "1.0-a");
+        bash(script("install.sh").call("finish_rollback"));
         assertThat(Files.isSymbolicLink(install.resolve("previous"))).isFalse();
         assertThat(facts()).containsEntry("releases", "1.0-a 1.1-b ").containsEntry("previous", "");
 
         assertThat(bash(script("install.sh").call("rollback", "1.0-a")).values("change")).isEmpty();
         assertThat(bash(script("install.sh").call("rollback", "0.9-c")).facts().get("problem")).contains("release 0.9-c is not in");
+    }
+
+    @Test
+    void testWayBackFromUpgradeThatNeverCameThrough()
+            throws Exception
+    {
+        bash(script("install.sh").call("prepare"));
+        for (String release : List.of("0.9-z", "1.0-a", "1.1-b", "1.2-c", "1.3-d")) {
+            Files.createDirectories(install.resolve("releases").resolve(release));
+        }
+        Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.0-a"));
+        Files.createSymbolicLink(install.resolve("previous"), Path.of("releases/0.9-z"));
+
+        bash(script("install.sh").call("use_release", "1.1-b"));
+        assertThat(facts()).containsEntry("current", "1.1-b").containsEntry("previous", "1.0-a");
+        // another one instead: the first one that all hosts had is not given up for one that failed
+        bash(script("install.sh").call("use_release", "1.2-c").call("prune"));
+        assertThat(facts()).containsEntry("current", "1.2-c").containsEntry("previous", "1.0-a").containsEntry("releases", "1.0-a 1.2-c ");
+
+        bash(script("install.sh").call("finish"));
+        Files.createDirectories(install.resolve("releases/1.3-d"));
+        bash(script("install.sh").call("use_release", "1.3-d").call("finish"));
+        assertThat(facts()).containsEntry("current", "1.3-d").containsEntry("previous", "1.2-c").containsEntry("releases", "1.2-c 1.3-d ");
+        assertThat(install.resolve("unfinished")).doesNotExist();
+    }
+
+    @Test
+    void testReleaseThatIsUsedStays()
+            throws Exception
+    {
+        bash(script("install.sh").call("prepare"));
+        Path jar = Files.writeString(Files.createDirectories(install.resolve("releases/1.0-a/plugin")).resolve("plugin.jar"), "jar");
+        Files.createDirectories(install.resolve("releases/1.0"));
+        Files.createDirectories(install.resolve("releases/1.2-c"));
+        Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.2-c"));
+
+        try (InputStream _ = Files.newInputStream(jar)) {
+            bash(script("install.sh").call("prune"));
+            assertThat(facts()).containsEntry("releases", "1.0-a 1.2-c ");
+        }
+        bash(script("install.sh").call("prune"));
+        assertThat(facts()).containsEntry("releases", "1.2-c ");
+    }
+
+    @Test
+    void testRestartThatWasCutOffIsKnown()
+            throws Exception
+    {
+        Path marker = install.resolve("restart-pending");
+        bash(script("install.sh").call("prepare"));
+        Files.createDirectories(install.resolve("data/var/run"));
+        Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.1-b"));
+
+        // whoever was stopped on purpose stays stopped
+        assertThat(stopOutdated(7)).doesNotContainKeys("change", "restart_pending");
+
+        Process worker = startWorker("1.1-b");
+        try {
+            assertThat(stopOutdated(7)).doesNotContainKeys("change", "restart_pending");
+            assertThat(worker.isAlive()).isTrue();
+        }
+        finally {
+            worker.destroyForcibly().waitFor();
+        }
+
+        worker = startWorker("1.0-a");
+        try {
+            assertThat(bash(script("service.sh").set("DRY_RUN", "yes").set("WAIT_SECONDS", 60).call("stop_outdated", "7")).facts()).containsEntry("change", "stopped");
+            assertThat(worker.isAlive()).isTrue();
+            assertThat(marker).doesNotExist();
+
+            assertThat(stopOutdated(7)).containsEntry("change", "stopped").containsEntry("restart_pending", "7");
+            assertThat(worker.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        }
+        finally {
+            worker.destroyForcibly().waitFor();
+        }
+        // its start failed, or it was never asked to
+        assertThat(stopOutdated(0)).doesNotContainKey("change").containsEntry("restart_pending", "7");
+
+        // it runs, and is not warm yet
+        worker = startWorker("1.1-b");
+        try {
+            assertThat(stopOutdated(3)).doesNotContainKey("change").containsEntry("restart_pending", "7");
+            // taken back before it had anything
+            Files.delete(install.resolve("current"));
+            Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.0-a"));
+            assertThat(stopOutdated(0)).containsEntry("change", "stopped").containsEntry("restart_pending", "7");
+        }
+        finally {
+            worker.destroyForcibly().waitFor();
+        }
+        bash(script("service.sh").call("restarted"));
+        assertThat(stopOutdated(0)).doesNotContainKey("restart_pending");
+
+        // the operator takes over
+        Files.writeString(marker, "7\n");
+        bash(script("service.sh").set("WAIT_SECONDS", 60).call("stop"));
+        assertThat(marker).doesNotExist();
+
+        Files.writeString(marker, "7\n");
+        bash(script("uninstall.sh").set("PURGE", "yes").call("uninstall"));
+        assertThat(marker).doesNotExist();
+    }
+
+    private Map<String, String> stopOutdated(int blocks)
+            throws Exception
+    {
+        return bash(script("service.sh").set("WAIT_SECONDS", 60).call("stop_outdated", Integer.toString(blocks))).facts();
+    }
+
+    /// What looks like a cache worker of the release, started by the launcher.
+    private Process startWorker(String release)
+            throws IOException
+    {
+        Process process = new ProcessBuilder(
+                "bash", "-c", "exec -a \"io.cachedhive.worker.CacheWorker $0\" sleep 600", install.resolve("releases").resolve(release).resolve("worker/lib").toString())
+                .start();
+        Files.writeString(install.resolve("data/var/run/launcher.pid"), process.pid() + "\n");
+        Path arguments = Path.of("/proc/%s/cmdline".formatted(process.pid()));
+        while (!Files.readString(arguments).startsWith("io.cachedhive.worker.CacheWorker ")) {
+            assertThat(process.isAlive()).isTrue();
+            Thread.onSpinWait();
+        }
+        return process;
     }
 
     private Map<String, String> facts()
