@@ -71,8 +71,9 @@ public class TestSsdTrouble
         worker = testing.cluster().cacheWorkers().getFirst();
         connection = testing.connect("cachedhive", "trouble");
         connection.query("CREATE SCHEMA cachedhive.trouble");
+        // a file for each part: the worker owns none of them in one of 16 million clusters
         connection.query("CREATE TABLE warm WITH (format = 'ORC', partitioned_by = ARRAY['part']) AS " +
-                "SELECT orderkey, quantity, comment, linenumber AS part FROM tpch.\"sf0.1\".lineitem");
+                "SELECT orderkey, quantity, comment, orderkey % 24 AS part FROM tpch.\"sf0.1\".lineitem");
     }
 
     @AfterClass(alwaysRun = true)
