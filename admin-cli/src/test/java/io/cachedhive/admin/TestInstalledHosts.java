@@ -518,7 +518,10 @@ class TestInstalledHosts
     {
         Integer port = ports.get(host + name);
         if (port == null) {
-            port = TestingSshHosts.freePort(host.equals("all") ? "0.0.0.0" : host);
+            do {
+                port = TestingSshHosts.freePort(host.equals("all") ? "0.0.0.0" : host);
+            }
+            while (ports.containsValue(port));
             ports.put(host + name, port);
         }
         return port;

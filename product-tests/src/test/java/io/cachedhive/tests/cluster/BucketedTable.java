@@ -13,7 +13,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 final class BucketedTable
 {
-    private static final int BUCKETS = 16;
+    private static final int BUCKETS = 20;
     private static final String TABLE = "bucketed";
 
     private BucketedTable() {}

@@ -194,15 +194,9 @@ public class TestCancelledQueries
         for (ClusterNode node : cluster.cacheWorkers()) {
             descriptors.put(node.name(), descriptors(node.pid()));
         }
-        long pinned = gauge(connection, "pinned_blocks");
-        long pending = gauge(connection, "active_requests");
-        return new State(threads, descriptors, pinned, pending, gauge(connection, "accepted_connections"));
-    }
-
-    private static long gauge(SqlConnection connection, String name)
-            throws SQLException
-    {
-        return ((Number) connection.query("SELECT sum(%s) FROM cachedhive.cache.stats_detail".formatted(name)).onlyValue()).longValue();
+        long pinned = testing.sumOfCacheWorkers(connection, "pinned_blocks");
+        long pending = testing.sumOfCacheWorkers(connection, "active_requests");
+        return new State(threads, descriptors, pinned, pending, testing.sumOfCacheWorkers(connection, "accepted_connections"));
     }
 
     // HTTP connections between Trino's nodes and to S3 come and go by themselves: only Unix sockets and files count

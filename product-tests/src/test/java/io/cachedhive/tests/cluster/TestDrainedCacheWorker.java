@@ -13,6 +13,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -76,15 +77,14 @@ public class TestDrainedCacheWorker
         DataFileGets plain = table.getsOfScan(connection, "hive");
         assertThat(plain.keys()).isEqualTo(table.keys());
         DataFileGets first = table.getsOfScan(connection, "cachedhive");
-        awaitSecondRun(first);
-        DataFileGets second = table.getsOfScan(connection, "cachedhive");
+        DataFileGets second = awaitSecondRun(plain);
         System.out.printf(
                 "one of three hosts has a cache worker: plain Hive %s GETs, %s bytes; first scan %s, %s; second scan %s, %s%n",
                 plain.count(), plain.bytes(), first.count(), first.bytes(), second.count(), second.bytes());
         assertThat(first.count()).isLessThanOrEqualTo(plain.count());
         assertThat(first.bytes()).isLessThanOrEqualTo(plain.bytes());
         // about a third of the files has its owner
-        assertThat((double) second.count()).isBetween(0.4 * plain.count(), 0.9 * plain.count());
+        assertThat((double) second.count()).isGreaterThan(0.4 * plain.count());
         assertThat(second.bytes()).isLessThan(plain.bytes());
         second.byKey().forEach((key, gets) -> assertThat(gets).as(key).isLessThanOrEqualTo(plain.count(Set.of(key))));
 
@@ -102,10 +102,15 @@ public class TestDrainedCacheWorker
     /**
      * Files are young: those of the cached third are kept once the cache worker has made sure of them.
      */
-    private void awaitSecondRun(DataFileGets first)
+    private DataFileGets awaitSecondRun(DataFileGets plain)
             throws Exception
     {
-        Await.until("a scan with fewer GETs", TIMEOUT, () -> table.getsOfScan(connection, "cachedhive").count() < first.count());
+        AtomicReference<DataFileGets> scan = new AtomicReference<>();
+        Await.until("a scan with fewer GETs", TIMEOUT, () -> {
+            scan.set(table.getsOfScan(connection, "cachedhive"));
+            return scan.get().count() <= 0.9 * plain.count();
+        });
+        return scan.get();
     }
 
     private long scanMillis(String catalog)

@@ -4,6 +4,7 @@ import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.s3.S3Hold;
 import io.cachedhive.quickstart.s3.S3Request;
+import io.cachedhive.quickstart.s3.S3RequestCounts;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.quickstart.s3.S3Service;
 import io.cachedhive.quickstart.sql.SqlConnection;
@@ -27,6 +28,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
+import static java.util.stream.Collectors.partitioningBy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -177,6 +179,7 @@ public class TestFileVersions
         createTable("cachedhive", "shared");
         long mark = cluster.s3().log().mark();
         Map<String, Counters> before = countersByWorker();
+        Map<String, Long> slowBefore = NoOriginReads.bytesOfSlowWorkers(connection);
         List<List<Object>> rows;
         try (S3Hold hold = cluster.s3().hold(S3Hold.Rule.gets(Cluster.BUCKET, PREFIX + "shared"))) {
             Future<List<List<Object>>> query = executor.submit(() -> {
@@ -203,7 +206,12 @@ public class TestFileVersions
                 .filter(S3Request::isGet)
                 .filter(request -> request.key().orElse("").equals(PREFIX + key))
                 .toList();
-        assertThat(gets).as("GETs of one block for two processes").hasSize(1);
+        Map<Boolean, List<S3Request>> byCacheWorkers = gets.stream().collect(partitioningBy(request -> request.application().equals(NoOriginReads.CACHE_WORKER)));
+        assertThat(byCacheWorkers.get(true)).as("GETs of one block for two processes").hasSize(1);
+        Counters.atRest(connection, "cachedhive");
+        assertThat(S3RequestCounts.of(byCacheWorkers.get(false)).getBytes())
+                .as("bytes that readers asked the object store for: %s", gets)
+                .isLessThanOrEqualTo(NoOriginReads.growth(slowBefore, NoOriginReads.bytesOfSlowWorkers(connection)));
         Map<String, Counters> after = countersByWorker();
         assertThat(after).allSatisfy((worker, counters) -> assertThat(counters.minus(before.get(worker)).requested()).as("bytes read by %s", worker).isPositive());
     }

@@ -172,14 +172,16 @@ public class TestFlushedTables
                     "SELECT count(*) FROM cachedhive.cache.files "
                     + "WHERE cached_bytes < 1 OR cached_bytes > ram_bytes + ssd_bytes OR class NOT IN ('NORMAL', 'GUEST') OR expiry < now()").onlyValue())
                     .isEqualTo(0L);
-            assertThat(connection.query(
+            assertThat(Counters.rowsAtRest(
+                    connection,
                     "SELECT count(*), count(DISTINCT partition), min(partition) FROM system.cache.tables "
-                    + "WHERE catalog_name = 'cachedhive' AND table_name = 'parts'").rows())
+                    + "WHERE catalog_name = 'cachedhive' AND table_name = 'parts'"))
                     .containsExactly(List.of(26L, 25L, "nation=0"));
-            assertThat(connection.query(
+            assertThat(Counters.rowsAtRest(
+                    connection,
                     "SELECT (SELECT sum(cached_bytes) FROM cachedhive.cache.files WHERE table_name = 'parts') = cached_bytes, "
                     + "hit_rate > 0, saved_requests > 0, saved_bytes > 0, saved_cost > 0 "
-                    + "FROM cachedhive.cache.tables WHERE table_name = 'parts' AND partition IS NULL").rows())
+                    + "FROM cachedhive.cache.tables WHERE table_name = 'parts' AND partition IS NULL"))
                     .containsExactly(List.of(true, true, true, true, true));
         }
         try (SqlConnection guest = testing.connectAs("guest", "flushes")) {
@@ -223,7 +225,7 @@ public class TestFlushedTables
     public void testNoByteIsLeftAlsoOnOneThatWasDown()
             throws Exception
     {
-        long seed = new Random().nextLong();
+        long seed = Long.getLong("cachedhive.test.seed", System.nanoTime());
         System.out.printf("seed %s%n", seed);
         try (SqlConnection connection = testing.connect("cachedhive", "flushes")) {
             load(connection, "SELECT count(*), max(custkey), max(name), max(address), max(comment) FROM parts");

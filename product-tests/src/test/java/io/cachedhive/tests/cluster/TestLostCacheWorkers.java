@@ -9,6 +9,7 @@ import org.testng.annotations.Test;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -68,13 +69,13 @@ public class TestLostCacheWorkers
         Map<String, Long> before = servedByScans();
 
         List<ClusterNode> survivors = cluster.cacheWorkers().subList(LOST, HOSTS);
-        List<Long> ringsBefore = survivors.stream().map(TestLostCacheWorkers::publishedMillis).toList();
+        List<Long> ringsBefore = publishedMillis(survivors);
         cluster.cacheWorkers().subList(0, LOST).forEach(ClusterNode::kill);
         Map<String, Long> inGrace = servedByScans();
 
         // the members stay the same, but a ring without the addresses of those that are dead is published
         Await.until("a ring that tells who is dead", TIMEOUT, () -> {
-            List<Long> now = survivors.stream().map(TestLostCacheWorkers::publishedMillis).toList();
+            List<Long> now = publishedMillis(survivors);
             for (int i = 0; i < now.size(); i++) {
                 if (now.get(i) <= ringsBefore.get(i)) {
                     return false;
@@ -146,8 +147,13 @@ public class TestLostCacheWorkers
                 .forEach(row -> result.put((String) row.getFirst(), (long) row.get(1)));
     }
 
-    private static long publishedMillis(ClusterNode cacheWorker)
+    private static List<Long> publishedMillis(List<ClusterNode> cacheWorkers)
+            throws Exception
     {
-        return Long.parseLong(cacheWorker.get("/v1/status").orElseThrow().replaceFirst("(?s).*\"newest_ring_published_millis\":(\\d+).*", "$1"));
+        List<Long> millis = new ArrayList<>();
+        for (ClusterNode cacheWorker : cacheWorkers) {
+            millis.add(Long.parseLong(TestingCluster.page(cacheWorker, "/v1/status").replaceFirst("(?s).*\"newest_ring_published_millis\":(\\d+).*", "$1")));
+        }
+        return millis;
     }
 }

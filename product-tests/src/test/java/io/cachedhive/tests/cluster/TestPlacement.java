@@ -139,8 +139,9 @@ public class TestPlacement
     private static void awaitRing(SqlConnection connection)
             throws Exception
     {
+        // places whose cache workers have not been seen yet have no node_id
         Await.until("a ring with both cache workers", Duration.ofSeconds(60), () ->
-                connection.query("SELECT count(*) FROM cachedhive.cache.nodes WHERE ring_share > 0").onlyValue().equals(2L));
+                connection.query("SELECT count(node_id) FROM cachedhive.cache.nodes WHERE ring_share > 0").onlyValue().equals(2L));
     }
 
     private static long metric(String plan, String name)

@@ -193,10 +193,12 @@ public class TestResizedCluster
     }
 
     private Map<ClusterNode, Long> takenOverBlocks()
+            throws Exception
     {
-        return cluster.cacheWorkers().stream()
-                .filter(ClusterNode::isAlive)
-                .collect(Collectors.toMap(worker -> worker, worker ->
-                        Long.parseLong(worker.get("/v1/stats").orElseThrow().replaceFirst("(?s).*\"taken_over_blocks\":(\\d+).*", "$1"))));
+        Map<ClusterNode, Long> blocks = new HashMap<>();
+        for (ClusterNode worker : cluster.cacheWorkers().stream().filter(ClusterNode::isAlive).toList()) {
+            blocks.put(worker, Long.parseLong(TestingCluster.page(worker, "/v1/stats").replaceFirst("(?s).*\"taken_over_blocks\":(\\d+).*", "$1")));
+        }
+        return blocks;
     }
 }

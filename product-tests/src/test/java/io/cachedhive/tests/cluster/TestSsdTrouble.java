@@ -204,14 +204,15 @@ public class TestSsdTrouble
     }
 
     /**
-     * New files, which the cache workers fill and want to keep on SSD.
+     * New files, which the cache workers fill and want to keep on SSD: several, since each is one worker's.
      */
     private void newTable()
             throws Exception
     {
         tables++;
         String table = "more_" + tables;
-        connection.query("CREATE TABLE %s WITH (format = 'ORC') AS SELECT * FROM warm WHERE orderkey %% 10 = %s".formatted(table, tables % 10));
+        connection.query(
+                "CREATE TABLE %s WITH (format = 'ORC', partitioned_by = ARRAY['part']) AS SELECT * FROM warm WHERE orderkey %% 10 = %s".formatted(table, tables % 10));
         assertThat(scan(table)).isEqualTo(scan("hive.trouble." + table));
     }
 

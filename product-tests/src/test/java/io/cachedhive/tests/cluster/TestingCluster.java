@@ -11,9 +11,11 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -23,6 +25,8 @@ import java.util.stream.Stream;
 final class TestingCluster
         implements AutoCloseable
 {
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
     private final String name;
     private final Cluster cluster;
 
@@ -131,6 +135,38 @@ final class TestingCluster
             throw new AssertionError(e);
         }
         return cluster.s3().log().dataFileCountsSince(mark).gets();
+    }
+
+    /**
+     * A column of the table {@code stats_detail}, summed over the cache workers that run, once all of them have answered: who takes longer than the query waits
+     * has a row without values.
+     */
+    long sumOfCacheWorkers(SqlConnection connection, String column)
+            throws Exception
+    {
+        long running = cluster.cacheWorkers().stream().filter(ClusterNode::isAlive).count();
+        AtomicReference<Object> sum = new AtomicReference<>();
+        Await.until("all cache workers answer", PATIENCE, () -> {
+            sum.set(connection.query("SELECT if(count(%1$s) = %2$s, sum(%1$s)) FROM cachedhive.cache.stats_detail".formatted(column, running)).onlyValue());
+            return sum.get() != null;
+        });
+        return ((Number) sum.get()).longValue();
+    }
+
+    /**
+     * What the node answers, once it does: the first answer of a busy node may take longer than it is waited for.
+     *
+     * @param path of its HTTP server
+     */
+    static String page(ClusterNode node, String path)
+            throws Exception
+    {
+        AtomicReference<String> page = new AtomicReference<>();
+        Await.until("%s of %s".formatted(path, node), PATIENCE, () -> {
+            node.get(path).ifPresent(page::set);
+            return page.get() != null;
+        });
+        return page.get();
     }
 
     NodeJmx jmx(ClusterNode node)

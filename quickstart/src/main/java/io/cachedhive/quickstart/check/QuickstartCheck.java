@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 import static java.util.Objects.requireNonNull;
@@ -74,8 +75,9 @@ public final class QuickstartCheck
 
         long slowBefore = slowWorkerBytes();
         WorkloadRun first = runner.runCached("first run", CACHED, all, Map.of());
-        if (slowWorkerBytes() > slowBefore) {
+        for (int pass = 1; pass < PASSES && slowWorkerBytes() > slowBefore; pass++) {
             // what readers did not even ask a cache worker for is not cached
+            slowBefore = slowWorkerBytes();
             runner.runCached("first run again, since cache workers were silent", CACHED, all, Map.of());
         }
         long firstEnd = System.nanoTime();
@@ -104,11 +106,12 @@ public final class QuickstartCheck
             expectations.nonLocalAtMost(run, MAX_NON_LOCAL_SHARE);
             runs.add(run);
         }
-        // read last: it leaves copies on hosts that do not own them
-        WorkloadRun anywhere = runOverCached("NO_PREFERENCE", few, Map.of(STRATEGY, "NO_PREFERENCE"));
+        // read last: it leaves copies on hosts that do not own them, so that one that is made once more may find all of it on its own host
+        AtomicReference<WorkloadRun> spread = new AtomicReference<>();
+        WorkloadRun anywhere = runOverCached("NO_PREFERENCE", few, Map.of(STRATEGY, "NO_PREFERENCE"), run -> spread.compareAndSet(null, run));
         expectations.sameRows(plain, anywhere);
         expectCached(anywhere);
-        expectations.someNonLocal(anywhere);
+        expectations.someNonLocal(spread.get());
         runs.add(anywhere);
 
         restartCacheWorkers();
@@ -123,9 +126,17 @@ public final class QuickstartCheck
     private WorkloadRun runOverCached(String name, List<QueryTask> tasks, Map<String, String> session)
             throws Exception
     {
+        return runOverCached(name, tasks, session, _ -> {});
+    }
+
+    /// @param passes is given each run
+    private WorkloadRun runOverCached(String name, List<QueryTask> tasks, Map<String, String> session, Consumer<WorkloadRun> passes)
+            throws Exception
+    {
         for (int pass = 1; ; pass++) {
             long slowBefore = slowWorkerBytes();
             WorkloadRun run = runner.runCached(name, CACHED, tasks, session);
+            passes.accept(run);
             List<S3Request> requests = run.dataFileRequests();
             if (requests.isEmpty() || pass == PASSES || requests.stream().anyMatch(request -> request.application().equals(CACHE_WORKER))) {
                 return run;

@@ -136,6 +136,10 @@ class TestClusterNode
         ProcessHandle process = ProcessHandle.of(node.pid()).orElseThrow();
         process.destroyForcibly();
         process.onExit().get();
+        // the process that was started may be told after its handle
+        for (long start = System.nanoTime(); node.isAlive() && System.nanoTime() - start < 60_000_000_000L; ) {
+            Thread.sleep(1);
+        }
         assertThatThrownBy(node::checkAlive).hasMessageStartingWith("node ended with exit code 137");
     }
 
