@@ -13,6 +13,7 @@ import java.net.InetAddress;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +34,8 @@ public final class TestingWorker
     private long ssdBytes;
     private int maxRangeBytes = 8 * BLOCK_SIZE;
     private int maxRequestsPerBucket = 16;
+    // another worker of this process is late, and not away
+    private Duration peerSilence = Duration.ofSeconds(20);
     private Optional<String> secret = Optional.empty();
     private Optional<String> zone = Optional.empty();
     private Optional<CacheWorkerService> service = Optional.empty();
@@ -70,6 +73,12 @@ public final class TestingWorker
     public TestingWorker withMaxRequestsPerBucket(int requests)
     {
         maxRequestsPerBucket = requests;
+        return this;
+    }
+
+    public TestingWorker withPeerSilence(Duration silence)
+    {
+        peerSilence = silence;
         return this;
     }
 
@@ -129,6 +138,7 @@ public final class TestingWorker
                 maxRangeBytes,
                 maxRequestsPerBucket,
                 2,
+                peerSilence,
                 "test"));
         worker.start();
         service = Optional.of(worker);
