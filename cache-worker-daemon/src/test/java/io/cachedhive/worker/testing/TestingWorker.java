@@ -32,6 +32,7 @@ public final class TestingWorker
     private final Map<String, OriginId> origins = new HashMap<>();
     private long ramBytes = 16 << 20;
     private long ssdBytes;
+    private double guestMaxShare = StoreConfig.DEFAULT_GUEST_MAX_SHARE;
     private int maxRangeBytes = 8 * BLOCK_SIZE;
     private int maxRequestsPerBucket = 16;
     // another worker of this process is late, and not away
@@ -61,6 +62,12 @@ public final class TestingWorker
     public TestingWorker withSsd(long bytes)
     {
         ssdBytes = bytes;
+        return this;
+    }
+
+    public TestingWorker withGuestMaxShare(double share)
+    {
+        guestMaxShare = share;
         return this;
     }
 
@@ -115,6 +122,7 @@ public final class TestingWorker
     {
         StoreConfig store = StoreConfig.ramOnly(directory.resolve("state"))
                 .withRam(ramDirectory, ramBytes)
+                .withGuestMaxShare(guestMaxShare)
                 .withBlockSize(BLOCK_SIZE);
         if (ssdBytes > 0) {
             Path ssd = directory.resolve("ssd");
