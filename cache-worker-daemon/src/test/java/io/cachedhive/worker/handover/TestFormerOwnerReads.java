@@ -247,7 +247,8 @@ class TestFormerOwnerReads
     {
         fleet.start("a");
         fleet.publish("a");
-        StoredFile file = lake.put("provisional/file", BLOCKS * BLOCK_SIZE, 8, Instant.now());
+        // for some seconds still, however busy the machine is
+        StoredFile file = lake.put("provisional/file", BLOCKS * BLOCK_SIZE, 8, Instant.now().plusSeconds(5));
         fleet.read("a", file, 0);
         try (WireClient client = fleet.worker("a").connect()) {
             assertThat(client.ask(new Describe(file.file().id(), 0, BLOCKS))).isEqualTo(Description.UNKNOWN);
