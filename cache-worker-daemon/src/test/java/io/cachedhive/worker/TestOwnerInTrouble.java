@@ -64,6 +64,7 @@ class TestOwnerInTrouble
     private static final int READERS = 4;
     private static final int HEALTHY_READS = 2000;
     private static final int ATTEMPTS = 6;
+    private static final int READS_THAT_GO_ON = 100;
     private static final Duration SILENCE = Duration.ofMillis(Timeouts.DEFAULT.silenceMillis());
     // more probes than are sent on one connection, and new connections after that
     private static final Duration TROUBLE = Duration.ofSeconds(10);
@@ -193,12 +194,12 @@ class TestOwnerInTrouble
 
         // a machine that stops for a second while somebody reads makes that read too slow, and hardly in all of the attempts
         for (int attempt = 1; !isSoonPast(trouble); attempt++) {
-            assertThat(attempt).as("attempts in which reads waited for longer than a time-out, or when the breaker was open").isLessThan(ATTEMPTS);
+            assertThat(attempt).as("attempts in which reads were few, waited for longer than a time-out, or when the breaker was open").isLessThan(ATTEMPTS);
         }
     }
 
     /**
-     * @return whether no read waited for more than a time-out, and none once the breaker was open; the owner is used again then in any case
+     * @return whether reads went on, and no read waited for more than a time-out, and none once the breaker was open; the owner is used again then in any case
      */
     private boolean isSoonPast(Trouble trouble)
             throws Exception
@@ -217,12 +218,12 @@ class TestOwnerInTrouble
                 longestLater.toMillis(),
                 client.counters().get(CounterNames.HEDGES),
                 observer.bypassBytes());
-        assertThat(reads).filteredOn(read -> read.begun().compareTo(OPEN_AFTER) >= 0).as("reads go on").hasSizeGreaterThan(100);
         assertThat(observer.bytes(ReadSource.BYPASS)).isEqualTo((long) reads.size() * BLOCK_SIZE);
 
         Await.until("the owner is used again", () -> nonLocalBytes(owned.getFirst()) > 0);
-        // nobody waited for the owner when the breaker was open; a busy machine may take nearly as long
-        return longestBefore.compareTo(SILENCE.plus(SLACK)) < 0 && longestLater.compareTo(SILENCE) < 0;
+        // nobody waited for the owner when the breaker was open; a busy machine may take nearly as long, and its disk keep the origin waiting for seconds
+        long later = reads.stream().filter(read -> read.begun().compareTo(OPEN_AFTER) >= 0).count();
+        return later > READS_THAT_GO_ON && longestBefore.compareTo(SILENCE.plus(SLACK)) < 0 && longestLater.compareTo(SILENCE) < 0;
     }
 
     private long nonLocalBytes(int block)
