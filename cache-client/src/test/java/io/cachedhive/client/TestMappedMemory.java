@@ -26,6 +26,7 @@ import java.util.zip.CRC32C;
 
 import static io.cachedhive.client.ReadFixture.BLOCK;
 import static io.cachedhive.client.ReadFixture.CHUNK;
+import static io.cachedhive.client.ReadFixture.PATIENT;
 import static java.nio.file.StandardOpenOption.CREATE;
 import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
@@ -56,7 +57,7 @@ class TestMappedMemory
             fixture.listen();
 
             try (CacheClient client = CacheClient.start(
-                    new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK),
+                    new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
                     MappedBlockMemory::open,
                     System::nanoTime)) {
                 fixture.connected(client);
@@ -119,7 +120,7 @@ class TestMappedMemory
             fixture.local.memoryFile = memoryFile.toString();
             fixture.listen();
             try (CacheClient client = CacheClient.start(
-                    new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK),
+                    new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
                     MappedBlockMemory::open,
                     System::nanoTime)) {
                 fixture.connected(client);

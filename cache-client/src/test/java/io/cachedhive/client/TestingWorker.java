@@ -378,10 +378,11 @@ final class TestingWorker
                 }
                 case OfferGuest offer -> {
                     ByteBuffer copy = ByteBuffer.allocate(offer.payload().remaining()).put(offer.payload().duplicate()).flip();
-                    guests.add(new OfferGuest(offer.origin(), offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), copy));
                     if (keepsGuests) {
                         memory.put(offer.file().id().block(offer.block()), copy.array(), offer.etagDigest());
                     }
+                    // what tests wait for, and then see it in the memory
+                    guests.add(new OfferGuest(offer.origin(), offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), copy));
                 }
                 case ReleaseLease release -> releasedLeases.add(release.lease());
                 case Revalidate revalidate -> {

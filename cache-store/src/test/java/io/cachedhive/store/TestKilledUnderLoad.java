@@ -53,6 +53,11 @@ class TestKilledUnderLoad
     private static final int FILES = 30;
     private static final int BLOCKS = 20;
     private static final String TABLE = "schema.table";
+    private static final long PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    // a park that takes so long is one of a machine that stood still
+    private static final long STALL_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+    // ten times as long as what was told may wait for the journal
+    private static final long AFTER_STALL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     // a process that is being forked holds all files of its parent for a moment, and with them their locks
     private static final ReadWriteLock FORKS = new ReentrantReadWriteLock();
@@ -315,10 +320,7 @@ class TestKilledUnderLoad
                 throw new AssertionError("worker did not start: " + Files.readString(log), e);
             }
             // the time to live is what the test is about
-            long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1100 + random.nextInt(1000));
-            while (System.nanoTime() < end) {
-                LockSupport.parkNanos(end - System.nanoTime());
-            }
+            parkUntil(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1100 + random.nextInt(1000)));
             assertThat(worker.isAlive()).describedAs("worker").isTrue();
             long killed = System.nanoTime();
             worker.destroyForcibly().waitFor();
@@ -328,6 +330,22 @@ class TestKilledUnderLoad
         }
         finally {
             worker.destroyForcibly().waitFor();
+        }
+    }
+
+    /**
+     * Or longer, after the machine stood still: the worker wrote nothing to its journal meanwhile, and what it had told grew older than a second all the same.
+     */
+    private static void parkUntil(long endNanos)
+    {
+        long end = endNanos;
+        for (long last = System.nanoTime(); last < end; ) {
+            LockSupport.parkNanos(Math.min(end - last, PARK_NANOS));
+            long now = System.nanoTime();
+            if (now - last > STALL_NANOS) {
+                end = Math.max(end, now + AFTER_STALL_NANOS);
+            }
+            last = now;
         }
     }
 

@@ -118,6 +118,7 @@ public class CacheWorkerModule
                 toIntExact(fetch.getMaxRangeSize().toBytes()),
                 fetch.getMaxRequestsPerBucket(),
                 fetch.getMaxPreloadRequests(),
+                WorkerSettings.DEFAULT_PEER_SILENCE,
                 version == null ? "development" : version);
     }
 

@@ -129,7 +129,17 @@ public final class CacheWorkerService
 
             flushes = new FlushService(store, state, timer, pool("flush-%s", 1, QUEUED_TASKS));
             pins = new PinService(store, state, timer, pool("pins-%s", 1, QUEUED_TASKS));
-            handOver = register(new HandOverService(store, rings, origins, settings.zone(), settings.sharedSecret(), timer, flushes, pins, handOvers));
+            handOver = register(new HandOverService(
+                    store,
+                    rings,
+                    origins,
+                    settings.zone(),
+                    settings.sharedSecret(),
+                    settings.peerSilence(),
+                    timer,
+                    flushes,
+                    pins,
+                    handOvers));
             ByteBudget heap = new ByteBudget(HEAP_BYTES);
             BlockFetcher fetcher = new BlockFetcher(
                     store,

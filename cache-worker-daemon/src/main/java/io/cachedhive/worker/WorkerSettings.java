@@ -4,6 +4,7 @@ import io.cachedhive.store.StoreConfig;
 
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 
 import static java.util.Objects.requireNonNull;
@@ -18,6 +19,7 @@ import static java.util.Objects.requireNonNull;
  * @param maxRangeBytes of one request to an origin
  * @param maxRequestsPerBucket at the same time
  * @param maxPreloadRequests at the same time
+ * @param peerSilence how long another cache worker may take to answer when blocks are read from it; for the bytes of each of them twice as long
  * @param version of this software
  */
 public record WorkerSettings(
@@ -32,8 +34,11 @@ public record WorkerSettings(
         int maxRangeBytes,
         int maxRequestsPerBucket,
         int maxPreloadRequests,
+        Duration peerSilence,
         String version)
 {
+    public static final Duration DEFAULT_PEER_SILENCE = Duration.ofMillis(500);
+
     public WorkerSettings
     {
         requireNonNull(bindAddress, "bindAddress is null");
@@ -43,6 +48,7 @@ public record WorkerSettings(
         requireNonNull(zone, "zone is null");
         requireNonNull(store, "store is null");
         requireNonNull(originsDirectory, "originsDirectory is null");
+        requireNonNull(peerSilence, "peerSilence is null");
         requireNonNull(version, "version is null");
     }
 

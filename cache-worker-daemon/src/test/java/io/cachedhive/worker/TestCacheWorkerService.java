@@ -140,7 +140,8 @@ class TestCacheWorkerService
     void testProvisionalVersion()
     {
         worker.start();
-        StoredFile stored = lake.put("provisional/confirmed", 3 * BLOCK_SIZE, 1, Instant.now());
+        // provisional for some seconds, however busy the machine is
+        StoredFile stored = lake.put("provisional/confirmed", 3 * BLOCK_SIZE, 1, Instant.now().plusSeconds(5));
         try (WireClient peer = worker.connect()) {
             // also to a client that asks for a frame: nobody else may see it
             Read frame = new Read(0, stored.file(), 0, 3, false, true, false, EPOCH, "schema.table");
@@ -158,7 +159,8 @@ class TestCacheWorkerService
     void testOverwrittenInTheSameSecondWithTheSameLength()
     {
         worker.start();
-        Instant second = Instant.now().truncatedTo(ChronoUnit.SECONDS);
+        // provisional for some seconds, however busy the machine is
+        Instant second = Instant.now().truncatedTo(ChronoUnit.SECONDS).plusSeconds(5);
         StoredFile before = lake.put("provisional/overwritten", 2 * BLOCK_SIZE, 2, second);
         try (WireClient peer = worker.connect()) {
             assertBlocks(peer, before, 0, 2, Source.REMOTE);

@@ -291,7 +291,8 @@ class TestDiskTrouble
                 return problem().isPresent();
             });
             assertThat(problem().orElseThrow()).contains(ssd.toString(), "is not used", "reads took 1", "mend the disk");
-            assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_SLOW);
+            assertThat(gauge(CounterNames.SSD_ERRORS_SLOW)).isPositive();
+            assertThat(errors()).isEmpty();
             // nobody waits for it any more
             Await.until("reads go on without the directory", Duration.ofSeconds(20), () -> {
                 ReadObserver observer = readAll();
@@ -319,7 +320,8 @@ class TestDiskTrouble
                 return problem().isPresent();
             });
             assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "writes hang for more than 5 s", "mend the disk");
-            assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_SLOW);
+            assertThat(gauge(CounterNames.SSD_ERRORS_SLOW)).isPositive();
+            assertThat(errors()).isEmpty();
             assertThat(readAll().bytes(ReadSource.SSD_HIT)).as("what it has can be read").isPositive();
         }
         awaitMended();
@@ -625,13 +627,13 @@ class TestDiskTrouble
     }
 
     /**
-     * Those that are not zero.
+     * Those that are not zero, but for slow operations: any disk may have some while the machine is busy.
      */
     private Map<String, Long> errors()
     {
         Map<String, Long> errors = new HashMap<>();
         status().get("gauges").properties().forEach(gauge -> {
-            if (gauge.getKey().startsWith("ssd_errors_") && gauge.getValue().asLong() > 0) {
+            if (gauge.getKey().startsWith("ssd_errors_") && !gauge.getKey().equals(CounterNames.SSD_ERRORS_SLOW) && gauge.getValue().asLong() > 0) {
                 errors.put(gauge.getKey(), gauge.getValue().asLong());
             }
         });

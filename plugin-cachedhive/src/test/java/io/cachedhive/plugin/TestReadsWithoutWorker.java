@@ -19,7 +19,8 @@ import javax.management.ObjectName;
 
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.net.ServerSocket;
+import java.net.InetSocketAddress;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -46,6 +47,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 class TestReadsWithoutWorker
 {
     private Path directory;
+    // bound, so that nobody else listens there, and not listening itself
+    private SocketChannel noWorker;
     private int port;
     private S3Server s3;
     private DistributedQueryRunner queryRunner;
@@ -55,10 +58,8 @@ class TestReadsWithoutWorker
             throws Exception
     {
         this.directory = directory;
-        try (ServerSocket socket = new ServerSocket(0)) {
-            // nobody listens there any more
-            port = socket.getLocalPort();
-        }
+        noWorker = SocketChannel.open().bind(new InetSocketAddress("127.0.0.1", 0));
+        port = ((InetSocketAddress) noWorker.getLocalAddress()).getPort();
         s3 = S3Server.builder().bucket("lake").start();
         queryRunner = DistributedQueryRunner.builder(testSessionBuilder().setCatalog("cachedhive").setSchema("s").build())
                 .setWorkerCount(1)
@@ -97,7 +98,7 @@ class TestReadsWithoutWorker
     void stop()
             throws Exception
     {
-        closeAll(queryRunner, s3);
+        closeAll(queryRunner, s3, noWorker);
     }
 
     @ParameterizedTest

@@ -63,6 +63,7 @@ final class TestingCacheWorker
                 8 << 20,
                 16,
                 4,
+                WorkerSettings.DEFAULT_PEER_SILENCE,
                 "test");
     }
 

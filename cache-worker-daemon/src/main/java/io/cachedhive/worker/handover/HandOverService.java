@@ -13,6 +13,7 @@ import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingBook;
 import io.cachedhive.worker.time.WorkerTimer;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -27,7 +28,6 @@ import java.util.concurrent.Executor;
 public final class HandOverService
         implements AutoCloseable
 {
-    private static final Timeouts TIMEOUTS = new Timeouts(PeerReader.SILENCE_MILLIS, 10_000, 300, 1000);
     private static final int IO_THREADS = 2;
     private static final int REQUESTS_PER_WORKER = 1024;
 
@@ -42,6 +42,7 @@ public final class HandOverService
     /**
      * @param zone of this worker, which what is handed over does not leave
      * @param sharedSecret of the cache workers
+     * @param peerSilence how long another worker may take to answer; for the bytes of a block twice as long
      * @param executor takes blocks over from workers that leave, a few at a time; refuses when its queue is full
      */
     public HandOverService(
@@ -50,6 +51,7 @@ public final class HandOverService
             Origins origins,
             Optional<String> zone,
             Optional<String> sharedSecret,
+            Duration peerSilence,
             WorkerTimer timer,
             FlushService flushes,
             PinService pins,
@@ -59,10 +61,18 @@ public final class HandOverService
                 .map(origin -> new NamedOrigin(origin.name(), origin.id()))
                 .toList();
         ClientIdentity identity = new ClientIdentity("", "", store.workerId().value(), named, sharedSecret);
-        this.connections = new WorkerConnections("hand-over", identity, TIMEOUTS, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
+        Timeouts timeouts = new Timeouts(peerSilence.toMillis(), 10_000, 300, 1000);
+        this.connections = new WorkerConnections("hand-over", identity, timeouts, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
         FormerOwners owners = new FormerOwners(rings, store.workerId(), zone, timer::now);
         this.flushExchange = new FlushExchange(flushes, pins, connections, rings, store.workerId());
-        PeerReader reader = new PeerReader(store, connections, named, peer -> flushExchange.isInStep(peer.id(), peer.address()), flushes::isBeingFlushed, pins::isUnpinned);
+        PeerReader reader = new PeerReader(
+                store,
+                connections,
+                named,
+                peerSilence,
+                peer -> flushExchange.isInStep(peer.id(), peer.address()),
+                flushes::isBeingFlushed,
+                pins::isUnpinned);
         this.formerOwners = new FormerOwnerSource(owners, reader, counters, store.blockSizeBytes());
         this.drain = new Drain(store, rings, zone, connections, chunkSizes, counters, timer::nanoTime);
         this.requests = new HandOverRequests(store, owners, reader, counters, executor, drain::isLeaving);

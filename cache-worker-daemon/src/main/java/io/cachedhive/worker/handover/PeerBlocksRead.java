@@ -18,6 +18,7 @@ import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -38,8 +39,6 @@ import static java.util.Objects.requireNonNull;
 final class PeerBlocksRead
         implements AnswerHandler
 {
-    // from one block to the next
-    private static final long SILENCE_MILLIS = 1000;
     private static final RingEpoch NO_RING = new RingEpoch(0);
 
     private final BlockStore store;
@@ -51,6 +50,7 @@ final class PeerBlocksRead
     private final long etagDigest;
     private final Map<Integer, BlockTerms> blocks;
     private final long flushes;
+    private final Duration silence;
     private final BlockingQueue<Answer> answers = new LinkedBlockingQueue<>();
 
     // guarded by this
@@ -78,6 +78,7 @@ final class PeerBlocksRead
     /**
      * @param blocks neighbours
      * @param flushes as they were when it was known that the peer has nothing that was flushed here
+     * @param silence how long the peer may take from one block to the next
      */
     PeerBlocksRead(
             BlockStore store,
@@ -88,7 +89,8 @@ final class PeerBlocksRead
             FileVersionId id,
             long etagDigest,
             Map<Integer, BlockTerms> blocks,
-            long flushes)
+            long flushes,
+            Duration silence)
     {
         this.store = requireNonNull(store, "store is null");
         this.link = requireNonNull(link, "link is null");
@@ -99,6 +101,7 @@ final class PeerBlocksRead
         this.etagDigest = etagDigest;
         this.blocks = requireNonNull(blocks, "blocks is null");
         this.flushes = flushes;
+        this.silence = requireNonNull(silence, "silence is null");
     }
 
     /**
@@ -116,7 +119,7 @@ final class PeerBlocksRead
             int firstBlock = fills.keySet().iterator().next();
             request = session.send(new ReadMessage.Read(origin, version, firstBlock, fills.size(), true, false, false, NO_RING, ""), this);
             for (int left = fills.size(); left > 0; left--) {
-                Answer answer = answers.poll(SILENCE_MILLIS, TimeUnit.MILLISECONDS);
+                Answer answer = answers.poll(silence.toMillis(), TimeUnit.MILLISECONDS);
                 if (answer == null) {
                     link.silent();
                     throw new WorkerException(Reason.SILENT, "cache worker at %s stopped sending".formatted(link.endpoint()));

@@ -19,6 +19,7 @@ import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.FileMetadata;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -40,20 +41,20 @@ import static java.util.Objects.requireNonNull;
  */
 final class PeerReader
 {
-    static final long SILENCE_MILLIS = 500;
-
     private static final int MAX_BYTES_AT_ONCE = 8 << 20;
     private static final BlockClass[] CLASSES = BlockClass.values();
 
     private final BlockStore store;
     private final WorkerConnections connections;
     private final List<OriginId> origins;
+    private final Duration silence;
     private final Predicate<Peer> inStep;
     private final Predicate<FileVersion> beingFlushed;
     private final Predicate<FileVersion> unpinned;
 
     /**
      * @param origins in the order in which the connections name them
+     * @param silence how long the other one may take to describe its blocks; for the bytes of each of them twice as long
      * @param inStep whether a worker has nothing any more that was flushed here
      * @param beingFlushed whether a file is flushed here at the moment: that is not among what the other one is compared with yet
      * @param unpinned whether a file is not pinned by name any more: the other one may not have heard of it
@@ -62,6 +63,7 @@ final class PeerReader
             BlockStore store,
             WorkerConnections connections,
             List<NamedOrigin> origins,
+            Duration silence,
             Predicate<Peer> inStep,
             Predicate<FileVersion> beingFlushed,
             Predicate<FileVersion> unpinned)
@@ -69,6 +71,7 @@ final class PeerReader
         this.store = requireNonNull(store, "store is null");
         this.connections = requireNonNull(connections, "connections is null");
         this.origins = origins.stream().map(NamedOrigin::id).toList();
+        this.silence = requireNonNull(silence, "silence is null");
         this.inStep = requireNonNull(inStep, "inStep is null");
         this.beingFlushed = requireNonNull(beingFlushed, "beingFlushed is null");
         this.unpinned = requireNonNull(unpinned, "unpinned is null");
@@ -118,7 +121,7 @@ final class PeerReader
                 return true;
             }
             for (Map<Integer, BlockTerms> run : runs(there)) {
-                boolean all = new PeerBlocksRead(store, link, session, origin, version, id, bound.etagDigest(), run, flushes).run(taken);
+                boolean all = new PeerBlocksRead(store, link, session, origin, version, id, bound.etagDigest(), run, flushes, silence.multipliedBy(2)).run(taken);
                 if (!all) {
                     return false;
                 }
@@ -131,7 +134,7 @@ final class PeerReader
             throws WorkerException, InterruptedException
     {
         try {
-            Description description = connections.ask(link, request, Description.class, SILENCE_MILLIS).get();
+            Description description = connections.ask(link, request, Description.class, silence.toMillis()).get();
             link.answered();
             return description;
         }

@@ -119,7 +119,7 @@ class TestDrain
         fleet.publish("a", "b", "c");
         StoredFile file = warmFile("drained/file", 1);
         List<Integer> of = fleet.ownedBy("a", file);
-        assertThat(of).hasSizeGreaterThan(10);
+        assertThat(of).isNotEmpty();
         long mark = lake.s3().log().mark();
 
         long start = System.nanoTime();

@@ -91,6 +91,18 @@ class TestFlushedWorkers
         return lake.putSettled(key, BLOCKS * BLOCK_SIZE - 77, seed);
     }
 
+    /**
+     * A file of which the worker owns blocks: the workers' ids are random, and so is whose a file's blocks are.
+     */
+    private StoredFile putOwnedBy(String worker, String prefix, long seed)
+    {
+        return IntStream.range(0, 10)
+                .mapToObj(i -> put("%sfile-%s".formatted(prefix, i), seed + i))
+                .filter(file -> !fleet.ownedBy(worker, file).isEmpty())
+                .findFirst()
+                .orElseThrow();
+    }
+
     private Tombstone tombstone(String prefix)
     {
         return new Tombstone(new Digest128(nextId++, 5), lake.originId(), "s3://%s/%s".formatted(Lake.BUCKET, prefix), System.currentTimeMillis());
@@ -239,39 +251,58 @@ class TestFlushedWorkers
         assertThat(flush("a", tombstone("once/file")).files()).describedAs("a whole location").isEqualTo(1);
     }
 
+    /**
+     * The worker serves without the others after 2 s: on a machine on which these were too few, that is tried again, with other workers.
+     */
     @Test
     void testWorkerThatWasDown()
             throws IOException
     {
-        fleet.start("a");
-        fleet.start("b");
-        fleet.publish("a", "b");
-        StoredFile file = put("away/file", 4);
-        StoredFile kept = put("stays/file", 5);
+        for (int attempt = 0; !servesNothingThatWasFlushedMeanwhile("a-" + attempt, "b-" + attempt); attempt++) {
+            assertThat(attempt).as("attempts on a machine that is too slow").isLessThan(20);
+        }
+    }
+
+    /**
+     * @return false if it took so long that nothing can be said
+     */
+    private boolean servesNothingThatWasFlushedMeanwhile(String up, String down)
+            throws IOException
+    {
+        fleet.start(up);
+        fleet.start(down);
+        fleet.publish(up, down);
+        StoredFile file = putOwnedBy(down, "away/", 400);
+        StoredFile kept = putOwnedBy(down, "stays/", 500);
         fleet.scan(file);
         fleet.scan(kept);
-        List<Integer> ofB = fleet.ownedBy("b", file);
-        List<Integer> keptByB = fleet.ownedBy("b", kept);
-        assertThat(ofB).isNotEmpty();
-        assertThat(keptByB).isNotEmpty();
-        awaitOnSsd("b", ofB.size() + keptByB.size());
-        fleet.stop("b");
-        assertThat(seen("b", file)).describedAs("on its SSD").isPositive();
+        List<Integer> owned = fleet.ownedBy(down, file);
+        List<Integer> keptOwned = fleet.ownedBy(down, kept);
+        awaitOnSsd(down, owned.size() + keptOwned.size());
+        fleet.stop(down);
+        assertThat(seen(down, file)).describedAs("on its SSD").isPositive();
 
         Tombstone tombstone = tombstone("away/");
-        assertThat(flush("a", tombstone).problem()).isEmpty();
-        fleet.start("b");
+        assertThat(flush(up, tombstone).problem()).isEmpty();
+        long start = System.nanoTime();
+        fleet.start(down);
 
         // nothing is asked of it before what was flushed is gone
-        Answer answer = fleet.read("b", file, ofB.getFirst());
+        Answer answer = fleet.read(down, file, owned.getFirst());
         while (answer.no().equals(Optional.of(NoCause.UNAVAILABLE))) {
-            answer = fleet.read("b", file, ofB.getFirst());
+            answer = fleet.read(down, file, owned.getFirst());
+        }
+        if (!answer.source().equals(Optional.of(Source.REMOTE)) && System.nanoTime() - start >= TimeUnit.SECONDS.toNanos(2)) {
+            fleet.stop(down);
+            fleet.stop(up);
+            return false;
         }
         assertThat(answer.source()).contains(Source.REMOTE);
-        assertThat(known("b")).containsExactly(tombstone);
-        assertThat(fleet.read("b", kept, keptByB.getFirst()).source()).contains(Source.SSD);
-        flush("b", tombstone("away/"));
-        assertThat(seen("b", file)).isZero();
+        assertThat(known(down)).containsExactly(tombstone);
+        assertThat(fleet.read(down, kept, keptOwned.getFirst()).source()).contains(Source.SSD);
+        flush(down, tombstone("away/"));
+        assertThat(seen(down, file)).isZero();
+        return true;
     }
 
     /**

@@ -15,6 +15,7 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.ReadMessage.Fetching;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.worker.WorkerSettings;
 import io.cachedhive.worker.testing.FakePeer;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
@@ -23,6 +24,7 @@ import io.cachedhive.worker.testing.WireClient;
 
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -52,6 +54,7 @@ final class TestingFleet
     private PublishedRing ring;
     private long ramBytes = 32 << 20;
     private long ssdBytes;
+    private Optional<Duration> peerSilence = Optional.empty();
 
     TestingFleet(Path directory, Lake lake)
     {
@@ -80,6 +83,14 @@ final class TestingFleet
         ssdBytes = bytes;
     }
 
+    /**
+     * Workers that are started afterwards wait for others no longer than those of users do.
+     */
+    void withDefaultPeerSilence()
+    {
+        peerSilence = Optional.of(WorkerSettings.DEFAULT_PEER_SILENCE);
+    }
+
     TestingWorker start(String name)
     {
         return start(name, Optional.empty());
@@ -92,8 +103,9 @@ final class TestingFleet
                 .withOrigin("default", lake.s3().clientProperties())
                 .withRam(ramBytes)
                 .withSsd(ssdBytes)
-                .withZone(zone)
-                .start();
+                .withZone(zone);
+        peerSilence.ifPresent(worker::withPeerSilence);
+        worker.start();
         workers.put(name, worker);
         WireClient client = worker.connect();
         client.send(new ChunkSize(CHUNK_SIZE));

@@ -162,6 +162,8 @@ class TestFetchAheadOfReads
             }
         }
         assertThat(lake.getsSince(mark)).hasSize(30);
+        // a client that is closed waits for a second only until the worker has heard of it
+        Await.until("the worker has heard of all reads", () -> worker.gauge(CounterNames.SIZING_REQUESTED_BYTES) == 60L * FILE_BYTES);
         assertFirstReadsArePredictedMisses();
     }
 

@@ -13,6 +13,7 @@ import java.net.InetAddress;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,8 +32,11 @@ public final class TestingWorker
     private final Map<String, OriginId> origins = new HashMap<>();
     private long ramBytes = 16 << 20;
     private long ssdBytes;
+    private double guestMaxShare = StoreConfig.DEFAULT_GUEST_MAX_SHARE;
     private int maxRangeBytes = 8 * BLOCK_SIZE;
     private int maxRequestsPerBucket = 16;
+    // another worker of this process is late, and not away
+    private Duration peerSilence = Duration.ofSeconds(20);
     private Optional<String> secret = Optional.empty();
     private Optional<String> zone = Optional.empty();
     private Optional<CacheWorkerService> service = Optional.empty();
@@ -61,6 +65,12 @@ public final class TestingWorker
         return this;
     }
 
+    public TestingWorker withGuestMaxShare(double share)
+    {
+        guestMaxShare = share;
+        return this;
+    }
+
     public TestingWorker withMaxRange(int bytes)
     {
         maxRangeBytes = bytes;
@@ -70,6 +80,12 @@ public final class TestingWorker
     public TestingWorker withMaxRequestsPerBucket(int requests)
     {
         maxRequestsPerBucket = requests;
+        return this;
+    }
+
+    public TestingWorker withPeerSilence(Duration silence)
+    {
+        peerSilence = silence;
         return this;
     }
 
@@ -106,6 +122,7 @@ public final class TestingWorker
     {
         StoreConfig store = StoreConfig.ramOnly(directory.resolve("state"))
                 .withRam(ramDirectory, ramBytes)
+                .withGuestMaxShare(guestMaxShare)
                 .withBlockSize(BLOCK_SIZE);
         if (ssdBytes > 0) {
             Path ssd = directory.resolve("ssd");
@@ -129,6 +146,7 @@ public final class TestingWorker
                 maxRangeBytes,
                 maxRequestsPerBucket,
                 2,
+                peerSilence,
                 "test"));
         worker.start();
         service = Optional.of(worker);

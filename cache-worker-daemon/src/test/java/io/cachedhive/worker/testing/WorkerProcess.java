@@ -12,6 +12,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -21,6 +23,7 @@ public final class WorkerProcess
 {
     // of a JVM on a machine that is busy with other tests
     private static final Duration START_DEADLINE = Duration.ofMinutes(2);
+    private static final Set<Integer> GIVEN_PORTS = ConcurrentHashMap.newKeySet();
 
     private WorkerProcess() {}
 
@@ -74,14 +77,17 @@ public final class WorkerProcess
     }
 
     /**
-     * Below the range from which Linux takes the ports of outgoing connections: until the worker listens there, nobody else is given it.
+     * Below the range from which Linux takes the ports of outgoing connections: until the worker listens there, nobody else is given it. Another one
+     * each time.
      */
     public static int freePort()
     {
         while (true) {
             int port = ThreadLocalRandom.current().nextInt(10_000, 32_000);
             try (ServerSocket _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return port;
+                if (GIVEN_PORTS.add(port)) {
+                    return port;
+                }
             }
             catch (IOException _) {
                 // somebody listens there

@@ -86,6 +86,7 @@ final class CachedHive
                 MAX_RANGE_BYTES,
                 16,
                 2,
+                WorkerSettings.DEFAULT_PEER_SILENCE,
                 "test"));
         worker.start();
         queryRunner.installPlugin(new CachedHivePlugin());
