@@ -176,7 +176,7 @@ class TestInstalledHosts
     void testDamagedReleaseIsMended()
             throws IOException
     {
-        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        succeed("install", "--package", bundle.toString());
         Path jar = root(COORDINATOR).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar");
         Files.writeString(jar, "bit rot");
 
@@ -190,7 +190,7 @@ class TestInstalledHosts
     void testStartTellsWhyACacheWorkerEnds()
             throws IOException
     {
-        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        succeed("install", "--package", bundle.toString());
         Path config = root(WORKERS.getFirst()).resolve("opt/cachedhive/etc/config.properties");
         Files.writeString(config, Files.readString(config) + "cache.nonsense=1\n");
 
@@ -208,9 +208,9 @@ class TestInstalledHosts
         Path plugin = root(first).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar");
         Path extension = root(first).resolve("trino/lib/cachedhive-engine-extension.jar");
         assertThat(run("rollback").error()).contains("nothing is installed");
-        assertThat(run("install", "--engine-extension", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        succeed("install", "--engine-extension", "--package", bundle.toString());
         assertThat(run("rollback").error()).contains("there is no release before the current one");
-        assertThat(run("start").code()).isEqualTo(ExitCode.OK);
+        succeed("start");
         String worker = workerId(first);
         Path next = makeBundle("1.1");
 
@@ -229,7 +229,7 @@ class TestInstalledHosts
         assertThat(again.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": was not touched");
         assertThat(root(WORKERS.get(1)).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
         writeHostsFile("");
-        assertThat(run("config", "push", "--hosts", first).code()).isEqualTo(ExitCode.OK);
+        succeed("config", "push", "--hosts", first);
         assertThat(config).content().doesNotContain("cache.nonsense");
 
         Outcome early = run("upgrade", "--finalize");
@@ -268,7 +268,7 @@ class TestInstalledHosts
         assertThat(stuck.code()).isEqualTo(ExitCode.HOST_FAILED);
         assertThat(stuck.error()).contains(WORKERS.get(1) + ": the cache worker ended at once", COORDINATOR + ": was not touched");
         assertThat(plugin).hasContent("plugin 1.0");
-        assertThat(run("config", "push", "--hosts", WORKERS.get(1)).code()).isEqualTo(ExitCode.OK);
+        succeed("config", "push", "--hosts", WORKERS.get(1));
         Outcome back = run("rollback");
         assertThat(back.code()).as(back.toString()).isEqualTo(ExitCode.OK);
         assertThat(back.error()).contains("Going back to release 1.0-");
@@ -285,7 +285,7 @@ class TestInstalledHosts
     {
         Path secret = directory.resolve("secret");
         // not the last host, which is a new one
-        assertThat(run("install", "--hosts", COORDINATOR + "," + WORKERS.get(0), "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        succeed("install", "--hosts", COORDINATOR + "," + WORKERS.get(0), "--package", bundle.toString());
         Path config = root(WORKERS.get(0)).resolve("opt/cachedhive/etc/config.properties");
         String before = Files.readString(config);
         Path elsewhere = Files.move(secret, directory.resolve("elsewhere"));
@@ -312,7 +312,7 @@ class TestInstalledHosts
         String first = WORKERS.get(0);
         String second = WORKERS.get(1);
         assertThat(run("doctor").out()).contains("NOT_INSTALLED: " + first).contains("run cache-admin install");
-        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
+        succeed("install", "--package", bundle.toString());
         Outcome stopped = run("doctor", "--output", "json");
         assertThat(faults(stopped)).containsExactlyInAnyOrder(first + " NOT_RUNNING", second + " NOT_RUNNING");
         Outcome started = run("start");
@@ -321,7 +321,7 @@ class TestInstalledHosts
         Outcome sound = run("doctor");
         assertThat(sound.out()).isEmpty();
         assertThat(sound.error()).contains("All is well on 3 hosts.");
-        assertThat(sound.code()).isEqualTo(ExitCode.OK);
+        assertThat(sound.code()).as(sound.toString()).isEqualTo(ExitCode.OK);
 
         // what changes by itself, or by hand
         Path release = root(COORDINATOR).resolve("opt/cachedhive/current/plugin/plugin-cachedhive.jar");
@@ -372,16 +372,16 @@ class TestInstalledHosts
         assertThat(difference.code()).isEqualTo(ExitCode.FOUND);
         assertThat(difference.out()).contains("- io.cachedhive=DEBUG", "+ io.cachedhive=INFO", "shared-secret=***").doesNotContain("=another");
         assertThat(run("config", "push").error()).contains("3 hosts: 2 changed, 1 unchanged, 0 failed");
-        assertThat(run("config", "diff").code()).isEqualTo(ExitCode.OK);
+        succeed("config", "diff");
         assertThat(run("install", "--package", bundle.toString()).error()).contains("2 changed, 1 unchanged, 0 failed");
         assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
 
         // versions, directories, and what does not answer
-        assertThat(run("stop", "--hosts", first).code()).isEqualTo(ExitCode.OK);
+        succeed("stop", "--hosts", first);
         assertThat(run("fsck", "--hosts", first).out()).contains("CLEAN");
         assertThat(run("fsck", "--hosts", second).error()).contains("stop it first");
         execute("rm", "-rf", root(first).resolve("ssd").toString());
-        assertThat(run("install", "--hosts", second, "--package", makeBundle("1.1").toString()).code()).isEqualTo(ExitCode.OK);
+        succeed("install", "--hosts", second, "--package", makeBundle("1.1").toString());
         hosts.stopHost(COORDINATOR);
         try (ServerSocket other = new ServerSocket()) {
             other.bind(new InetSocketAddress(first, port(first, "http")));
@@ -400,9 +400,9 @@ class TestInstalledHosts
     void testLogsSupportBundleAndDrain()
             throws IOException
     {
-        assertThat(run("config", "check").code()).isEqualTo(ExitCode.OK);
-        assertThat(run("install", "--package", bundle.toString()).code()).isEqualTo(ExitCode.OK);
-        assertThat(run("start").code()).isEqualTo(ExitCode.OK);
+        succeed("config", "check");
+        succeed("install", "--package", bundle.toString());
+        succeed("start");
         String secret = Files.readString(directory.resolve("secret")).strip();
 
         Outcome logs = run("logs", "--lines", "3");
@@ -514,17 +514,8 @@ class TestInstalledHosts
     private final Map<String, Integer> ports = new TreeMap<>();
 
     private int port(String host, String name)
-            throws IOException
     {
-        Integer port = ports.get(host + name);
-        if (port == null) {
-            do {
-                port = TestingSshHosts.freePort(host.equals("all") ? "0.0.0.0" : host);
-            }
-            while (ports.containsValue(port));
-            ports.put(host + name, port);
-        }
-        return port;
+        return ports.computeIfAbsent(host + name, _ -> TestingSshHosts.freePort(host.equals("all") ? "0.0.0.0" : host));
     }
 
     /// The cache worker is the real one; of plugin and extension only that they arrive is looked at.
@@ -613,6 +604,12 @@ class TestInstalledHosts
     }
 
     private record Outcome(int code, String out, String error) {}
+
+    private void succeed(String... arguments)
+    {
+        Outcome outcome = run(arguments);
+        assertThat(outcome.code()).as(outcome.toString()).isEqualTo(ExitCode.OK);
+    }
 
     private Outcome run(String... arguments)
     {

@@ -11,6 +11,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -23,6 +26,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 public final class TestingSshHosts
         implements AutoCloseable
 {
+    private static final Set<Integer> GIVEN_PORTS = ConcurrentHashMap.newKeySet();
+
     private final Path directory;
     private final Map<String, Integer> ports = new HashMap<>();
     private final Map<String, Process> daemons = new HashMap<>();
@@ -147,12 +152,23 @@ public final class TestingSshHosts
         }
     }
 
+    /**
+     * Below the range from which Linux takes the ports of outgoing connections: until somebody is started who listens there, nobody else is given it. Another one
+     * each time.
+     */
     public static int freePort(String address)
-            throws IOException
     {
-        try (ServerSocket socket = new ServerSocket()) {
-            socket.bind(new InetSocketAddress(address, 0));
-            return socket.getLocalPort();
+        while (true) {
+            int port = ThreadLocalRandom.current().nextInt(10_000, 32_000);
+            try (ServerSocket socket = new ServerSocket()) {
+                socket.bind(new InetSocketAddress(address, port));
+                if (GIVEN_PORTS.add(port)) {
+                    return port;
+                }
+            }
+            catch (IOException _) {
+                // somebody listens there
+            }
         }
     }
 
