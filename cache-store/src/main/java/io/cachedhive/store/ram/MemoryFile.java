@@ -55,6 +55,7 @@ public final class MemoryFile
 
     private static final String PREFIX = "cachedhive-";
     private static final String SUFFIX = ".ram";
+    private static final int MAX_ATTEMPTS = 100;
 
     private final Path path;
     private final int descriptor;
@@ -110,6 +111,10 @@ public final class MemoryFile
                 }
                 long bytes = Posix.size(file, descriptor);
                 giveUp(file, descriptor, bytes);
+                if (bytes == 0) {
+                    // of a run that has only just begun, here or in another worker
+                    continue;
+                }
                 outcomes.add(new RecoveryOutcome(
                         RecoveryFinding.MEMORY_FILE_RECLAIMED,
                         file,
@@ -167,7 +172,8 @@ public final class MemoryFile
             throws StoreException
     {
         long bytes = layout.fileSizeBytes();
-        Path path = directory.toAbsolutePath().resolve(namePrefix(workerId) + instance.toHex().substring(0, 16) + SUFFIX);
+        String name = namePrefix(workerId) + instance.toHex().substring(0, 16);
+        Path path = null;
         int descriptor = -1;
         boolean success = false;
         try {
@@ -178,10 +184,13 @@ public final class MemoryFile
                         ByteSize.format(usable),
                         directory));
             }
-            descriptor = Posix.open(path, Posix.O_RDWR | Posix.O_CREAT | Posix.O_EXCL, 0600);
-            // the name is this run's alone: if it is gone, another worker took the file for a dead run's before the lock
-            if (!Posix.tryLock(path, descriptor) || !Files.exists(path)) {
-                throw new StoreException("another cache worker that started at the same moment removed %s: start again".formatted(path));
+            for (int attempt = 1; descriptor < 0; attempt++) {
+                // a name that nobody has had: whoever removes a dead run's file does so by its name
+                path = directory.toAbsolutePath().resolve(name + (attempt == 1 ? "" : "-" + attempt) + SUFFIX);
+                descriptor = createLocked(path);
+                if (descriptor < 0 && attempt == MAX_ATTEMPTS) {
+                    throw new StoreException("other cache workers that started at the same moment removed %s: start again".formatted(path));
+                }
             }
             if (group.isPresent()) {
                 shareWith(path, group.get());
@@ -216,6 +225,26 @@ public final class MemoryFile
                 catch (IOException e) {
                     log.warn("Cannot remove %s: %s", path, e.getMessage());
                 }
+                close(path, descriptor);
+            }
+        }
+    }
+
+    /**
+     * @return its descriptor, or -1 if another worker that starts at the same moment found it without its lock, and took it for a dead run's
+     */
+    private static int createLocked(Path path)
+            throws DiskException
+    {
+        int descriptor = Posix.open(path, Posix.O_RDWR | Posix.O_CREAT | Posix.O_EXCL, 0600);
+        boolean locked = false;
+        try {
+            // the other one may have come and gone before the lock
+            locked = Posix.tryLock(path, descriptor) && Files.exists(path);
+            return locked ? descriptor : -1;
+        }
+        finally {
+            if (!locked) {
                 close(path, descriptor);
             }
         }
