@@ -79,8 +79,15 @@ class TestInstalledHosts
         if (directory == null) {
             return;
         }
-        run("stop");
+        Outcome stopped = run("stop");
         hosts.close();
+        // what a test that failed could not stop with its own hosts file
+        ProcessHandle.allProcesses()
+                .filter(process -> process.info().commandLine().orElse("").contains(directory + "/"))
+                .forEach(process -> {
+                    System.out.printf("%s was left running: %s%n", process.pid(), stopped);
+                    process.destroyForcibly();
+                });
         execute("rm", "-rf", directory.toString());
     }
 
@@ -464,13 +471,16 @@ class TestInstalledHosts
     private String workerId(String host)
             throws IOException
     {
-        for (String line : run("status", "--output", "json").out().lines().toList()) {
+        // one that has just started may take a while to answer first
+        Outcome outcome = run("status", "--timeout", "30s", "--output", "json");
+        assertThat(outcome.code()).as(outcome.toString()).isEqualTo(ExitCode.OK);
+        for (String line : outcome.out().lines().toList()) {
             JsonNode status = new ObjectMapper().readTree(line);
             if (status.get("host").asText().startsWith(host + ":")) {
                 return status.get("answer").get("worker").asText();
             }
         }
-        throw new AssertionError("no status of " + host);
+        throw new AssertionError("no status of %s: %s".formatted(host, outcome));
     }
 
     private void writeHostsFile(String settingsOfLastWorker)
