@@ -29,6 +29,7 @@ import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadFactory;
@@ -172,7 +173,6 @@ public final class MemoryFile
             throws StoreException
     {
         long bytes = layout.fileSizeBytes();
-        String name = namePrefix(workerId) + instance.toHex().substring(0, 16);
         Path path = null;
         int descriptor = -1;
         boolean success = false;
@@ -186,7 +186,7 @@ public final class MemoryFile
             }
             for (int attempt = 1; descriptor < 0; attempt++) {
                 // a name that nobody has had: whoever removes a dead run's file does so by its name
-                path = directory.toAbsolutePath().resolve(name + (attempt == 1 ? "" : "-" + attempt) + SUFFIX);
+                path = directory.toAbsolutePath().resolve(namePrefix(workerId) + HexFormat.of().toHexDigits(instance.high() + attempt - 1) + SUFFIX);
                 descriptor = createLocked(path);
                 if (descriptor < 0 && attempt == MAX_ATTEMPTS) {
                     throw new StoreException("other cache workers that started at the same moment removed %s: start again".formatted(path));
