@@ -113,7 +113,7 @@ public final class MemoryFile
                 long bytes = Posix.size(file, descriptor);
                 giveUp(file, descriptor, bytes);
                 if (bytes == 0) {
-                    // of a run that has only just begun, here or in another worker
+                    // of a run that was killed as it began, or of another worker that begins
                     continue;
                 }
                 outcomes.add(new RecoveryOutcome(
