@@ -72,8 +72,8 @@ uses_systemd() {
     esac
 }
 
-# Prints the process id of the cache worker of this installation, if it runs.
-worker_pid() {
+# service_pid: the process id of the cache worker that systemd or the launcher knows of, if it runs.
+service_pid() {
     local pid
     if uses_systemd; then
         pid=$(systemctl show --property=MainPID --value cachedhive-worker.service 2> /dev/null)
@@ -81,6 +81,23 @@ worker_pid() {
         pid=$(head -n 1 "$INSTALL/data/var/run/launcher.pid" 2> /dev/null)
     fi
     [ -n "$pid" ] && [ "$pid" != 0 ] && grep -qa io.cachedhive.worker.CacheWorker "/proc/$pid/cmdline" 2> /dev/null && echo "$pid"
+}
+
+# Prints the process id of the cache worker of this installation, if it runs, whoever started it: service may have been another one in the hosts file then,
+# and of a start that was cut off there may be no launcher.pid.
+worker_pid() {
+    local file pid
+    service_pid && return
+    for file in $(grep -lsaF io.cachedhive.worker.CacheWorker /proc/[0-9]*/cmdline); do
+        pid=${file#/proc/}
+        pid=${pid%/cmdline}
+        # not the one of a container, which may have the same paths
+        if tr '\0' '\n' < "$file" 2> /dev/null | grep -qxF -e "-Dnode.data-dir=$INSTALL/data" && [ "/proc/$pid/ns/pid" -ef /proc/self/ns/pid ]; then
+            echo "$pid"
+            return
+        fi
+    done
+    return 1
 }
 
 # worker_log NAME LINES: the last lines of server.log, or of launcher.log: what was said before the log began, and by the JVM. systemd has that in its journal.

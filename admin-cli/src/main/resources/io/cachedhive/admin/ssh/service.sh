@@ -59,7 +59,7 @@ end_process() {
     pid=$(worker_pid) || return 0
     change "stopped"
     [ "$DRY_RUN" = yes ] && return
-    if uses_systemd; then
+    if uses_systemd && [ "$(service_pid)" = "$pid" ]; then
         run systemctl stop cachedhive-worker.service
     else
         run kill "$pid"

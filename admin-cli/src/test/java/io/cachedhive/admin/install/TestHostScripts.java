@@ -372,6 +372,50 @@ class TestHostScripts
         assertThat(bash(script("service.sh").call("show_log", "launcher", "7")).values("line")).containsExactly("of the launcher");
     }
 
+    /**
+     * One that was started by the launcher before the hosts file said systemd, or by a start that was cut off: it would be in the way of the next one for ever.
+     */
+    @Test
+    void testWorkerThatTheServiceDoesNotKnow()
+            throws Exception
+    {
+        String systemd = "uses_systemd() { return 0; }; systemctl() { case \"$*\" in show*) echo 0 ;; *) fact systemctl \"$*\" ;; esac; }";
+        Process others = workerLike(directory.resolve("others/data"));
+        try {
+            for (String service : List.of("", systemd)) {
+                Process worker = workerLike(install.resolve("data"));
+                try {
+                    Map<String, String> found = bash(script("service.sh").call("eval", service).call("eval", "fact found \"$(worker_pid)\"")).facts();
+                    assertThat(found).containsEntry("found", Long.toString(worker.pid()));
+                    RemoteResult stopped = bash(script("service.sh").set("WAIT_SECONDS", 60).call("eval", service).call("stop"));
+                    assertThat(stopped.values("change")).containsExactly("stopped");
+                    assertThat(stopped.facts()).doesNotContainKeys("problem", "systemctl");
+                    assertThat(worker.waitFor(60, TimeUnit.SECONDS)).isTrue();
+                }
+                finally {
+                    worker.destroyForcibly();
+                }
+                assertThat(bash(script("service.sh").call("eval", service).call("stop")).values("change")).isEmpty();
+            }
+            assertThat(others.isAlive()).isTrue();
+        }
+        finally {
+            others.destroyForcibly();
+        }
+    }
+
+    /**
+     * A process with the arguments of a cache worker by which it is known, once it has them.
+     */
+    private static Process workerLike(Path data)
+            throws Exception
+    {
+        // waits for its input, without a child
+        Process process = new ProcessBuilder("sh", "-c", "echo begun; read line", "sh", "-Dnode.data-dir=" + data, "io.cachedhive.worker.CacheWorker").start();
+        assertThat(process.inputReader(UTF_8).readLine()).isEqualTo("begun");
+        return process;
+    }
+
     @Test
     void testDirectoriesThatAreNotThere()
             throws Exception
