@@ -114,8 +114,8 @@ class TestBenchmarkMain
         for (JsonNode figure : content.get("figures")) {
             assertThat(figure.get("value").asDouble()).isPositive().isFinite();
         }
-        // a GET for each file, as plain Hive's
-        assertThat(content.get("figures").get(10).get("value").asDouble()).isEqualTo(1);
+        // a GET for each file, as plain Hive's; a file that is fetched ahead when there is no frame for it, after a pause of the JVM, is fetched again by its reader
+        assertThat(content.get("figures").get(10).get("interval").get("mean").asDouble()).isBetween(1.0, 1.05);
         assertThat(Path.of("/dev/shm").toFile().list((_, name) -> name.startsWith("cachedhive-benchmark"))).isEmpty();
     }
 

@@ -11,6 +11,8 @@ import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.jar.JarEntry;
@@ -62,6 +64,8 @@ class TestClassArchive
         // of other libraries: the JVM goes on without it, and it is made anew
         Files.delete(classes);
         jar(classes);
+        // which the JVM knows by their size and the second in which they were written
+        Files.setLastModifiedTime(classes, FileTime.from(Instant.now().plusSeconds(5)));
         assertThat(start("state/classes.jsa")).contains("made").doesNotContain(ClassArchive.class.getName() + " source: shared objects file");
         assertThat(start("state/classes.jsa")).contains("current", ClassArchive.class.getName() + " source: shared objects file");
 

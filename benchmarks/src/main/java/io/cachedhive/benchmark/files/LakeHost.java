@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.files;
 
+import io.cachedhive.benchmark.worker.FreePorts;
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.connection.ClientIdentity;
@@ -40,7 +41,6 @@ import software.amazon.awssdk.services.s3.S3Client;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -116,11 +116,11 @@ final class LakeHost
         s3 = S3ServerProcess.builder(directory.resolve("s3")).bucket(LakeFiles.BUCKET).start();
         resources.addFirst(s3);
         Map<String, String> properties = new HashMap<>(s3.clientProperties());
-        int workerPort = freePort();
+        int workerPort = FreePorts.next();
         workerAddress = new WorkerAddress(InetAddress.getLoopbackAddress().getHostAddress(), workerPort);
         CacheWorkerHome home = CacheWorkerHome.builder(Distribution.find(), Files.createDirectories(directory.resolve("worker")))
                 .workerPort(workerPort)
-                .httpPort(freePort())
+                .httpPort(FreePorts.next())
                 .ramDirectory(memory)
                 .ramMaxSize(ramMegabytes + "MB")
                 .heapMegabytes(1024)
@@ -155,14 +155,6 @@ final class LakeHost
                 throw new IllegalStateException("no connection to the cache worker within a minute");
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
-        }
-    }
-
-    private static int freePort()
-            throws IOException
-    {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
         }
     }
 

@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.store;
 
+import io.cachedhive.benchmark.worker.FreePorts;
 import io.cachedhive.quickstart.home.Distribution;
 
 import java.io.BufferedReader;
@@ -8,7 +9,6 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -80,9 +80,9 @@ final class WorkerProcess
                 cache.state-directory=%s
                 cache.origins-directory=%s
                 """.formatted(
-                freePort(),
+                FreePorts.next(),
                 directory.resolve("worker.sock"),
-                freePort(),
+                FreePorts.next(),
                 directory.resolve(StoreBenchmark.RAM_DIRECTORY),
                 StoreBenchmark.RAM_BYTES,
                 directory.resolve("ssd"),
@@ -124,14 +124,6 @@ final class WorkerProcess
         }
         catch (IOException e) {
             throw new UncheckedIOException(e);
-        }
-    }
-
-    private static int freePort()
-            throws IOException
-    {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
         }
     }
 

@@ -28,8 +28,6 @@ import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.services.s3.S3Client;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -106,8 +104,8 @@ final class WorkerHosts
         for (int number = 0; number < count; number++) {
             CacheWorkerHome home = CacheWorkerHome.builder(Distribution.find(), Files.createDirectories(directory.resolve("worker-" + number)))
                     .address("127.0.0." + (number + 2))
-                    .workerPort(freePort())
-                    .httpPort(freePort())
+                    .workerPort(FreePorts.next())
+                    .httpPort(FreePorts.next())
                     .ramDirectory(Files.createDirectories(memory.resolve("worker-" + number)))
                     .ramMaxSize(fileBytes / (1 << 20) * 2 + 32 + "MB")
                     // what was read from the other host is to be read from there again
@@ -174,14 +172,6 @@ final class WorkerHosts
                 throw new IllegalStateException("not within a minute: " + what);
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
-        }
-    }
-
-    private static int freePort()
-            throws IOException
-    {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
         }
     }
 

@@ -39,10 +39,13 @@ final class LineItems
                    partkey bigint,
                    quantity double,
                    comment varchar(44),
-                   linenumber integer)
-                WITH (format = 'ORC', partitioned_by = ARRAY['linenumber'])
+                   linenumber integer,
+                   part bigint)
+                WITH (format = 'ORC', partitioned_by = ARRAY['part'])
                 """.formatted(table.name("cachedhive")));
-        cluster.rows("INSERT INTO %s SELECT orderkey, partkey, quantity, comment, linenumber FROM tpch.\"sf0.1\".lineitem".formatted(table.name("cachedhive")));
+        // a file for each part: one of three workers owns none of them in one of three million clusters
+        cluster.rows("INSERT INTO %s SELECT orderkey, partkey, quantity, comment, linenumber, orderkey %% 40 FROM tpch.\"sf0.1\".lineitem"
+                .formatted(table.name("cachedhive")));
         long written = System.nanoTime();
         Await.until("the table is old enough", SETTLED_AFTER.multipliedBy(10), () -> System.nanoTime() - written > SETTLED_AFTER.toNanos());
         return table;

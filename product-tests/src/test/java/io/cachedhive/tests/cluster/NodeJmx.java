@@ -114,13 +114,13 @@ final class NodeJmx
     }
 
     /**
-     * Threads that run code of the package, or called it and wait for it.
+     * Threads that run code of the class, or called it and wait for it.
      */
-    long threadsWithin(String packageName)
+    long threadsWithin(String className)
             throws IOException
     {
         return threads(Integer.MAX_VALUE)
-                .filter(thread -> Arrays.stream(thread.getStackTrace()).anyMatch(frame -> frame.getClassName().startsWith(packageName + ".")))
+                .filter(thread -> Arrays.stream(thread.getStackTrace()).anyMatch(frame -> frame.getClassName().equals(className)))
                 .count();
     }
 

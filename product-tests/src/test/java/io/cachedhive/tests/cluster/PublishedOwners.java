@@ -27,13 +27,15 @@ final class PublishedOwners
 {
     private static final Duration TIMEOUT = Duration.ofMinutes(2);
 
+    private final List<RingMember> members;
     private final HashRing ring;
     private final Map<String, CacheWorkerId> idsByHost;
     private final OriginId origin;
 
-    private PublishedOwners(HashRing ring, Map<String, CacheWorkerId> idsByHost, OriginId origin)
+    private PublishedOwners(List<RingMember> members, Map<String, CacheWorkerId> idsByHost, OriginId origin)
     {
-        this.ring = ring;
+        this.members = List.copyOf(members);
+        this.ring = HashRing.of(members);
         this.idsByHost = idsByHost;
         this.origin = origin;
     }
@@ -74,7 +76,7 @@ final class PublishedOwners
         }
         HashRing ring = HashRing.of(members);
         boolean known = idsByHost.keySet().equals(hosts) && epochs.equals(Set.of(ring.epoch().toString()));
-        return known ? Optional.of(new PublishedOwners(ring, idsByHost, origin)) : Optional.empty();
+        return known ? Optional.of(new PublishedOwners(members, idsByHost, origin)) : Optional.empty();
     }
 
     /**
@@ -83,6 +85,14 @@ final class PublishedOwners
     CacheWorkerId owner(String location)
     {
         return ring.owner(new ChunkKey(ChunkKey.locationHash(origin, location), 0)).orElseThrow();
+    }
+
+    /**
+     * As it was, or would be, without this one.
+     */
+    PublishedOwners without(ClusterNode cacheWorker)
+    {
+        return new PublishedOwners(members.stream().filter(member -> !member.id().equals(id(cacheWorker))).toList(), idsByHost, origin);
     }
 
     CacheWorkerId id(ClusterNode cacheWorker)

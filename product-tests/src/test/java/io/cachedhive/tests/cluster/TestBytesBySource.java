@@ -30,6 +30,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 /**
  * Every byte that queries ask for comes from one of five sources: of each scan, of each table, and in total, while cache workers and Trino workers are killed.
@@ -39,6 +40,8 @@ public class TestBytesBySource
     private static final String SEED = "cachedhive.test.seed";
     private static final String SECONDS = "cachedhive.test.mixed-run-seconds";
     private static final Duration TIMEOUT = Duration.ofMinutes(5);
+    // of a read that is under way in a node, its source may be told before the request is: a kill between the two loses the rest
+    private static final long MAX_LOST_BYTES_OF_KILL = 8 << 20;
     private static final int CLIENTS = 3;
     private static final int KILLS_PER_TRINO_WORKER = 8;
     private static final List<String> FORMATS = List.of("ORC", "PARQUET", "TEXTFILE", "AVRO");
@@ -70,6 +73,7 @@ public class TestBytesBySource
     {
         // less than what is read: blocks leave and come back
         testing = TestingCluster.start("counts", builder -> builder.ramMaxSize("32MB").ssdMaxSize("64MB").trino(TestBytesBySource::recordInterrupts));
+        testing.awaitRing();
         cluster = testing.cluster();
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA cachedhive.counts");
@@ -197,7 +201,9 @@ public class TestBytesBySource
                 assertThat(counters.bySource()).as("%s since it was started: %s", node.name(), counters).isEqualTo(counters.requested());
             }
         }
-        assertThat(inTables.bySource()).as("cache.stats: %s", inTables).isEqualTo(inTables.requested()).isPositive();
+        // by a cache worker's end each of the Trino nodes that reads may lose some
+        long lost = MAX_LOST_BYTES_OF_KILL * (2L * cacheWorkerKills + trinoWorkerKills);
+        assertThat(inTables.bySource()).as("cache.stats: %s", inTables).isPositive().isCloseTo(inTables.requested(), within(Math.min(lost, inTables.requested() / 100)));
     }
 
     private void killCacheWorker(ClusterNode victim, Random random)

@@ -81,6 +81,7 @@ public class TestCacheModes
             throws Exception
     {
         setMode("on");
+        testing.awaitRing();
         Await.until("the first table is cached", TIMEOUT, () -> gets("cachedhive", "first").count() == 0);
         setMode("READ_ONLY");
         List<List<Object>> used = Counters.rowsAtRest(connection, USED);
@@ -116,9 +117,10 @@ public class TestCacheModes
                     return null;
                 })) {
             Await.until("queries run", TIMEOUT, () -> loop.queries() > 0);
+            long bypassed = beside(loop, () -> testing.jmxCounters("cachedhive").bypass());
             signal("STOP");
             try {
-                Await.until("queries run without cache workers", TIMEOUT.multipliedBy(2), () -> beside(loop, () -> testing.jmxCounters("cachedhive").bypass()) > 0);
+                Await.until("queries run without cache workers", TIMEOUT.multipliedBy(2), () -> beside(loop, () -> testing.jmxCounters("cachedhive").bypass()) > bypassed);
                 // no query is under way: the next one is off
                 Counters before = beside(loop, () -> {
                     setMode("OFF");

@@ -46,6 +46,7 @@ public class TestCacheRules
         rulesFile = Path.of("target", "cache-rules.json").toAbsolutePath();
         write(RULES);
         testing = TestingCluster.start("rules", builder -> builder.cachedHiveProperty("cachedhive.rules-file", rulesFile.toString()));
+        testing.awaitRing();
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA cachedhive.rules");
         }

@@ -46,6 +46,7 @@ public class TestCacheWorkerFailures
     {
         executor = Executors.newCachedThreadPool();
         testing = TestingCluster.start("failures", builder -> builder.ramMaxSize(RAM_MEGABYTES + "MB"));
+        testing.awaitRing();
         cluster = testing.cluster();
         connection = testing.connect("cachedhive", "failures");
         connection.query("CREATE SCHEMA cachedhive.failures");

@@ -195,7 +195,7 @@ public class TestFileVersions
             hold.awaitHeld(1, Duration.ofSeconds(60));
             for (ClusterNode worker : cluster.workers()) {
                 try (NodeJmx jmx = testing.jmx(worker)) {
-                    Await.until("a reader of the block in " + worker.name(), Duration.ofSeconds(60), () -> jmx.threadsWithin("io.cachedhive.client") > 0);
+                    Await.until("a reader of the block in " + worker.name(), Duration.ofSeconds(60), () -> jmx.threadsWithin("io.cachedhive.client.BlockwiseFile") > 0);
                 }
             }
             hold.close();

@@ -42,6 +42,7 @@ public class TestPinnedTables
                 .cacheWorker((_, home) -> home.config("cache.block-size", "256kB").config("cache.guest-max-share", "0"))
                 // so that each file is shared by both hosts
                 .cachedHiveProperty("cachedhive.chunk-size", "4MB"));
+        testing.awaitRing();
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA cachedhive.pins");
         }

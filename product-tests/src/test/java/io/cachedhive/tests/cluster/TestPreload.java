@@ -38,6 +38,7 @@ public class TestPreload
     {
         // enough for all that is loaded: what RAM has no frame for is fetched again
         testing = TestingCluster.start("preload", builder -> builder.ramMaxSize("256MB"));
+        testing.awaitRing();
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA cachedhive.preload");
         }

@@ -68,6 +68,7 @@ public class TestSsdTrouble
                         home.ssdDirectories(List.of(new SsdDirectory(mount, "96MB")));
                     }
                 }));
+        testing.awaitRing();
         worker = testing.cluster().cacheWorkers().getFirst();
         connection = testing.connect("cachedhive", "trouble");
         connection.query("CREATE SCHEMA cachedhive.trouble");

@@ -31,6 +31,7 @@ public class TestStatistics
             throws Exception
     {
         testing = TestingCluster.start("statistics", builder -> builder);
+        testing.awaitRing();
     }
 
     @AfterClass(alwaysRun = true)

@@ -121,6 +121,18 @@ final class TestingCluster
     }
 
     /**
+     * Waits until all cache workers that run are on the ring. Trino sees its workers five seconds apart at times, and then the first ring has one member only: what
+     * is cached until the second one is on it moves, and is at two hosts then.
+     */
+    void awaitRing()
+            throws Exception
+    {
+        try (SqlConnection connection = connect("cachedhive", "default")) {
+            PublishedOwners.await(connection, cluster.s3(), cluster.cacheWorkers().stream().filter(ClusterNode::isAlive).toList());
+        }
+    }
+
+    /**
      * Runs the query.
      *
      * @return GETs of data files that it needed
