@@ -1,7 +1,8 @@
 package io.cachedhive.protocol.memory;
 
 /**
- * What the worker says of its shared-memory file. A reader uses {@link #LIVE} files only, and those only while the heartbeat is fresh.
+ * What the worker says of its shared-memory file. A reader uses {@link #LIVE} files only, and those only while its connection to the worker stands, or for less than a second
+ * longer: of a worker that hangs what was there before is read, since nobody changes it.
  */
 public enum MemoryState
 {

@@ -159,7 +159,7 @@ public class TestCacheWorkerFailures
         List<Duration> fromOthers;
         Counters besideStopped;
         try {
-            // the shared memory of the stopped worker is read until its heartbeat is missed; then the readers' time-outs, and the breaker
+            // what is in the shared memory of the stopped worker is still read; for all else the readers' time-outs, and the breaker
             beside = timedScans("warm", "SOFT_AFFINITY", expected);
             // half of the splits run where their owner, the stopped one, is another host's
             Counters before = testing.jmxCounters("cachedhive");
