@@ -39,16 +39,37 @@ final class LineItems
                    partkey bigint,
                    quantity double,
                    comment varchar(44),
-                   linenumber integer,
-                   part bigint)
-                WITH (format = 'ORC', partitioned_by = ARRAY['part'])
+                   linenumber integer)
+                WITH (format = 'ORC', partitioned_by = ARRAY['linenumber'])
                 """.formatted(table.name("cachedhive")));
-        // a file for each part: one of three workers owns none of them in one of three million clusters
-        cluster.rows("INSERT INTO %s SELECT orderkey, partkey, quantity, comment, linenumber, orderkey %% 40 FROM tpch.\"sf0.1\".lineitem"
-                .formatted(table.name("cachedhive")));
+        cluster.rows("INSERT INTO %s SELECT orderkey, partkey, quantity, comment, linenumber FROM tpch.\"sf0.1\".lineitem".formatted(table.name("cachedhive")));
+        awaitOld();
+        return table;
+    }
+
+    /**
+     * The same rows in 40 files without partitions: one of three cache workers owns none of them in one of three million clusters.
+     */
+    static LineItems createManyFiles(InstalledCluster cluster, String name)
+            throws Exception
+    {
+        LineItems table = new LineItems(cluster, name);
+        cluster.rows("CREATE SCHEMA IF NOT EXISTS cachedhive." + SCHEMA);
+        cluster.rows("DROP TABLE IF EXISTS " + table.name("cachedhive"));
+        cluster.rows(
+                """
+                CREATE TABLE %s WITH (format = 'ORC', bucketed_by = ARRAY['orderkey'], bucket_count = 40) AS
+                SELECT orderkey, partkey, quantity, comment, linenumber FROM tpch."sf0.1".lineitem
+                """.formatted(table.name("cachedhive")));
+        awaitOld();
+        return table;
+    }
+
+    private static void awaitOld()
+            throws Exception
+    {
         long written = System.nanoTime();
         Await.until("the table is old enough", SETTLED_AFTER.multipliedBy(10), () -> System.nanoTime() - written > SETTLED_AFTER.toNanos());
-        return table;
     }
 
     String name(String catalog)

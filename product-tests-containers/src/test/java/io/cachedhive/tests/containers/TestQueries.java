@@ -54,7 +54,7 @@ public class TestQueries
         InstalledCluster cluster = SharedCluster.get();
         try (LineItems table = LineItems.create(cluster, "grown")) {
             cluster.rows(table.checksumQuery("cachedhive"));
-            cluster.rows("INSERT INTO " + table.name("cachedhive") + " SELECT * FROM " + table.name("cachedhive") + " WHERE part = 1");
+            cluster.rows("INSERT INTO " + table.name("cachedhive") + " SELECT * FROM " + table.name("cachedhive") + " WHERE linenumber = 1");
 
             List<List<Object>> expected = cluster.rows(table.checksumQuery("hive"));
             assertThat(cluster.rows(table.checksumQuery("cachedhive"))).isEqualTo(expected);
@@ -77,7 +77,7 @@ public class TestQueries
             assertThat(stats.rows()).extracting(row -> row.get(stats.columnIndex("state"))).containsOnly("RUNNING");
             assertThat(stats.rows()).extracting(row -> row.get(stats.columnIndex("problem"))).containsOnlyNulls();
             assertThat(stats.rows()).extracting(row -> row.get(stats.columnIndex("node_id"))).doesNotHaveDuplicates().doesNotContainNull();
-            // a scan of so many files is shared by the workers
+            // a scan of seven files is shared by the workers
             assertThat(stats.rows()).filteredOn(row -> ((Number) row.get(stats.columnIndex("requests"))).longValue() > 0).hasSizeGreaterThan(1);
         }
     }

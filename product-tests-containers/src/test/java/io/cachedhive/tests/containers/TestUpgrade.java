@@ -37,7 +37,7 @@ public class TestUpgrade
         InstalledCluster cluster = SharedCluster.get();
         HostCluster hosts = cluster.hosts();
         Administrator administrator = cluster.administrator();
-        try (LineItems table = LineItems.create(cluster, "upgraded")) {
+        try (LineItems table = LineItems.createManyFiles(cluster, "upgraded")) {
             List<List<Object>> expected = cluster.rows(table.checksumQuery("hive"));
             long cold = gets(hosts, table, expected);
             assertThat(cold).isPositive();
