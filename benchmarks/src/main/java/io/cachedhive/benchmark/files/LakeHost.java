@@ -1,6 +1,5 @@
 package io.cachedhive.benchmark.files;
 
-import io.cachedhive.benchmark.worker.FreePorts;
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.connection.ClientIdentity;
@@ -19,6 +18,7 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.cluster.FreePorts;
 import io.cachedhive.quickstart.home.CacheWorkerHome;
 import io.cachedhive.quickstart.home.Distribution;
 import io.cachedhive.quickstart.s3.S3Faults;

@@ -1,6 +1,6 @@
 package io.cachedhive.benchmark.store;
 
-import io.cachedhive.benchmark.worker.FreePorts;
+import io.cachedhive.quickstart.cluster.FreePorts;
 import io.cachedhive.quickstart.home.Distribution;
 
 import java.io.BufferedReader;

@@ -20,6 +20,7 @@ import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.quickstart.cluster.FreePorts;
 import io.cachedhive.quickstart.home.CacheWorkerHome;
 import io.cachedhive.quickstart.home.Distribution;
 import io.cachedhive.quickstart.s3.S3Server;

@@ -29,9 +29,7 @@ final class LineItems
     static LineItems create(InstalledCluster cluster, String name)
             throws Exception
     {
-        LineItems table = new LineItems(cluster, name);
-        cluster.rows("CREATE SCHEMA IF NOT EXISTS cachedhive." + SCHEMA);
-        cluster.rows("DROP TABLE IF EXISTS " + table.name("cachedhive"));
+        LineItems table = noTable(cluster, name);
         cluster.rows(
                 """
                 CREATE TABLE %s (
@@ -53,15 +51,25 @@ final class LineItems
     static LineItems createManyFiles(InstalledCluster cluster, String name)
             throws Exception
     {
-        LineItems table = new LineItems(cluster, name);
-        cluster.rows("CREATE SCHEMA IF NOT EXISTS cachedhive." + SCHEMA);
-        cluster.rows("DROP TABLE IF EXISTS " + table.name("cachedhive"));
+        LineItems table = noTable(cluster, name);
         cluster.rows(
                 """
                 CREATE TABLE %s WITH (format = 'ORC', bucketed_by = ARRAY['orderkey'], bucket_count = 40) AS
                 SELECT orderkey, partkey, quantity, comment, linenumber FROM tpch."sf0.1".lineitem
                 """.formatted(table.name("cachedhive")));
         awaitOld();
+        return table;
+    }
+
+    /**
+     * Its schema is there, and nothing of an earlier run.
+     */
+    private static LineItems noTable(InstalledCluster cluster, String name)
+            throws Exception
+    {
+        LineItems table = new LineItems(cluster, name);
+        cluster.rows("CREATE SCHEMA IF NOT EXISTS cachedhive." + SCHEMA);
+        cluster.rows("DROP TABLE IF EXISTS " + table.name("cachedhive"));
         return table;
     }
 

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A table of sixteen buckets in the schema of the connection, and who reads them.
+ * A table of twenty buckets in the schema of the connection, and who reads them.
  */
 final class BucketedTable
 {

@@ -4,9 +4,6 @@ import java.io.IOException;
 import java.io.Reader;
 import java.io.UncheckedIOException;
 import java.io.Writer;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,7 +11,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Properties;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 
 import static java.util.Objects.requireNonNull;
 
@@ -23,10 +19,6 @@ import static java.util.Objects.requireNonNull;
  */
 final class ClusterPorts
 {
-    // below the range from which Linux takes the ports of outgoing connections
-    private static final int FIRST_PORT = 10_000;
-    private static final int LAST_PORT = 32_000;
-    private static final int ATTEMPTS = 1000;
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(3);
 
     private final Path file;
@@ -59,14 +51,14 @@ final class ClusterPorts
         if (last != null && given.add(Integer.parseInt(last)) && awaitFree(Integer.parseInt(last), addresses)) {
             return Integer.parseInt(last);
         }
-        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT);
-            if (given.add(port) && isFree(port, addresses)) {
-                ports.setProperty(name, Integer.toString(port));
-                return port;
-            }
+        int port;
+        do {
+            port = FreePorts.next(addresses);
         }
-        throw new ClusterException("no port between %s and %s is free on all of %s".formatted(FIRST_PORT, LAST_PORT, addresses));
+        // one that another name had the last time
+        while (!given.add(port));
+        ports.setProperty(name, Integer.toString(port));
+        return port;
     }
 
     void save()
@@ -83,25 +75,11 @@ final class ClusterPorts
     private static boolean awaitFree(int port, List<String> addresses)
     {
         long deadline = System.nanoTime() + LONGEST_WAIT.toNanos();
-        while (!isFree(port, addresses)) {
+        while (!FreePorts.isFree(port, addresses)) {
             if (System.nanoTime() >= deadline) {
                 return false;
             }
             ClusterNode.pause();
-        }
-        return true;
-    }
-
-    private static boolean isFree(int port, List<String> addresses)
-    {
-        for (String address : addresses) {
-            try (ServerSocket socket = new ServerSocket()) {
-                socket.setReuseAddress(true);
-                socket.bind(new InetSocketAddress(InetAddress.getByName(address), port));
-            }
-            catch (IOException _) {
-                return false;
-            }
         }
         return true;
     }
