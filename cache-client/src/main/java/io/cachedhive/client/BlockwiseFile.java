@@ -68,12 +68,13 @@ final class BlockwiseFile
     private final Set<WorkerLink> givers = ConcurrentHashMap.newKeySet();
     // of no use to a file that is in shared memory, and as dear as the digest; 0 until it is known, and what is really 0 is computed again
     private volatile long locationHash;
-    private volatile boolean etagKnown;
-    private volatile long etagDigest;
-    // set for good when the file turned out to be another than its version says; null before
-    private volatile BypassCause givenUp;
+    private final DeliveredState delivered;
 
+    /**
+     * @throws FileReplacedException if the split was given bytes of another version of the file
+     */
     BlockwiseFile(ReadContext context, int origin, FileVersion file, ReadScope scope, TableCounters counters, OriginInput input, MissListener listener)
+            throws FileReplacedException
     {
         this.context = requireNonNull(context, "context is null");
         this.origin = origin;
@@ -85,6 +86,7 @@ final class BlockwiseFile
         Digest128 digest = file.id().digest();
         this.digestHigh = digest.high();
         this.digestLow = digest.low();
+        this.delivered = scope.delivered().of(file);
     }
 
     int origin()
@@ -133,30 +135,16 @@ final class BlockwiseFile
     }
 
     /**
-     * Whether a block with that ETag is of the same state of the file as all others before it.
-     */
-    private boolean isSameState(long digest)
-    {
-        if (!etagKnown) {
-            synchronized (this) {
-                if (!etagKnown) {
-                    etagDigest = digest;
-                    etagKnown = true;
-                }
-            }
-        }
-        return etagDigest == digest;
-    }
-
-    /**
-     * A worker gave a block with that ETag.
+     * Checks that a block of a worker is of the same state of the file as all blocks before it.
      */
     void checkState(Owner owner, long etag)
             throws Bypass
     {
         addGiver(owner.link());
-        if (!isSameState(etag)) {
-            throw new Bypass(BypassCause.ETAG_CHANGED, "blocks of two states of %s".formatted(file.location()));
+        switch (delivered.compare(etag)) {
+            case SAME -> {}
+            case DIFFERENT -> throw Bypass.ofTwoStates(file.location());
+            case UNKNOWN -> throw new Bypass(BypassCause.ETAG_CHANGED, "blocks of %s with an ETag and without one".formatted(file.location()));
         }
     }
 
@@ -164,10 +152,97 @@ final class BlockwiseFile
     public void readFully(long position, byte[] buffer, int offset, int length)
             throws IOException
     {
-        if (isEmpty(position, buffer, offset, length)) {
+        checkFromIndexSize(offset, length, buffer.length);
+        if (position < 0) {
+            throw new EOFException(outOfRange(position, length));
+        }
+        if (length == 0) {
             return;
         }
-        Served served = verified(serve(position, buffer, offset, length), position, buffer, offset, length);
+        if (position > file.length() - length) {
+            readBeyond(position, buffer, offset, length);
+            return;
+        }
+        Served served = verified(serveFromCache(position, buffer, offset, length, false), position, buffer, offset, length);
+        if (!mayBeGiven(served)) {
+            served = served.complete() ? served.bypassed(delivered.bypass().orElse(BypassCause.ORIGIN_FAILED)) : served;
+            long start = context.nanoTime();
+            input.readFully(position, buffer, offset, length);
+            served = served.fromOrigin(originNanos(start));
+            delivered.deliverOrigin(input, false);
+        }
+        count(position, served, length);
+    }
+
+    /**
+     * A reader that was told of another length than that of the version, by the file itself: the origin says whether it is the longer one.
+     */
+    private void readBeyond(long position, byte[] buffer, int offset, int length)
+            throws IOException
+    {
+        if (delivered.hasCachedBytes()) {
+            throw new EOFException(outOfRange(position, length));
+        }
+        long start = context.nanoTime();
+        input.readFully(position, buffer, offset, length);
+        delivered.giveUp(BypassCause.VERSION_GONE);
+        delivered.deliverOrigin(input, false);
+        count(position, new Served(null, BypassCause.VERSION_GONE, true, context.nanoTime() - start), length);
+    }
+
+    private String outOfRange(long position, int length)
+    {
+        // as Trino's own inputs say it
+        return "Read %s of %s requested bytes: %s".formatted(Math.clamp(file.length() - position, 0, length), length, file.location());
+    }
+
+    @Override
+    public int readTail(byte[] buffer, int offset, int maxLength)
+            throws IOException
+    {
+        checkFromIndexSize(offset, maxLength, buffer.length);
+        int length = (int) Math.min(file.length(), maxLength);
+        if (length == 0) {
+            return 0;
+        }
+        long position = file.length() - length;
+        Served served = verified(serveFromCache(position, buffer, offset, length, true), position, buffer, offset, length);
+        if (!mayBeGiven(served)) {
+            served = served.complete() ? served.bypassed(delivered.bypass().orElse(BypassCause.ORIGIN_FAILED)) : served;
+            long start = context.nanoTime();
+            length = input.readTail(buffer, offset, maxLength);
+            served = served.fromOrigin(originNanos(start));
+            delivered.deliverOrigin(input, false);
+        }
+        count(position, served, length);
+        return length;
+    }
+
+    private long originNanos(long start)
+    {
+        long nanos = context.nanoTime() - start;
+        context.hedges().addOriginLatency(nanos);
+        return nanos;
+    }
+
+    /**
+     * Whether the bytes are there, and may be given to the reader.
+     */
+    private boolean mayBeGiven(Served served)
+            throws IOException
+    {
+        if (!served.complete()) {
+            return false;
+        }
+        if (served.bypass() == null) {
+            return delivered.deliverCached(input);
+        }
+        delivered.deliverOrigin(input, false);
+        return true;
+    }
+
+    private void count(long position, Served served, int length)
+    {
         if (served == Served.FROM_SHARED_MEMORY) {
             counters.addHit(scope.observer(), length);
         }
@@ -201,14 +276,54 @@ final class BlockwiseFile
     }
 
     @Override
-    public ReadAhead readAhead(long position, byte[] buffer, int offset, int length)
+    public StreamRead readAhead(long position, byte[] buffer, int offset, int length)
             throws IOException
     {
-        if (isEmpty(position, buffer, offset, length)) {
-            return new ReadAhead(counters, scope.observer(), new long[ReadSource.values().length], new long[BypassCause.values().length], 0);
+        checkRange(position, buffer, offset, length);
+        return streamRead(position, serveFromCache(position, buffer, offset, length, false), buffer, offset, length, 0);
+    }
+
+    private void checkRange(long position, byte[] buffer, int offset, int length)
+            throws EOFException
+    {
+        checkFromIndexSize(offset, length, buffer.length);
+        if (position < 0 || position > file.length() - length) {
+            throw new EOFException(outOfRange(position, length));
         }
-        Served served = verified(serve(position, buffer, offset, length), position, buffer, offset, length);
-        return readAhead(position, served, length, served.waitNanos());
+        if (length == 0) {
+            throw new IllegalArgumentException("nothing to read");
+        }
+    }
+
+    /**
+     * @param waitNanos how long the reader waited; 0 for as long as the read took
+     */
+    private StreamRead streamRead(long position, Served fromCache, byte[] buffer, int offset, int length, long waitNanos)
+            throws IOException
+    {
+        Served served = verified(fromCache, position, buffer, offset, length);
+        long nanos = waitNanos == 0 ? served.waitNanos() : waitNanos;
+        if (!served.complete()) {
+            return new StreamRead.Bypassed(served.bypass(), nanos);
+        }
+        if (served.bypass() != null) {
+            // a request of its own, where plain Hive would have read on
+            delivered.deliverOrigin(input, true);
+        }
+        else if (!delivered.deliverCached(input)) {
+            return new StreamRead.Bypassed(delivered.bypass().orElse(BypassCause.ORIGIN_FAILED), nanos);
+        }
+        return new StreamRead.Served(readAhead(position, served, length, nanos));
+    }
+
+    @Override
+    public ReadAhead deliverFromOrigin(long position, int length, BypassCause cause, long waitNanos, boolean continued)
+            throws IOException
+    {
+        delivered.deliverOrigin(input, continued);
+        tell(position, new Served(null, cause, true, waitNanos), length, waitNanos);
+        // one request, however many bytes are read of it
+        return ReadAhead.ofBypass(counters, scope.observer(), cause, Long.MAX_VALUE, waitNanos);
     }
 
     private ReadAhead readAhead(long position, Served served, int length, long waitNanos)
@@ -230,9 +345,7 @@ final class BlockwiseFile
             throws EOFException
     {
         byte[] bytes = new byte[length];
-        if (isEmpty(position, bytes, 0, length)) {
-            throw new IllegalArgumentException("nothing to read");
-        }
+        checkRange(position, bytes, 0, length);
         Pending pending = new Pending(position, bytes);
         executor.execute(pending.task);
         return pending;
@@ -249,7 +362,7 @@ final class BlockwiseFile
         {
             this.position = position;
             this.bytes = bytes;
-            this.task = new FutureTask<>(() -> serveFromCache(position, bytes, 0, bytes.length));
+            this.task = new FutureTask<>(() -> serveFromCache(position, bytes, 0, bytes.length, false));
         }
 
         @Override
@@ -265,20 +378,16 @@ final class BlockwiseFile
         }
 
         @Override
-        public ReadAhead finish()
+        public StreamRead finish()
                 throws IOException
         {
             long start = context.nanoTime();
             Served served = await();
             if (served.bypass() == BypassCause.OVERLOADED && !served.complete()) {
                 // there was no room for more than readers ask for; now one asks
-                served = serve(position, bytes, 0, bytes.length);
+                served = serveFromCache(position, bytes, 0, bytes.length, false);
             }
-            else if (!served.complete()) {
-                input.readFully(position, bytes, 0, bytes.length);
-            }
-            served = verified(served, position, bytes, 0, bytes.length);
-            return readAhead(position, served, bytes.length, context.nanoTime() - start);
+            return streamRead(position, served, bytes, 0, bytes.length, Math.max(1, context.nanoTime() - start));
         }
 
         private Served await()
@@ -307,16 +416,6 @@ final class BlockwiseFile
         {
             task.cancel(true);
         }
-    }
-
-    private boolean isEmpty(long position, byte[] buffer, int offset, int length)
-            throws EOFException
-    {
-        checkFromIndexSize(offset, length, buffer.length);
-        if (position < 0 || position > file.length() - length) {
-            throw new EOFException("range is not within the %s bytes of %s: %s bytes at %s".formatted(file.length(), file.location(), length, position));
-        }
-        return length == 0;
     }
 
     /**
@@ -348,6 +447,22 @@ final class BlockwiseFile
         }
 
         /**
+         * The bytes are not to be given to the reader.
+         */
+        Served bypassed(BypassCause cause)
+        {
+            return new Served(null, cause, false, waitNanos);
+        }
+
+        /**
+         * What the cache did not serve, read from the origin.
+         */
+        Served fromOrigin(long nanos)
+        {
+            return new Served(null, bypass, true, waitNanos + nanos);
+        }
+
+        /**
          * The same bytes, after a wait.
          */
         Served later(long nanos)
@@ -356,33 +471,22 @@ final class BlockwiseFile
         }
     }
 
-    private Served serve(long position, byte[] buffer, int offset, int length)
-            throws IOException
-    {
-        Served served = serveFromCache(position, buffer, offset, length);
-        if (served.complete()) {
-            return served;
-        }
-        long start = context.nanoTime();
-        input.readFully(position, buffer, offset, length);
-        long nanos = context.nanoTime() - start;
-        context.hedges().addOriginLatency(nanos);
-        return new Served(null, served.bypass(), true, served.waitNanos() + nanos);
-    }
-
     /**
      * Where the answer is not complete, nothing useful is in the buffer.
+     *
+     * @param tail whether the range is the end of the file, wherever the origin has it
+     * @throws FileReplacedException if the file was replaced after bytes of it were delivered
      */
-    private Served serveFromCache(long position, byte[] buffer, int offset, int length)
-            throws InterruptedIOException
+    private Served serveFromCache(long position, byte[] buffer, int offset, int length, boolean tail)
+            throws IOException
     {
-        BypassCause forGood = givenUp;
-        if (forGood != null) {
-            return new Served(null, forGood, false, 0);
+        Optional<BypassCause> bypass = delivered.bypass();
+        if (bypass.isPresent()) {
+            return new Served(null, bypass.get(), false, 0);
         }
         LocalTier.Mapping mapping = context.local().mapping();
         if (mapping == null) {
-            return serveMissing(List.of(new ByteRange(position, position + length)), 0, 0, new ReadTarget(position, buffer, offset), length);
+            return serveMissing(List.of(new ByteRange(position, position + length)), 0, 0, new ReadTarget(position, buffer, offset, tail), length);
         }
 
         List<ByteRange> missing = null;
@@ -399,8 +503,9 @@ final class BlockwiseFile
             long high = blockDigestHigh(block);
             long low = blockDigestLow(block);
             if (mapping.memory().read(high, low, offsetInBlock, buffer, offset + (int) (from - position), wanted, info) == wanted) {
-                if (!isSameState(info.etagDigest())) {
-                    giveUp(BypassCause.ETAG_CHANGED);
+                DeliveredState.Comparison comparison = delivered.compare(info.etagDigest());
+                if (comparison != DeliveredState.Comparison.SAME) {
+                    giveUp(BypassCause.ETAG_CHANGED, comparison == DeliveredState.Comparison.DIFFERENT);
                     return new Served(null, BypassCause.ETAG_CHANGED, false, 0);
                 }
                 context.hits().add(high, low);
@@ -425,7 +530,7 @@ final class BlockwiseFile
         if (missing == null) {
             return aheadBytes == 0 ? Served.FROM_SHARED_MEMORY : new Served(bytesFromMemory(hitBytes, aheadBytes), null, true, 0);
         }
-        return serveMissing(missing, hitBytes, aheadBytes, new ReadTarget(position, buffer, offset), length);
+        return serveMissing(missing, hitBytes, aheadBytes, new ReadTarget(position, buffer, offset, tail), length);
     }
 
     /**
@@ -440,7 +545,7 @@ final class BlockwiseFile
     }
 
     private Served serveMissing(List<ByteRange> missing, long hitBytes, long aheadBytes, ReadTarget target, int length)
-            throws InterruptedIOException
+            throws IOException
     {
         long start = context.nanoTime();
         RangeRead read = new RangeRead(context, this, target, length);
@@ -459,7 +564,7 @@ final class BlockwiseFile
             catch (Bypass e) {
                 cause = e.bypassCause();
                 if (cause == BypassCause.ETAG_CHANGED || cause == BypassCause.VERSION_GONE) {
-                    giveUp(cause);
+                    giveUp(cause, e.isReplaced());
                 }
             }
             finally {
@@ -498,17 +603,24 @@ final class BlockwiseFile
     }
 
     /**
-     * The file was replaced: this input has done with the cache. The origin gives the new state from now on, and plain Hive would not go back to
-     * the old one either. Those who gave blocks are to look again.
+     * The cache is of no use for this file any more, since it has another state of it than the origin, or may have. The workers that gave blocks check theirs.
+     *
+     * @param replaced whether the file is known to have been replaced
+     * @throws FileReplacedException if so, and bytes of the state before were delivered; otherwise the split reads the new state, as plain Hive does
      */
-    private void giveUp(BypassCause cause)
+    private void giveUp(BypassCause cause, boolean replaced)
+            throws FileReplacedException
     {
-        synchronized (this) {
-            if (givenUp != null) {
-                return;
-            }
-            givenUp = cause;
+        if (delivered.giveUp(cause)) {
+            revalidate();
         }
+        if (replaced) {
+            delivered.failIfDelivered();
+        }
+    }
+
+    private void revalidate()
+    {
         givers.add(context.local().link());
         for (WorkerLink giver : givers) {
             if (giver.session().isPresent()) {
@@ -558,9 +670,7 @@ final class BlockwiseFile
 
     private void quarantine(long position, int length)
     {
-        synchronized (this) {
-            givenUp = BypassCause.CORRUPT;
-        }
+        delivered.giveUp(BypassCause.CORRUPT);
         // a guest may have come from the owner just so
         owners(position, length).forEach(givers::add);
         givers.add(context.local().link());

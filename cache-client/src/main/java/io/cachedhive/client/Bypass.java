@@ -12,12 +12,27 @@ final class Bypass
         extends Exception
 {
     private final BypassCause cause;
+    private final boolean replaced;
 
     Bypass(BypassCause cause, String message)
+    {
+        this(cause, message, cause == BypassCause.VERSION_GONE);
+    }
+
+    private Bypass(BypassCause cause, String message, boolean replaced)
     {
         // thrown for every read while a worker is away: no stack trace
         super(message, null, false, false);
         this.cause = requireNonNull(cause, "cause is null");
+        this.replaced = replaced;
+    }
+
+    /**
+     * Blocks of two states of a file.
+     */
+    static Bypass ofTwoStates(String location)
+    {
+        return new Bypass(BypassCause.ETAG_CHANGED, "blocks of two states of %s".formatted(location), true);
     }
 
     /**
@@ -40,5 +55,13 @@ final class Bypass
     BypassCause bypassCause()
     {
         return cause;
+    }
+
+    /**
+     * Whether the file is known to have been replaced.
+     */
+    boolean isReplaced()
+    {
+        return replaced;
     }
 }

@@ -124,18 +124,22 @@ public final class CacheClient
      *
      * @param origin the place of the file's origin in the identity's list
      * @param input used for whatever the cache does not serve
+     * @throws FileReplacedException if the split was given bytes of another version of the file
      */
     public CachedFile open(int origin, FileVersion file, ReadScope scope, OriginInput input)
+            throws FileReplacedException
     {
         return open(origin, file, scope, input, MissListener.NONE);
     }
 
     /**
-     * Likewise.
+     * As {@link #open(int, FileVersion, ReadScope, OriginInput)}.
      *
      * @param listener hears of the file's misses
+     * @throws FileReplacedException if the split was given bytes of another version of the file
      */
     public CachedFile open(int origin, FileVersion file, ReadScope scope, OriginInput input, MissListener listener)
+            throws FileReplacedException
     {
         if (origin < 0 || origin >= config.identity().origins().size()) {
             throw new IllegalArgumentException("origin is not in the list of %s: %s".formatted(config.identity().origins().size(), origin));

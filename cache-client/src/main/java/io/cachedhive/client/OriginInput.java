@@ -14,7 +14,17 @@ public interface OriginInput
             throws IOException;
 
     /**
-     * Asks the origin anew; never from what is remembered.
+     * Reads the end of the file, wherever the origin has it now, by one request.
+     *
+     * @return the number of bytes read, which is less than {@code maxLength} if the file is shorter
+     */
+    int readTail(byte[] buffer, int offset, int maxLength)
+            throws IOException;
+
+    /**
+     * Asks the origin, each time.
+     *
+     * @throws java.io.FileNotFoundException if there is no such file any more
      */
     FileState current()
             throws IOException;

@@ -1,7 +1,5 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.counters.ReadAhead;
-
 import java.io.IOException;
 import java.io.InterruptedIOException;
 
@@ -16,16 +14,16 @@ public interface PendingReadAhead
     long position();
 
     /**
-     * Holds the bytes from index 0 on, all of them after {@link #finish}.
+     * Holds the bytes from index 0 on, all of them when {@link #finish} says that they were served.
      */
     byte[] bytes();
 
     /**
-     * Waits until the bytes are there. If the cache does not serve them, they are read from the origin now, by this thread.
+     * Waits until the bytes are there, or the cache does not serve them.
      *
      * @throws InterruptedIOException when the thread is interrupted while it waits; the thread stays interrupted
      */
-    ReadAhead finish()
+    StreamRead finish()
             throws IOException;
 
     /**

@@ -25,6 +25,8 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockLease;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.Source;
 
+import java.io.EOFException;
+import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -322,12 +324,23 @@ final class RangeRead
         hedgeTried = true;
         hedge = context.hedges().begin(
                 length,
-                bytes -> file.input().readFully(target.position(), bytes, 0, bytes.length),
+                this::readOrigin,
                 () -> mailbox.put(new BlockRun.Letter(
                         run,
                         null,
                         false,
                         new Bypass(BypassCause.HEDGED, "the origin was faster than the cache worker at %s".formatted(run.owner().session().endpoint())))));
+    }
+
+    private void readOrigin(byte[] bytes)
+            throws IOException
+    {
+        if (!target.tail()) {
+            file.input().readFully(target.position(), bytes, 0, bytes.length);
+        }
+        else if (file.input().readTail(bytes, 0, bytes.length) != bytes.length) {
+            throw new EOFException("%s is shorter than %s bytes".formatted(version.location(), bytes.length));
+        }
     }
 
     private void checkDeadlines()

@@ -17,8 +17,16 @@ import static java.util.Objects.requireNonNull;
  * @param fillsAsGuests whether blocks that an owner on another host fetches for the read are offered to this host's worker, as those are that it has
  * @param terms on which the blocks are to be kept
  * @param observer counts the scan's reads by source
+ * @param delivered which state of each file the split was given bytes of; one for all files that a split opens
  */
-public record ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, boolean fillsAsGuests, FillTerms terms, ReadObserver observer)
+public record ReadScope(
+        String table,
+        Optional<RingEpoch> epoch,
+        boolean mayFill,
+        boolean fillsAsGuests,
+        FillTerms terms,
+        ReadObserver observer,
+        DeliveredStates delivered)
 {
     public ReadScope
     {
@@ -26,13 +34,14 @@ public record ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill
         requireNonNull(epoch, "epoch is null");
         requireNonNull(terms, "terms is null");
         requireNonNull(observer, "observer is null");
+        requireNonNull(delivered, "delivered is null");
     }
 
     /**
-     * A read that says nothing of how blocks are to be kept.
+     * Of a file by itself, without terms on which its blocks are to be kept.
      */
     public ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, ReadObserver observer)
     {
-        this(table, epoch, mayFill, false, FillTerms.UNSAID, observer);
+        this(table, epoch, mayFill, false, FillTerms.UNSAID, observer, new DeliveredStates());
     }
 }

@@ -3,6 +3,7 @@ package io.cachedhive.client;
 import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.BypassCause;
+import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.file.FileVersion;
@@ -18,6 +19,7 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -125,7 +127,12 @@ final class ReadFixture
 
     CachedFile open(CacheClient client, ReadScope scope)
     {
-        return client.open(0, file, scope, input);
+        try {
+            return client.open(0, file, scope, input);
+        }
+        catch (FileReplacedException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**
@@ -175,6 +182,15 @@ final class ReadFixture
             assertThat(target[length + 10 + i]).isEqualTo((byte) 0x55);
         }
         return Arrays.copyOfRange(target, 10, 10 + length);
+    }
+
+    /**
+     * What a stream was given by the cache, or by a hedge.
+     */
+    static ReadAhead served(StreamRead read)
+    {
+        assertThat(read).isInstanceOf(StreamRead.Served.class);
+        return ((StreamRead.Served) read).bytes();
     }
 
     byte[] expected(long position, int length)

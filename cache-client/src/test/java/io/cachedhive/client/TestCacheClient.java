@@ -647,23 +647,36 @@ class TestCacheClient
         fixture.assertReads(file, fixture.chunkOf(ring, local), BLOCK);
         fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK));
 
-        // all bytes of the read again, in one request
-        fixture.assertReads(file, 0, fixture.bytes.length);
-        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK, ReadSource.BYPASS, (long) fixture.bytes.length));
-        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.ETAG_CHANGED, (long) fixture.bytes.length));
-        assertThat(fixture.input.reads()).containsExactly(new TestingInput.Read(0, fixture.bytes.length));
-        // whoever gave blocks looks again
+        // the origin is of no help: it has one of the two states, and nobody knows which
+        assertThatThrownBy(() -> file.readFully(0, new byte[fixture.bytes.length], 0, fixture.bytes.length))
+                .isInstanceOf(FileReplacedException.class)
+                .hasMessage("file s3://bucket/file was replaced while it was read: run the query again");
+        fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK));
+        assertThat(fixture.input.reads()).isEmpty();
+        // those who gave blocks check theirs
         Await.until("revalidated", () -> local.revalidations.size() == 1 && other.revalidations.size() == 1);
         assertThat(other.revalidations.peek()).isEqualTo(new InvalidationMessage.Revalidate(0, fixture.file));
+    }
 
-        // this input has done with the cache
+    /// Nothing was delivered: the split has the state that the origin has, by one request for each read, and asks the cache no more.
+    @Test
+    void testTwoStatesInTheFirstRead()
+            throws Exception
+    {
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        other.etagDigest = 43;
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CacheClient client = connectedClient();
+        CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
+        fixture.assertReads(file, 0, fixture.bytes.length);
+        fixture.assertBypassed(client, BypassCause.ETAG_CHANGED, fixture.bytes.length);
+        assertThat(fixture.input.reads()).containsExactly(new TestingInput.Read(0, fixture.bytes.length));
+        Await.until("revalidated", () -> local.revalidations.size() == 1 && other.revalidations.size() == 1);
+
         int asked = local.readRequests.size();
-        fixture.assertReads(file, fixture.chunkOf(ring, local), 10);
+        fixture.assertReads(file, fixture.chunkOf(ring, local), BLOCK);
         assertThat(local.readRequests).hasSize(asked);
-        // another has not
-        fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other), 10);
-        assertThat(fixture.observer.bytes(ReadSource.NON_LOCAL_HIT)).isEqualTo(10);
-        ReadFixture.assertIdle(client);
+        assertThat(fixture.input.stateRequests()).isZero();
     }
 
     @Test
@@ -865,7 +878,8 @@ class TestCacheClient
         fixture.assertReads(file, length, 0);
         assertThat(local.readRequests).hasSize(requests);
         assertThat(fixture.observer.requests()).isEqualTo(2);
-        assertThatThrownBy(() -> file.readFully(length - 1, new byte[2], 0, 2)).isInstanceOf(EOFException.class).hasMessageContaining("not within the %s bytes".formatted(length));
+        assertThatThrownBy(() -> file.readFully(length - 1, new byte[2], 0, 2)).isInstanceOf(EOFException.class).hasMessage("Read 1 of 2 requested bytes: s3://bucket/file");
+        assertThatThrownBy(() -> file.readAhead(length - 1, new byte[2], 0, 2)).isInstanceOf(EOFException.class).hasMessage("Read 1 of 2 requested bytes: s3://bucket/file");
         assertThatThrownBy(() -> file.readFully(-1, new byte[2], 0, 2)).isInstanceOf(EOFException.class);
         assertThatThrownBy(() -> file.readFully(0, new byte[2], 1, 2)).isInstanceOf(IndexOutOfBoundsException.class);
         fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, TAIL + 1L));
@@ -882,21 +896,23 @@ class TestCacheClient
         CachedFile file = fixture.open(client);
         byte[] buffer = new byte[2 * BLOCK];
 
-        ReadAhead ahead = file.readAhead(10, buffer, 0, 2 * BLOCK);
+        ReadAhead ahead = ReadFixture.served(file.readAhead(10, buffer, 0, 2 * BLOCK));
         assertThat(buffer).isEqualTo(fixture.expected(10, 2 * BLOCK));
         fixture.assertSources(client, Map.of());
         ahead.use(100);
         fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 100L));
 
         local.share(fixture.file, 0);
-        file.readAhead(0, buffer, 0, BLOCK).use(7);
+        ReadFixture.served(file.readAhead(0, buffer, 0, BLOCK)).use(7);
         fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 107L));
 
         local.reads = (exchange, read) -> exchange.no(read.firstBlock(), NoCause.ABSENT);
-        file.readAhead(3 * BLOCK, buffer, 0, BLOCK).use(5);
-        assertThat(buffer).startsWith(fixture.expected(3 * BLOCK, BLOCK));
+        StreamRead.Bypassed bypassed = (StreamRead.Bypassed) file.readAhead(3 * BLOCK, buffer, 0, BLOCK);
+        assertThat(bypassed.cause()).isEqualTo(BypassCause.ABSENT);
+        assertThat(fixture.input.reads()).as("requests that the stream makes by itself").isEmpty();
+        file.deliverFromOrigin(3 * BLOCK, BLOCK, bypassed.cause(), bypassed.waitNanos(), true).use(5);
         fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 107L, ReadSource.BYPASS, 5L));
-        assertThat(file.readAhead(0, buffer, 0, 0).unusedBytes()).isZero();
+        assertThat(fixture.input.stateRequests()).isEqualTo(1);
     }
 
     @Test

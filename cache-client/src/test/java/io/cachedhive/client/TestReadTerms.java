@@ -49,7 +49,7 @@ class TestReadTerms
             fixture.listen();
             client = fixture.connected(fixture.client());
         }
-        return client.open(0, fixture.file, new ReadScope(TABLE, Optional.empty(), true, false, terms, fixture.observer), fixture.input);
+        return client.open(0, fixture.file, new ReadScope(TABLE, Optional.empty(), true, false, terms, fixture.observer, new DeliveredStates()), fixture.input);
     }
 
     @Test

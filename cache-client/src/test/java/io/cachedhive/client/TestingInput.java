@@ -2,6 +2,7 @@ package io.cachedhive.client;
 
 import io.cachedhive.protocol.file.FileVersion;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.List;
@@ -20,6 +21,7 @@ final class TestingInput
     private volatile byte[] bytes;
     private volatile FileState state;
     private volatile IOException failure;
+    private volatile IOException stateFailure;
     private volatile CountDownLatch gate = new CountDownLatch(0);
 
     TestingInput(FileVersion version, byte[] bytes)
@@ -57,6 +59,22 @@ final class TestingInput
     }
 
     /**
+     * @param failure of requests for the state; null for none
+     */
+    void failState(IOException failure)
+    {
+        stateFailure = failure;
+    }
+
+    /**
+     * What one request would read of the whole file now.
+     */
+    byte[] snapshot()
+    {
+        return bytes;
+    }
+
+    /**
      * Reads wait until it is open.
      */
     void setGate(CountDownLatch gate)
@@ -79,7 +97,19 @@ final class TestingInput
         if (failure != null) {
             throw failure;
         }
+        if (position > bytes.length - length) {
+            throw new EOFException("%s bytes at %s of %s".formatted(length, position, bytes.length));
+        }
         System.arraycopy(bytes, (int) position, buffer, offset, length);
+    }
+
+    @Override
+    public int readTail(byte[] buffer, int offset, int maxLength)
+            throws IOException
+    {
+        int length = Math.min(bytes.length, maxLength);
+        readFully(bytes.length - length, buffer, offset, length);
+        return length;
     }
 
     @Override
@@ -89,6 +119,9 @@ final class TestingInput
         stateRequests.incrementAndGet();
         if (failure != null) {
             throw failure;
+        }
+        if (stateFailure != null) {
+            throw stateFailure;
         }
         return state;
     }

@@ -318,6 +318,13 @@ class TestOwnerInTrouble
             }
 
             @Override
+            public int readTail(byte[] buffer, int offset, int maxLength)
+                    throws IOException
+            {
+                return origin.readTail(buffer, offset, maxLength);
+            }
+
+            @Override
             public FileState current()
                     throws IOException
             {

@@ -5,6 +5,7 @@ import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.FileState;
 import io.cachedhive.client.OriginInput;
 import io.cachedhive.client.ReadScope;
+import io.cachedhive.client.StreamRead;
 import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.BypassCause;
@@ -251,6 +252,13 @@ class TestVerifiedHits
                     }
 
                     @Override
+                    public int readTail(byte[] buffer, int offset, int maxLength)
+                            throws IOException
+                    {
+                        throw new IOException("503");
+                    }
+
+                    @Override
                     public FileState current()
                     {
                         throw new AssertionError("there is nothing to ask for");
@@ -273,8 +281,9 @@ class TestVerifiedHits
         damage(1);
         ReadObserver observer = new ReadObserver();
         byte[] bytes = new byte[2 * BLOCK_SIZE];
-        ReadAhead ahead = verifying.open(0, file.file(), new ReadScope("schema.table", Optional.empty(), true, observer), lake.input(file))
+        StreamRead read = verifying.open(0, file.file(), new ReadScope("schema.table", Optional.empty(), true, observer), lake.input(file))
                 .readAhead(BLOCK_SIZE, bytes, 0, bytes.length);
+        ReadAhead ahead = ((StreamRead.Served) read).bytes();
         ahead.use(bytes.length);
         assertThat(bytes).isEqualTo(Arrays.copyOfRange(file.bytes(), BLOCK_SIZE, 3 * BLOCK_SIZE));
         assertThat(counter(verifying, CounterNames.VERIFY_MISMATCHES)).isEqualTo(1);

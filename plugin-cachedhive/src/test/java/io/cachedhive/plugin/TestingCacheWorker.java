@@ -20,7 +20,7 @@ import static java.util.stream.Collectors.joining;
 /**
  * A cache worker in this JVM, that can be stopped and started again on the same directory, socket and port.
  */
-final class TestingCacheWorker
+public final class TestingCacheWorker
         implements AutoCloseable
 {
     private final WorkerSettings settings;
@@ -29,13 +29,13 @@ final class TestingCacheWorker
     /**
      * @param origin properties of the origin {@code default}
      */
-    TestingCacheWorker(Path directory, Map<String, String> origin)
+    public TestingCacheWorker(Path directory, Map<String, String> origin)
             throws IOException
     {
         this(directory, origin, 1 << 20);
     }
 
-    TestingCacheWorker(Path directory, Map<String, String> origin, int blockSizeBytes)
+    public TestingCacheWorker(Path directory, Map<String, String> origin, int blockSizeBytes)
             throws IOException
     {
         Path origins = Files.createDirectories(directory.resolve("origins"));
@@ -67,7 +67,7 @@ final class TestingCacheWorker
                 "test");
     }
 
-    void start()
+    public void start()
     {
         service = CacheWorkerService.open(settings);
         service.start();
@@ -76,7 +76,7 @@ final class TestingCacheWorker
     /**
      * By a name of {@link io.cachedhive.protocol.wire.CounterNames}.
      */
-    long gauge(String name)
+    public long gauge(String name)
     {
         return service.status().gauges().get(name);
     }
@@ -89,12 +89,12 @@ final class TestingCacheWorker
         return service.store().tableUsage().stream().filter(usage -> usage.table().equals(table)).findFirst();
     }
 
-    Path socketPath()
+    public Path socketPath()
     {
         return settings.socketPath();
     }
 
-    int port()
+    public int port()
     {
         return settings.port();
     }

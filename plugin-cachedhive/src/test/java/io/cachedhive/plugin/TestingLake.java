@@ -38,7 +38,7 @@ import static io.airlift.testing.Closeables.closeAll;
 /**
  * An S3 server, a cache worker, and Trino's S3 file system with the cache beside it, without an engine.
  */
-final class TestingLake
+public final class TestingLake
         implements AutoCloseable
 {
     private static final ConnectorIdentity IDENTITY = ConnectorIdentity.ofUser("user");
@@ -147,7 +147,7 @@ final class TestingLake
                 new SplitFile(file.location(), file.length(), WRITTEN.toEpochMilli(), splitEnd));
     }
 
-    static void await(String what, BooleanSupplier condition)
+    public static void await(String what, BooleanSupplier condition)
     {
         long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
         while (!condition.getAsBoolean()) {

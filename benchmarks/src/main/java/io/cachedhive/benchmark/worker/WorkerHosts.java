@@ -221,6 +221,13 @@ final class WorkerHosts
         }
 
         @Override
+        public int readTail(byte[] buffer, int offset, int maxLength)
+                throws IOException
+        {
+            throw new IOException("the cache did not serve the last %s bytes".formatted(maxLength));
+        }
+
+        @Override
         public FileState current()
                 throws IOException
         {

@@ -8,6 +8,7 @@ import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 
 import java.nio.file.Path;
 import java.time.Instant;
@@ -95,9 +96,18 @@ public final class Lake
             }
 
             @Override
+            public int readTail(byte[] buffer, int offset, int maxLength)
+            {
+                byte[] bytes = client.getObjectAsBytes(request -> request.bucket(BUCKET).key(key).range("bytes=-" + maxLength)).asByteArray();
+                System.arraycopy(bytes, 0, buffer, offset, bytes.length);
+                return bytes.length;
+            }
+
+            @Override
             public FileState current()
             {
-                return new FileState(file.file().length(), file.file().lastModifiedMillis());
+                HeadObjectResponse head = client.headObject(request -> request.bucket(BUCKET).key(key));
+                return new FileState(head.contentLength(), head.lastModified().toEpochMilli());
             }
         };
     }

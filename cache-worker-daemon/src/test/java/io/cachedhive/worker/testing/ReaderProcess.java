@@ -80,6 +80,13 @@ public final class ReaderProcess
         }
 
         @Override
+        public int readTail(byte[] buffer, int offset, int maxLength)
+                throws IOException
+        {
+            throw new IOException("the cache did not serve");
+        }
+
+        @Override
         public FileState current()
                 throws IOException
         {

@@ -1,5 +1,6 @@
 package io.cachedhive.plugin.context;
 
+import io.cachedhive.client.DeliveredStates;
 import io.cachedhive.client.ReadScope;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.protocol.ring.RingEpoch;
@@ -32,6 +33,7 @@ public final class ReadContext
 
     private final String tableName;
     private final ReadObserver observer = new ReadObserver();
+    private final DeliveredStates delivered = new DeliveredStates();
     private final LongAdder requestedBytes = new LongAdder();
 
     /**
@@ -135,7 +137,7 @@ public final class ReadContext
 
     public ReadScope scope()
     {
-        return new ReadScope(tableName, epoch, decision.fill(), decision.fillsAsGuests(), decision.terms(), observer);
+        return new ReadScope(tableName, epoch, decision.fill(), decision.fillsAsGuests(), decision.terms(), observer, delivered);
     }
 
     /**

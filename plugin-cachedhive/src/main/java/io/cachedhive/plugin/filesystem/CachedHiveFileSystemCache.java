@@ -95,7 +95,6 @@ public final class CachedHiveFileSystemCache
         return new CountingInput(
                 new CachedTrinoInput(
                         delegate.location(),
-                        version.length(),
                         client.open(origin.get().index(), version, context.get().scope(), originInput, missSpans(version, context.get())),
                         originInput),
                 requestedBytes(context.get(), client));
@@ -121,8 +120,7 @@ public final class CachedHiveFileSystemCache
         TrinoOriginStream originStream = new TrinoOriginStream(
                 delegate,
                 Instant.ofEpochMilli(version.lastModifiedMillis()),
-                unknownFile(context.get(), delegate),
-                !client.local().connected());
+                unknownFile(context.get(), delegate));
         SplitFile splitFile = context.get().splitFile();
         return new CountingInputStream(
                 new CachedTrinoInputStream(
@@ -131,6 +129,7 @@ public final class CachedHiveFileSystemCache
                         splitFile.location().equals(delegate.location()) ? splitFile.splitEnd() : version.length(),
                         client.open(origin.get().index(), version, context.get().scope(), originStream, missSpans(version, context.get())),
                         originStream,
+                        delegate::newStream,
                         task -> READ_AHEAD_THREADS.newThread(task).start()),
                 requestedBytes(context.get(), client));
     }

@@ -1,34 +1,32 @@
 package io.cachedhive.plugin.filesystem;
 
 import io.cachedhive.client.CachedFile;
+import io.cachedhive.client.FileReplacedException;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoInput;
 
 import java.io.Closeable;
-import java.io.EOFException;
 import java.io.IOException;
 
 import static java.util.Objects.checkFromIndexSize;
 import static java.util.Objects.requireNonNull;
 
 /**
- * An input read through the cache, with the manners of Trino's S3 input.
+ * An input read through the cache, with the contract of Trino's S3 input.
  *
- * <p>It has no metrics: only some of Hive's readers would pass them on, and the page source tells the same.
+ * <p>It has no metrics: only some of Hive's readers would pass them on, and the page source reports the same.
  */
 final class CachedTrinoInput
         implements TrinoInput
 {
     private final Location location;
-    private final long fileLength;
     private final CachedFile file;
     private final Closeable origin;
     private volatile boolean closed;
 
-    CachedTrinoInput(Location location, long fileLength, CachedFile file, Closeable origin)
+    CachedTrinoInput(Location location, CachedFile file, Closeable origin)
     {
         this.location = requireNonNull(location, "location is null");
-        this.fileLength = fileLength;
         this.file = requireNonNull(file, "file is null");
         this.origin = requireNonNull(origin, "origin is null");
     }
@@ -42,13 +40,12 @@ final class CachedTrinoInput
             throw new IOException("Negative seek offset");
         }
         checkFromIndexSize(offset, length, buffer.length);
-        if (length == 0) {
-            return;
+        try {
+            file.readFully(position, buffer, offset, length);
         }
-        if (position > fileLength - length) {
-            throw new EOFException("Read %s of %s requested bytes: %s".formatted(Math.max(0, fileLength - position), length, location));
+        catch (FileReplacedException e) {
+            throw ReplacedFiles.failure(e);
         }
-        file.readFully(position, buffer, offset, length);
     }
 
     @Override
@@ -57,11 +54,12 @@ final class CachedTrinoInput
     {
         ensureOpen();
         checkFromIndexSize(offset, maxLength, buffer.length);
-        int length = (int) Math.min(fileLength, maxLength);
-        if (length > 0) {
-            file.readFully(fileLength - length, buffer, offset, length);
+        try {
+            return file.readTail(buffer, offset, maxLength);
         }
-        return length;
+        catch (FileReplacedException e) {
+            throw ReplacedFiles.failure(e);
+        }
     }
 
     private void ensureOpen()

@@ -1,7 +1,10 @@
 package io.cachedhive.plugin.filesystem;
 
+import com.google.common.primitives.Bytes;
 import io.cachedhive.client.CachedFile;
+import io.cachedhive.client.FileReplacedException;
 import io.cachedhive.client.PendingReadAhead;
+import io.cachedhive.client.StreamRead;
 import io.cachedhive.client.counters.ReadAhead;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoInputStream;
@@ -19,11 +22,13 @@ import static java.util.Objects.checkFromIndexSize;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A stream read through the cache, with the manners of Trino's S3 stream.
+ * A stream read through the cache, with the contract of Trino's S3 stream.
  *
  * <p>Hive's text readers ask for a kilobyte at a time. So it reads ahead in windows that end at a block's boundary, and that grow for as long as the
  * reader goes straight on: to the end of the split, behind which only the rest of a line is wanted. While the reader is busy with a window that was not in
  * shared memory, the next is on its way. What it read ahead is counted when it is used.
+ *
+ * <p>Where the cache does not serve, it becomes Trino's own stream, and stays that to its end: the bytes of one request are of one state of the file.
  */
 final class CachedTrinoInputStream
         extends TrinoInputStream
@@ -40,10 +45,12 @@ final class CachedTrinoInputStream
     private final long readAheadLimit;
     private final CachedFile file;
     private final Closeable origin;
+    private final OriginStreamOpener originStreamOpener;
     private final Executor readAheadExecutor;
 
     private long position;
-
+    // whether the reader was given bytes before Trino's own stream was opened
+    private boolean delivered;
     // the bytes [windowStart, windowEnd) of the file are in the window from index 0 on
     private byte[] window = new byte[0];
     private long windowStart;
@@ -53,19 +60,43 @@ final class CachedTrinoInputStream
     // the next window; null if it is not on its way
     private PendingReadAhead pending;
 
+    // Trino's own stream, from where the cache did not serve; null before
+    private TrinoInputStream originStream;
+    private StreamRead.Bypassed bypass;
+    // counts the bytes of Trino's own stream; null before the first of them
+    private ReadAhead originBytes;
+
     private boolean closed;
 
     /**
-     * @param readAheadLimit where the reader is expected to stop, bytes from the start of the file
-     * @param readAheadExecutor runs reads that nobody waits for yet, in threads that may wait
+     * Opens Trino's own stream of the file.
      */
-    CachedTrinoInputStream(Location location, long fileLength, long readAheadLimit, CachedFile file, Closeable origin, Executor readAheadExecutor)
+    interface OriginStreamOpener
+    {
+        TrinoInputStream open()
+                throws IOException;
+    }
+
+    /**
+     * @param readAheadLimit where the reader is expected to stop, bytes from the start of the file
+     * @param origin closed with the stream
+     * @param readAheadExecutor runs reads that no reader waits for yet, in threads that may wait
+     */
+    CachedTrinoInputStream(
+            Location location,
+            long fileLength,
+            long readAheadLimit,
+            CachedFile file,
+            Closeable origin,
+            OriginStreamOpener originStreamOpener,
+            Executor readAheadExecutor)
     {
         this.location = requireNonNull(location, "location is null");
         this.fileLength = fileLength;
         this.readAheadLimit = readAheadLimit;
         this.file = requireNonNull(file, "file is null");
         this.origin = requireNonNull(origin, "origin is null");
+        this.originStreamOpener = requireNonNull(originStreamOpener, "originStreamOpener is null");
         this.readAheadExecutor = requireNonNull(readAheadExecutor, "readAheadExecutor is null");
     }
 
@@ -74,7 +105,7 @@ final class CachedTrinoInputStream
             throws IOException
     {
         ensureOpen();
-        return buffered();
+        return originStream == null ? buffered() : originStream.available();
     }
 
     private int buffered()
@@ -96,10 +127,13 @@ final class CachedTrinoInputStream
             throws IOException
     {
         ensureOpen();
-        if (position < 0) {
+        if (originStream != null) {
+            originStream.seek(position);
+        }
+        else if (position < 0) {
             throw new IOException("Negative seek offset");
         }
-        if (position > fileLength) {
+        else if (position > fileLength) {
             throw new IOException("Cannot seek to %s. File size is %s: %s".formatted(position, fileLength, location));
         }
         this.position = position;
@@ -110,16 +144,15 @@ final class CachedTrinoInputStream
             throws IOException
     {
         ensureOpen();
-        if (position >= fileLength) {
-            return -1;
+        if (originStream == null && buffered() > 0) {
+            int value = window[(int) (position - windowStart)] & 0xFF;
+            windowRead.use(1);
+            position++;
+            delivered = true;
+            return value;
         }
-        if (buffered() == 0) {
-            fillWindow();
-        }
-        int value = window[(int) (position - windowStart)] & 0xFF;
-        windowRead.use(1);
-        position++;
-        return value;
+        byte[] value = new byte[1];
+        return read(value, 0, 1) < 0 ? -1 : value[0] & 0xFF;
     }
 
     @Override
@@ -131,19 +164,21 @@ final class CachedTrinoInputStream
         if (length == 0) {
             return 0;
         }
-        if (position >= fileLength) {
-            return -1;
-        }
-        if (buffered() == 0) {
-            if (length >= BLOCK_BYTES && pending == null) {
-                int count = (int) min(length, fileLength - position);
-                file.readFully(position, bytes, offset, count);
-                position += count;
-                return count;
+        if (originStream == null && buffered() == 0) {
+            if (position >= fileLength) {
+                return -1;
             }
-            fillWindow();
+            if (length < BLOCK_BYTES || pending != null) {
+                fillWindow();
+            }
+            else {
+                int count = (int) min(length, fileLength - position);
+                if (readPastWindow(bytes, offset, count)) {
+                    return count;
+                }
+            }
         }
-        return readWindow(bytes, offset, length);
+        return originStream == null ? readWindow(bytes, offset, length) : readOrigin(bytes, offset, length);
     }
 
     private int readWindow(byte[] bytes, int offset, int length)
@@ -152,7 +187,28 @@ final class CachedTrinoInputStream
         System.arraycopy(window, (int) (position - windowStart), bytes, offset, count);
         windowRead.use(count);
         position += count;
+        delivered = true;
         return count;
+    }
+
+    /**
+     * @return false if the cache does not serve, and Trino's own stream is open instead
+     */
+    private boolean readPastWindow(byte[] bytes, int offset, int length)
+            throws IOException
+    {
+        switch (fromCache(() -> file.readAhead(position, bytes, offset, length))) {
+            case StreamRead.Served served -> {
+                served.bytes().use(length);
+                position += length;
+                delivered = true;
+                return true;
+            }
+            case StreamRead.Bypassed bypassed -> {
+                openOriginStream(bypassed);
+                return false;
+            }
+        }
     }
 
     private void fillWindow()
@@ -166,29 +222,96 @@ final class CachedTrinoInputStream
         windowEnd = 0;
         PendingReadAhead ahead = pending;
         pending = null;
+        StreamRead read;
+        long start;
+        int length;
         if (ahead != null && position >= ahead.position() && position < ahead.position() + ahead.bytes().length) {
-            windowRead = ahead.finish();
+            start = ahead.position();
+            length = ahead.bytes().length;
+            read = fromCache(ahead::finish);
             window = ahead.bytes();
-            windowStart = ahead.position();
-            windowEnd = windowStart + window.length;
         }
         else {
             if (ahead != null) {
                 ahead.cancel();
             }
-            long end = endOfWindow(position, windowBytes);
-            int length = (int) (end - position);
+            start = position;
+            length = (int) (endOfWindow(start, windowBytes) - start);
             if (window.length < length) {
                 window = new byte[length];
             }
-            windowRead = file.readAhead(position, window, 0, length);
-            windowStart = position;
-            windowEnd = end;
+            read = fromCache(() -> file.readAhead(start, window, 0, length));
+        }
+        switch (read) {
+            case StreamRead.Served served -> {
+                windowRead = served.bytes();
+                windowStart = start;
+                windowEnd = start + length;
+            }
+            case StreamRead.Bypassed bypassed -> {
+                openOriginStream(bypassed);
+                return;
+            }
         }
         nextWindowBytes = min(windowBytes * 2, MAX_WINDOW_BYTES);
         if (straightOn && windowEnd < min(readAheadLimit, fileLength) && windowRead.cameFromWorkers()) {
             pending = file.beginReadAhead(windowEnd, (int) (endOfWindow(windowEnd, nextWindowBytes) - windowEnd), readAheadExecutor);
         }
+    }
+
+    private interface CacheRead
+    {
+        StreamRead read()
+                throws IOException;
+    }
+
+    private static StreamRead fromCache(CacheRead read)
+            throws IOException
+    {
+        try {
+            return read.read();
+        }
+        catch (FileReplacedException e) {
+            throw ReplacedFiles.failure(e);
+        }
+    }
+
+    private void openOriginStream(StreamRead.Bypassed bypassed)
+            throws IOException
+    {
+        TrinoInputStream stream = originStreamOpener.open();
+        try {
+            stream.seek(position);
+        }
+        catch (Throwable e) {
+            try (stream) {
+                throw e;
+            }
+        }
+        originStream = stream;
+        bypass = bypassed;
+        window = new byte[0];
+    }
+
+    private int readOrigin(byte[] bytes, int offset, int length)
+            throws IOException
+    {
+        long start = System.nanoTime();
+        int count = originStream.read(bytes, offset, length);
+        if (count <= 0) {
+            return count;
+        }
+        if (originBytes == null) {
+            try {
+                originBytes = file.deliverFromOrigin(position, count, bypass.cause(), bypass.waitNanos() + System.nanoTime() - start, delivered);
+            }
+            catch (FileReplacedException e) {
+                throw ReplacedFiles.failure(e);
+            }
+        }
+        originBytes.use(count);
+        position += count;
+        return count;
     }
 
     private long endOfWindow(long start, int windowBytes)
@@ -209,18 +332,23 @@ final class CachedTrinoInputStream
             throws IOException
     {
         ensureOpen();
+        if (originStream != null) {
+            return super.readAllBytes();
+        }
         long remaining = max(0, fileLength - position);
         if (remaining > MAX_ARRAY_LENGTH) {
             throw new OutOfMemoryError("Required array size too large");
         }
         byte[] bytes = new byte[(int) remaining];
         int count = buffered() > 0 ? readWindow(bytes, 0, bytes.length) : 0;
-        if (count < bytes.length) {
-            forgetPending();
-            file.readFully(position, bytes, count, bytes.length - count);
-            position = fileLength;
+        if (count == bytes.length) {
+            return bytes;
         }
-        return bytes;
+        forgetPending();
+        if (readPastWindow(bytes, count, bytes.length - count)) {
+            return bytes;
+        }
+        return Bytes.concat(Arrays.copyOf(bytes, count), super.readAllBytes());
     }
 
     @Override
@@ -231,6 +359,9 @@ final class CachedTrinoInputStream
             throw new IllegalArgumentException("len < 0");
         }
         ensureOpen();
+        if (originStream != null) {
+            return super.readNBytes(length);
+        }
         byte[] bytes = new byte[(int) clamp(fileLength - position, 0, length)];
         int count = readNBytes(bytes, 0, bytes.length);
         return count == bytes.length ? bytes : Arrays.copyOf(bytes, count);
@@ -241,7 +372,7 @@ final class CachedTrinoInputStream
             throws IOException
     {
         ensureOpen();
-        long count = clamp(n, 0, fileLength - position);
+        long count = originStream == null ? clamp(n, 0, fileLength - position) : originStream.skip(n);
         position += count;
         return count;
     }
@@ -251,6 +382,11 @@ final class CachedTrinoInputStream
             throws IOException
     {
         ensureOpen();
+        if (originStream != null) {
+            originStream.skipNBytes(n);
+            position = originStream.getPosition();
+            return;
+        }
         if (n <= 0) {
             return;
         }
@@ -280,7 +416,9 @@ final class CachedTrinoInputStream
         forgetPending();
         window = new byte[0];
         windowRead = null;
-        origin.close();
+        try (TrinoInputStream _ = originStream) {
+            origin.close();
+        }
     }
 
     private void forgetPending()

@@ -49,6 +49,13 @@ class TrinoOriginInput
         input().readFully(position, buffer, offset, length);
     }
 
+    @Override
+    public int readTail(byte[] buffer, int offset, int maxLength)
+            throws IOException
+    {
+        return input().readTail(buffer, offset, maxLength);
+    }
+
     private synchronized TrinoInput input()
             throws IOException
     {

@@ -9,32 +9,26 @@ import java.time.Instant;
 import java.util.function.Supplier;
 
 /**
- * A file of the origin for a reader that goes through it from front to back: reads that follow one another are one request of the origin,
+ * A file of the origin for a client that fills the cache from front to back: reads that follow one another are one request of the origin,
  * as they are with Trino's own stream. A read out of line is a request of its own.
  */
 final class TrinoOriginStream
         extends TrinoOriginInput
 {
     private TrinoInputStream stream;
-    private boolean expectStream;
     private long expectedPosition = -1;
     private boolean closed;
 
-    /**
-     * @param expectStream whether the first read will be followed by more of them
-     */
-    TrinoOriginStream(TrinoInputFile file, Instant expectedLastModified, Supplier<TrinoInputFile> unknownFile, boolean expectStream)
+    TrinoOriginStream(TrinoInputFile file, Instant expectedLastModified, Supplier<TrinoInputFile> unknownFile)
     {
         super(file, expectedLastModified, unknownFile);
-        this.expectStream = expectStream;
     }
 
     @Override
     public synchronized void readFully(long position, byte[] buffer, int offset, int length)
             throws IOException
     {
-        if (expectStream || position == expectedPosition) {
-            expectStream = false;
+        if (position == expectedPosition) {
             readStream(position, buffer, offset, length);
         }
         else {

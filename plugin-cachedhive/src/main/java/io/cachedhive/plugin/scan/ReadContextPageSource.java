@@ -3,6 +3,7 @@ package io.cachedhive.plugin.scan;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.plugin.context.ReadContext;
+import io.cachedhive.plugin.filesystem.ReplacedFiles;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.trino.plugin.base.metrics.LongCount;
 import io.trino.spi.connector.ConnectorPageSource;
@@ -17,6 +18,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 
 import static java.util.Objects.requireNonNull;
+import static java.util.function.Function.identity;
 
 /**
  * Opens the scan's {@link ReadContext} around every call, since readers open some files late, and adds the scan's bytes by source to its metrics.
@@ -72,6 +74,9 @@ final class ReadContextPageSource
     {
         try (ReadContext.Opened _ = context.open()) {
             return delegate.getNextSourcePage();
+        }
+        catch (RuntimeException e) {
+            throw ReplacedFiles.find(e).<RuntimeException>map(identity()).orElse(e);
         }
     }
 

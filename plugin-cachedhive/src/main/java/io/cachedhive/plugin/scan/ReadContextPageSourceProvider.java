@@ -2,6 +2,7 @@ package io.cachedhive.plugin.scan;
 
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
+import io.cachedhive.plugin.filesystem.ReplacedFiles;
 import io.cachedhive.plugin.split.CachedHiveSplit;
 import io.trino.filesystem.Location;
 import io.trino.spi.connector.ColumnHandle;
@@ -20,6 +21,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
+import static java.util.function.Function.identity;
 
 /**
  * Opens a {@link ReadContext} around Hive's page sources of splits that are to be read through the cache. Others are Hive's own, untouched.
@@ -83,6 +85,9 @@ public final class ReadContextPageSourceProvider
                         cachedSplit.getStart() + cachedSplit.getLength()));
         try (ReadContext.Opened _ = context.open()) {
             return new ReadContextPageSource(pageSource.get(), context);
+        }
+        catch (RuntimeException e) {
+            throw ReplacedFiles.find(e).<RuntimeException>map(identity()).orElse(e);
         }
     }
 

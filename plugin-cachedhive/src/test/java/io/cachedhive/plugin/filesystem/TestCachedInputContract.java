@@ -4,6 +4,9 @@ import io.airlift.slice.Slice;
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.plugin.TestingCacheWorker;
+import io.cachedhive.plugin.TestingLake;
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
@@ -31,6 +34,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Arrays;
@@ -44,23 +48,30 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
- * Trino's S3 input and stream, and those of the cache, keep to the same contract. Here without a cache worker.
+ * Trino's S3 input and stream, and those of the cache, keep to the same contract: with a cache worker, and without one.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TestCachedInputContract
 {
     private static final ConnectorIdentity IDENTITY = ConnectorIdentity.ofUser("user");
     private static final int FILE_BYTES = (6 << 20) + 123;
+    // so that it cannot have been overwritten unseen
+    private static final Instant WRITTEN = Instant.parse("2026-01-01T00:00:00Z");
 
     private final byte[] content = new byte[FILE_BYTES];
     private S3Server s3;
     private S3FileSystemFactory factory;
+    private FileOrigins origins;
+    private TestingCacheWorker worker;
+    // of a host without a cache worker
     private NodeCacheClient client;
     private CachedHiveFileSystemCache cache;
+    private NodeCacheClient workerClient;
+    private CachedHiveFileSystemCache workerCache;
 
     enum Implementation
     {
-        S3, CACHED
+        S3, WITHOUT_WORKER, WITH_WORKER
     }
 
     @BeforeAll
@@ -68,7 +79,7 @@ class TestCachedInputContract
             throws IOException
     {
         new Random(42).nextBytes(content);
-        s3 = S3Server.builder().bucket("lake").start();
+        s3 = S3Server.builder().directory(Files.createDirectories(directory.resolve("s3"))).bucket("lake").start();
         Map<String, String> s3Properties = s3.clientProperties();
         factory = new S3FileSystemFactory(
                 OpenTelemetry.noop(),
@@ -79,26 +90,45 @@ class TestCachedInputContract
                         .setAwsAccessKey(s3Properties.get("s3.aws-access-key"))
                         .setAwsSecretKey(s3Properties.get("s3.aws-secret-key")),
                 new S3FileSystemStats());
-        factory.create(IDENTITY).newOutputFile(Location.of("s3://lake/file")).createOrOverwrite(content);
-        factory.create(IDENTITY).newOutputFile(Location.of("s3://lake/empty")).createOrOverwrite(new byte[0]);
+        put("file", content);
+        put("empty", new byte[0]);
 
         Map<String, String> properties = new HashMap<>(s3Properties);
         properties.put("fs.s3.enabled", "true");
-        FileOrigins origins = FileOrigins.of("default", properties, false);
-        client = new NodeCacheClient(new CacheClientConfig(
-                directory.resolve("worker.sock"),
+        origins = FileOrigins.of("default", properties, false);
+        client = client(directory.resolve("nobody.sock"));
+        cache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, client, () -> factory);
+        worker = new TestingCacheWorker(Files.createDirectories(directory.resolve("worker")), s3Properties);
+        worker.start();
+        workerClient = client(worker.socketPath());
+        workerCache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, workerClient, () -> factory);
+        TestingLake.await("the cache worker", () -> workerClient.get().local().connected());
+    }
+
+    private NodeCacheClient client(Path socket)
+    {
+        return new NodeCacheClient(new CacheClientConfig(
+                socket,
                 new ClientIdentity("cluster", "lake", "node", origins.origins(), Optional.empty()),
                 8 << 20,
                 CacheClientConfig.Limits.DEFAULT,
                 // answers of the worker come, also when the machine is busy
-                new Timeouts(30_000, Timeouts.DEFAULT.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis())));
-        cache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, client, () -> factory);
+                new Timeouts(30_000, 60_000, Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis())));
+    }
+
+    private void put(String name, byte[] bytes)
+            throws IOException
+    {
+        factory.create(IDENTITY).newOutputFile(Location.of("s3://lake/" + name)).createOrOverwrite(bytes);
+        s3.setLastModified("lake", name, WRITTEN);
     }
 
     @AfterAll
     void stop()
     {
         client.close();
+        workerClient.close();
+        worker.close();
         factory.destroy();
         s3.close();
     }
@@ -111,7 +141,7 @@ class TestCachedInputContract
             return file.newInput();
         }
         try (ReadContext.Opened _ = context(name, length).open()) {
-            return cache.cacheInput(file, "key");
+            return cache(implementation).cacheInput(file, "key");
         }
     }
 
@@ -123,13 +153,18 @@ class TestCachedInputContract
             return file.newStream();
         }
         try (ReadContext.Opened _ = context(name, length).open()) {
-            return cache.cacheStream(file, "key");
+            return cache(implementation).cacheStream(file, "key");
         }
+    }
+
+    private CachedHiveFileSystemCache cache(Implementation implementation)
+    {
+        return implementation == Implementation.WITH_WORKER ? workerCache : cache;
     }
 
     private TrinoInputFile file(String name, long length)
     {
-        return factory.create(IDENTITY).newInputFile(Location.of("s3://lake/" + name), length, Instant.EPOCH);
+        return factory.create(IDENTITY).newInputFile(Location.of("s3://lake/" + name), length, WRITTEN);
     }
 
     private static ReadContext context(String name, long length)
@@ -141,7 +176,7 @@ class TestCachedInputContract
                 IDENTITY,
                 CacheDecision.CACHE,
                 Optional.empty(),
-                new SplitFile(Location.of("s3://lake/" + name), length, 0, length));
+                new SplitFile(Location.of("s3://lake/" + name), length, WRITTEN.toEpochMilli(), length));
     }
 
     @ParameterizedTest
@@ -398,12 +433,32 @@ class TestCachedInputContract
     }
 
     @Test
+    void testServedByTheWorker()
+            throws IOException
+    {
+        ReadContext context = context("file", FILE_BYTES);
+        try (ReadContext.Opened _ = context.open();
+                TrinoInput input = workerCache.cacheInput(file("file", FILE_BYTES), "key");
+                TrinoInputStream stream = workerCache.cacheStream(file("file", FILE_BYTES), "key")) {
+            assertThat(input.readFully(5, FILE_BYTES - 5).getBytes()).isEqualTo(range(5, FILE_BYTES - 5));
+            assertThat(stream.readAllBytes()).isEqualTo(content);
+            byte[] buffer = new byte[100];
+            assertThatThrownBy(() -> input.readFully(FILE_BYTES - 5, buffer, 0, 10))
+                    .isExactlyInstanceOf(EOFException.class)
+                    .hasMessage("Read 5 of 10 requested bytes: s3://lake/file");
+            assertThatThrownBy(() -> input.readFully(FILE_BYTES + 5, buffer, 0, 10)).isExactlyInstanceOf(EOFException.class);
+        }
+        assertThat(context.observer().totalBytes()).isEqualTo(2L * FILE_BYTES - 5);
+        assertThat(context.observer().bytes(ReadSource.BYPASS)).as("bypassed: %s", context.observer().bypassBytes()).isZero();
+    }
+
+    @Test
     void testStreamIsOneRequestOfTheOrigin()
             throws IOException
     {
-        factory.create(IDENTITY).newOutputFile(Location.of("s3://lake/text")).createOrOverwrite(content);
+        put("text", content);
         long mark = s3.log().mark();
-        try (TrinoInputStream stream = stream(Implementation.CACHED, "text", FILE_BYTES)) {
+        try (TrinoInputStream stream = stream(Implementation.WITHOUT_WORKER, "text", FILE_BYTES)) {
             byte[] buffer = new byte[1024];
             int count;
             do {
