@@ -6,7 +6,7 @@ package io.cachedhive.protocol.wire;
 public enum NoCause
 {
     /**
-     * Not in the cache, and the read did not ask for a fill.
+     * Not in the cache, and the read did not ask for a fill; or dropped while it was fetched, by a flush for instance.
      */
     ABSENT,
     /**
@@ -18,7 +18,7 @@ public enum NoCause
      */
     ORIGIN_FAILED,
     /**
-     * The file at the origin is not the version that was asked for.
+     * The file at the origin is not the version that was asked for. Said only when the origin said so: a reader that has bytes of the version fails.
      */
     VERSION_GONE,
     /**

@@ -31,6 +31,7 @@ final class RangeFetch
     private static final Logger log = Logger.get(RangeFetch.class);
 
     private static final int MAX_STREAM_FAILURES = 3;
+    private static final int MAX_DROPS = 3;
     private static final int CHUNK_BYTES = 128 << 10;
 
     private final Services services;
@@ -43,6 +44,8 @@ final class RangeFetch
     private List<WantedBlock> blocks;
     // blocks before this one are done
     private int next;
+    // how often the file was dropped while a block of it was on its way
+    private int drops;
 
     /**
      * What all requests share.
@@ -120,6 +123,10 @@ final class RangeFetch
                     return;
                 }
                 services.counters().addOriginRetries(1);
+            }
+            if (drops == MAX_DROPS) {
+                failAll(blocks.subList(next, blocks.size()), NoCause.ABSENT);
+                return;
             }
         }
     }
@@ -210,14 +217,21 @@ final class RangeFetch
             }
             byte[] chunk = new byte[(int) Math.min(CHUNK_BYTES, end - start)];
             while (next < runEnd) {
-                receive(range, blocks.get(next), state, provisional, flushes, chunk);
+                if (!receive(range, blocks.get(next), state, provisional, flushes, chunk)) {
+                    // by a flush, or since the file was replaced: only another GET knows
+                    drops++;
+                    return;
+                }
                 next++;
             }
             services.limits().succeeded(target.bucket());
         }
     }
 
-    private void receive(ObjectRange range, WantedBlock block, ObjectState state, boolean provisional, long flushes, byte[] chunk)
+    /**
+     * @return false if the file was dropped meanwhile, so that those who wait for the block were given nothing
+     */
+    private boolean receive(ObjectRange range, WantedBlock block, ObjectState state, boolean provisional, long flushes, byte[] chunk)
             throws IOException
     {
         int length = target.version().blockLength(block.index, blockSizeBytes);
@@ -225,7 +239,7 @@ final class RangeFetch
         Optional<Fill> fill = services.store().beginFill(target.id().block(block.index), length, etagDigest, KeptTerms.of(services.store(), block.terms), flushes);
         if (provisional || fill.isEmpty()) {
             receiveToHeap(range, block, state, etagDigest, length, fill, chunk);
-            return;
+            return true;
         }
         try (Fill frame = fill.get()) {
             for (int position = 0; position < length; ) {
@@ -234,15 +248,14 @@ final class RangeFetch
                 position += count;
             }
             Optional<PinnedBlock> stored = request.priority() == Priority.AHEAD ? frame.commitAhead() : frame.commit();
-            List<BlockWaiter> waiters = takeCounted(block, length);
             if (stored.isEmpty()) {
-                // dropped while it was on its way
-                waiters.forEach(waiter -> waiter.failed(block.index, NoCause.VERSION_GONE));
-                return;
+                return false;
             }
+            List<BlockWaiter> waiters = takeCounted(block, length);
             try (PinnedBlock _ = stored.get()) {
                 waiters.forEach(waiter -> waiter.stored(block.index));
             }
+            return true;
         }
     }
 

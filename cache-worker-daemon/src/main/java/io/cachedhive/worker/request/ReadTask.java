@@ -241,8 +241,8 @@ final class ReadTask
             answer(block, source, pinned.get());
         }
         else {
-            // dropped while it was handed out
-            failed(block, NoCause.VERSION_GONE);
+            // dropped while it was handed out, which a flush does to files that are as they were
+            failed(block, NoCause.ABSENT);
         }
     }
 

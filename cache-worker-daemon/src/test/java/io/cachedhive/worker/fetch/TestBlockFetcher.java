@@ -424,8 +424,9 @@ class TestBlockFetcher
         requests.removeFirst().run();
 
         assertThat(second.outcomes).isEqualTo(all("VERSION_GONE", 10));
-        assertThat(first.outcomes).isEqualTo(all("VERSION_GONE", 0));
-        assertThat(isStored(0)).isFalse();
+        // asked again, and given the state that the origin has now, under its ETag
+        assertThat(first.outcomes).isEqualTo(all("stored", 0));
+        assertThat(isStored(0)).isTrue();
         assertThat(isStored(10)).isFalse();
     }
 
@@ -434,13 +435,28 @@ class TestBlockFetcher
     {
         RecordingWaiter waiter = fetch(0, 1);
         // a reader has seen two versions, and a revalidation found another
-        source.beforeBody(() -> store.store().dropFile(target.id()));
+        source.beforeBody(() -> {
+            source.beforeBody(() -> {});
+            store.store().dropFile(target.id());
+        });
         run();
 
-        // the frame that was being filled is thrown away; what came after the drop is given to those who wait, and is not kept
-        assertThat(waiter.outcomes).isEqualTo(Map.of(0, "VERSION_GONE", 1, "bytes"));
-        assertThat(isStored(0)).isFalse();
-        assertThat(isStored(1)).isFalse();
+        // the frame that was being filled is thrown away, and the block is fetched again: a flush says nothing of the file
+        assertThat(waiter.outcomes).isEqualTo(all("stored", 0, 1));
+    }
+
+    @Test
+    void testDroppedAgainAndAgain()
+    {
+        RecordingWaiter waiter = fetch(0, 1);
+        int[] gets = {0};
+        source.beforeBody(() -> {
+            gets[0]++;
+            store.store().dropFile(target.id());
+        });
+        run();
+        assertThat(waiter.outcomes).isEqualTo(all("ABSENT", 0, 1));
+        assertThat(gets[0]).isEqualTo(3);
     }
 
     @Test
