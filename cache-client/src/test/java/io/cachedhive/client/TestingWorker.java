@@ -15,6 +15,7 @@ import io.cachedhive.protocol.wire.FillMessage.ReleaseLease;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
+import io.cachedhive.protocol.wire.HandshakeMessage.ChunkSize;
 import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
 import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
@@ -77,10 +78,10 @@ import static io.cachedhive.protocol.wire.HandshakeProof.Role.SERVER;
 /**
  * A cache worker that speaks the protocol, well or badly as the test wants: {@link #reads} decides how reads are answered.
  */
-final class TestingWorker
+public final class TestingWorker
         implements AutoCloseable
 {
-    static final long ETAG = 42;
+    public static final long ETAG = 42;
 
     private final CacheWorkerId id;
     private final int blockSizeBytes;
@@ -97,7 +98,7 @@ final class TestingWorker
     private ServerSocketChannel tcpServer;
     private int tcpPort;
 
-    final Queue<Read> readRequests = new ConcurrentLinkedQueue<>();
+    public final Queue<Read> readRequests = new ConcurrentLinkedQueue<>();
     // of the reads that say how blocks are to be kept
     final Queue<FillTerms> terms = new ConcurrentLinkedQueue<>();
     final Queue<Reclassify> reclassifications = new ConcurrentLinkedQueue<>();
@@ -112,7 +113,7 @@ final class TestingWorker
     final Map<String, Map<String, Long>> usage = new ConcurrentHashMap<>();
     final AtomicInteger pings = new AtomicInteger();
 
-    volatile Reads reads = Exchange::answerAll;
+    public volatile Reads reads = Exchange::answerAll;
     volatile Function<Preload, Message> preloads = preload -> new Preloaded(preload.length(), 0, 0, Optional.empty());
     volatile Source source = Source.RAM;
     volatile long etagDigest = ETAG;
@@ -125,7 +126,7 @@ final class TestingWorker
     volatile boolean answersHello = true;
     volatile List<PublishedRing> rings = List.of();
     volatile InMemoryBlocks memory;
-    volatile boolean sharesMemory = true;
+    public volatile boolean sharesMemory = true;
     volatile boolean wantsGuests = true;
     volatile String memoryFile;
     /**
@@ -133,7 +134,7 @@ final class TestingWorker
      */
     volatile CountDownLatch frozen = new CountDownLatch(0);
 
-    TestingWorker(String id, int blockSizeBytes, Optional<String> secret)
+    public TestingWorker(String id, int blockSizeBytes, Optional<String> secret)
     {
         this.id = new CacheWorkerId(id);
         this.blockSizeBytes = blockSizeBytes;
@@ -142,7 +143,7 @@ final class TestingWorker
         this.memoryFile = "/dev/shm/" + id;
     }
 
-    interface Reads
+    public interface Reads
     {
         /**
          * On a thread of its own.
@@ -166,17 +167,17 @@ final class TestingWorker
         return accepted.get();
     }
 
-    int openConnections()
+    public int openConnections()
     {
         return connections.size();
     }
 
-    void addFile(FileVersion version, byte[] bytes)
+    public void addFile(FileVersion version, byte[] bytes)
     {
         files.put(version, bytes);
     }
 
-    byte[] block(FileVersion version, int block)
+    public byte[] block(FileVersion version, int block)
     {
         byte[] bytes = new byte[version.blockLength(block, blockSizeBytes)];
         System.arraycopy(files.get(version), block * blockSizeBytes, bytes, 0, bytes.length);
@@ -199,7 +200,7 @@ final class TestingWorker
         memory.setRings(rings);
     }
 
-    void listen(Path socket)
+    public void listen(Path socket)
             throws IOException
     {
         Files.deleteIfExists(socket);
@@ -211,7 +212,7 @@ final class TestingWorker
     /**
      * On the same port after each {@link #stop}.
      */
-    WorkerAddress listenTcp()
+    public WorkerAddress listenTcp()
             throws IOException
     {
         tcpServer = ServerSocketChannel.open();
@@ -248,7 +249,7 @@ final class TestingWorker
     /**
      * As kill -9 does it: connections end in the midst of what they did, and the memory stays behind.
      */
-    void stop()
+    public void stop()
             throws IOException
     {
         synchronized (connections) {
@@ -397,6 +398,8 @@ final class TestingWorker
                         send(request, new ControlMessage.Ack());
                     }
                 }
+                // of no meaning to a worker that fetches nothing
+                case ChunkSize _ -> {}
                 case Ping _ -> {
                     pings.incrementAndGet();
                     if (answersPings) {
@@ -474,7 +477,7 @@ final class TestingWorker
     /**
      * A read that is being answered.
      */
-    final class Exchange
+    public final class Exchange
     {
         private final Connection connection;
         private final long request;
@@ -487,7 +490,7 @@ final class TestingWorker
             this.read = read;
         }
 
-        void answerAll(Read ignored)
+        public void answerAll(Read ignored)
                 throws IOException
         {
             for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
@@ -498,13 +501,13 @@ final class TestingWorker
         /**
          * As the read wants it: in a frame or with its bytes.
          */
-        void answer(int block)
+        public void answer(int block)
                 throws IOException
         {
             answer(block, etagDigest);
         }
 
-        void answer(int block, long etag)
+        public void answer(int block, long etag)
                 throws IOException
         {
             answer(block, source, etag);
@@ -524,7 +527,7 @@ final class TestingWorker
             send(new BlockBytes(block, source, etag, (int) checksum.getValue(), ByteBuffer.wrap(bytes)));
         }
 
-        void answer(int block, Source source, long etag)
+        public void answer(int block, Source source, long etag)
                 throws IOException
         {
             BlockKey key = read.file().id().block(block);
@@ -538,25 +541,25 @@ final class TestingWorker
             }
         }
 
-        void fetching()
+        public void fetching()
                 throws IOException
         {
             send(new ReadMessage.Fetching());
         }
 
-        void no(int block, NoCause cause)
+        public void no(int block, NoCause cause)
                 throws IOException
         {
             send(new BlockNo(block, cause));
         }
 
-        void lease(int block)
+        public void lease(int block)
                 throws IOException
         {
             send(new BlockLease(block, leases.incrementAndGet()));
         }
 
-        void send(Message message)
+        public void send(Message message)
                 throws IOException
         {
             connection.send(request, message);
@@ -567,13 +570,13 @@ final class TestingWorker
             return message.toFrame(request);
         }
 
-        void write(byte[] bytes)
+        public void write(byte[] bytes)
                 throws IOException
         {
             connection.write(ByteBuffer.wrap(bytes));
         }
 
-        void disconnect()
+        public void disconnect()
                 throws IOException
         {
             connection.channel.close();

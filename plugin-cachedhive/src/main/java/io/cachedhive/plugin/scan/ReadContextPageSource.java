@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
 import static java.util.function.Function.identity;
@@ -37,56 +38,51 @@ final class ReadContextPageSource
         this.context = requireNonNull(context, "context is null");
     }
 
-    @Override
-    public long getCompletedBytes()
+    private <T> T inContext(Supplier<T> call)
     {
         try (ReadContext.Opened _ = context.open()) {
-            return delegate.getCompletedBytes();
-        }
-    }
-
-    @Override
-    public OptionalLong getCompletedPositions()
-    {
-        try (ReadContext.Opened _ = context.open()) {
-            return delegate.getCompletedPositions();
-        }
-    }
-
-    @Override
-    public long getReadTimeNanos()
-    {
-        try (ReadContext.Opened _ = context.open()) {
-            return delegate.getReadTimeNanos();
-        }
-    }
-
-    @Override
-    public boolean isFinished()
-    {
-        try (ReadContext.Opened _ = context.open()) {
-            return delegate.isFinished();
-        }
-    }
-
-    @Override
-    public SourcePage getNextSourcePage()
-    {
-        try (ReadContext.Opened _ = context.open()) {
-            return delegate.getNextSourcePage();
+            return call.get();
         }
         catch (RuntimeException e) {
             throw ReplacedFiles.find(e).<RuntimeException>map(identity()).orElse(e);
         }
     }
 
+    @Override
+    public long getCompletedBytes()
+    {
+        return inContext(delegate::getCompletedBytes);
+    }
+
+    @Override
+    public OptionalLong getCompletedPositions()
+    {
+        return inContext(delegate::getCompletedPositions);
+    }
+
+    @Override
+    public long getReadTimeNanos()
+    {
+        return inContext(delegate::getReadTimeNanos);
+    }
+
+    @Override
+    public boolean isFinished()
+    {
+        return inContext(delegate::isFinished);
+    }
+
+    @Override
+    public SourcePage getNextSourcePage()
+    {
+        return inContext(delegate::getNextSourcePage);
+    }
+
     @Deprecated
     @Override
     public long getMemoryUsage()
     {
-        try (ReadContext.Opened _ = context.open()) {
-            return delegate.getMemoryUsage();
-        }
+        return inContext(delegate::getMemoryUsage);
     }
 
     @Override
@@ -101,19 +97,13 @@ final class ReadContextPageSource
     @Override
     public CompletableFuture<?> isBlocked()
     {
-        try (ReadContext.Opened _ = context.open()) {
-            return delegate.isBlocked();
-        }
+        return inContext(delegate::isBlocked);
     }
 
     @Override
     public Metrics getMetrics()
     {
-        Metrics metrics;
-        try (ReadContext.Opened _ = context.open()) {
-            metrics = delegate.getMetrics();
-        }
-        return metrics.mergeWith(bytesBySource());
+        return inContext(delegate::getMetrics).mergeWith(bytesBySource());
     }
 
     private Metrics bytesBySource()

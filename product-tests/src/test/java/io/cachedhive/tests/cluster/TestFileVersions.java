@@ -30,6 +30,7 @@ import java.util.concurrent.Future;
 
 import static java.util.stream.Collectors.partitioningBy;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
  * One read never mixes two files or two states of one file, and a missing block is fetched once for everybody on the host.
@@ -150,6 +151,34 @@ public class TestFileVersions
             Await.until("the provisional time is over", Duration.ofSeconds(30), () -> System.nanoTime() - written > Duration.ofSeconds(4).toNanos());
             assertThat(lines("cachedhive", "overwritten")).isEqualTo(seenAfter);
         }
+    }
+
+    /**
+     * A file of one split is replaced while the cache worker fetches it: the rows before are of the old state, and the cache worker cannot fetch any more of them.
+     */
+    @Test
+    public void testReplacedWhileItIsRead()
+            throws Exception
+    {
+        String key = "replaced/file";
+        int rows = 300_000;
+        put(cluster.s3(), key, "before %92d\n".formatted(0).repeat(rows));
+        cluster.s3().setLastModified(Cluster.BUCKET, PREFIX + key, Instant.now().minusSeconds(3600));
+        createTable("cachedhive", "replaced");
+        Future<List<List<Object>>> query;
+        try (S3Hold hold = cluster.s3().hold(S3Hold.Rule.gets(Cluster.BUCKET, PREFIX + "replaced").afterBytes(1_500_000))) {
+            query = executor.submit(() -> {
+                try (SqlConnection own = testing.connect("cachedhive", "versions")) {
+                    return own.query("SELECT line, count(*) FROM replaced GROUP BY line").rows();
+                }
+            });
+            Await.until("a GET", Duration.ofSeconds(60), () -> hold.heldCount() > 0 || (query.isDone() && query.get().isEmpty()));
+            put(cluster.s3(), key, "behind %92d\n".formatted(0).repeat(rows));
+        }
+        assertThatThrownBy(query::get).hasMessageContaining("file s3://%s/%s%s was replaced while it was read: run the query again".formatted(Cluster.BUCKET, PREFIX, key));
+        // and the next one has the new state
+        assertThat(lines("cachedhive", "replaced")).containsExactly(List.of("behind %92d".formatted(0), (long) rows));
+        assertThat(lines("hive", "replaced")).containsExactly(List.of("behind %92d".formatted(0), (long) rows));
     }
 
     /** As early in a second as a poll can hit. */
