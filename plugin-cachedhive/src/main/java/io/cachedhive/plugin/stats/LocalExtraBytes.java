@@ -3,6 +3,7 @@ package io.cachedhive.plugin.stats;
 import com.google.inject.Inject;
 import io.cachedhive.plugin.connector.CachedHiveConfig;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.membership.TrinoNodes;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.trino.spi.Node;
@@ -21,7 +22,7 @@ final class LocalExtraBytes
     LocalExtraBytes(SharedWorkerAdmin workerAdmin, Node node, CachedHiveConfig config)
     {
         this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
-        this.address = new WorkerAddress(node.getHostAndPort().getHostText(), config.getWorkerPort());
+        this.address = new WorkerAddress(TrinoNodes.host(node), config.getWorkerPort());
     }
 
     /**
