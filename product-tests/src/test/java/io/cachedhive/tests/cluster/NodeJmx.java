@@ -57,6 +57,15 @@ final class NodeJmx
                 number(name, "BypassBytes"));
     }
 
+    /**
+     * The catalog's bytes from origins beyond what was requested: the node gets most of them from the cache worker of its host.
+     */
+    long extraBytes(String catalog)
+            throws JMException, IOException
+    {
+        return number(stats(catalog), "ExtraReadFromRemote");
+    }
+
     private ObjectName stats(String catalog)
             throws JMException, IOException
     {

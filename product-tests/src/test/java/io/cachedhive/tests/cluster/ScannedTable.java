@@ -39,15 +39,24 @@ final class ScannedTable
     static ScannedTable create(TestingCluster testing, String schema)
             throws Exception
     {
+        return create(testing, schema, PARTITIONS);
+    }
+
+    /**
+     * Writes it with at least one file for each of the partitions; nothing of it is cached.
+     */
+    static ScannedTable create(TestingCluster testing, String schema, int partitions)
+            throws Exception
+    {
         try (SqlConnection connection = testing.connect("hive", schema)) {
             connection.query("CREATE SCHEMA " + schema);
             connection.query("CREATE TABLE %s WITH (format = 'ORC', partitioned_by = ARRAY['part']) AS ".formatted(TABLE) +
-                    "SELECT orderkey, quantity, comment, orderkey %% %s AS part FROM tpch.\"sf0.1\".lineitem".formatted(PARTITIONS));
+                    "SELECT orderkey, quantity, comment, orderkey %% %s AS part FROM tpch.\"sf0.1\".lineitem".formatted(partitions));
             List<List<Object>> expected = connection.query(select("hive", schema)).rows();
             Map<String, String> locationsByKey = connection.query("SELECT DISTINCT \"$path\" FROM " + TABLE).rows().stream()
                     .map(row -> (String) row.getFirst())
                     .collect(Collectors.toMap(location -> location.substring("s3://%s/".formatted(Cluster.BUCKET).length()), location -> location));
-            assertThat(locationsByKey).hasSizeGreaterThanOrEqualTo(PARTITIONS);
+            assertThat(locationsByKey).hasSizeGreaterThanOrEqualTo(partitions);
             return new ScannedTable(testing, schema, expected, locationsByKey);
         }
     }

@@ -287,6 +287,7 @@ public final class Cluster
         private boolean cachedHive = true;
         private boolean withCacheWorkers = true;
         private boolean remoteJmx;
+        private boolean internalTls;
         private boolean s3InProcess;
         private S3Faults s3Faults = S3Faults.NONE;
         private String mainClass = TrinoHome.EXTENDED_SERVER;
@@ -345,6 +346,13 @@ public final class Cluster
         public Builder remoteJmx()
         {
             remoteJmx = true;
+            return this;
+        }
+
+        /** Encrypts the traffic between Trino servers, see {@link TrinoHome.Builder#internalTls}. */
+        public Builder internalTls()
+        {
+            internalTls = true;
             return this;
         }
 
@@ -527,13 +535,19 @@ public final class Cluster
             }
 
             int coordinatorPort = ports.port("coordinator", List.of(COORDINATOR_ADDRESS));
-            URI coordinatorUri = URI.create("http://%s:%s".formatted(COORDINATOR_ADDRESS, coordinatorPort));
+            int coordinatorHttpsPort = internalTls ? ports.port("coordinator-https", List.of(COORDINATOR_ADDRESS)) : 0;
+            URI coordinatorUri = URI.create(internalTls ?
+                    "https://%s:%s".formatted(COORDINATOR_ADDRESS, coordinatorHttpsPort) :
+                    "http://%s:%s".formatted(COORDINATOR_ADDRESS, coordinatorPort));
             int cacheWorkerPort = ports.port("cache-worker", addresses);
             int cacheWorkerHttpPort = ports.port("cache-worker-http", addresses);
 
             TrinoNodePlan coordinatorPlan = plan("coordinator", COORDINATOR_ADDRESS, true, sockets.resolve("coordinator.sock"), s3, cacheWorkerPort);
             ClusterNode coordinator = trinoNode(parts, coordinatorPlan, home -> {
                 home.coordinator().httpPort(coordinatorPort);
+                if (internalTls) {
+                    home.internalTls(coordinatorHttpsPort, key);
+                }
                 if (remoteJmx) {
                     home.remoteJmx(ports.port("coordinator-jmx", List.of(COORDINATOR_ADDRESS)));
                 }
@@ -549,6 +563,9 @@ public final class Cluster
                     String name = "worker-%s%s".formatted(host, suffix);
                     workers.add(trinoNode(parts, plan(name, address, false, socket, s3, cacheWorkerPort), home -> {
                         home.worker(coordinatorUri).httpPort(port);
+                        if (internalTls) {
+                            home.internalTls(ports.port(name + "-https", List.of(address)), key);
+                        }
                         if (remoteJmx) {
                             home.remoteJmx(ports.port(name + "-jmx", List.of(address)));
                         }

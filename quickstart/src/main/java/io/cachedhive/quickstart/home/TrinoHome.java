@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.stream.Stream;
 
 import static com.google.common.base.Preconditions.checkArgument;
 import static com.google.common.base.Preconditions.checkState;
@@ -31,6 +32,10 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
     public static final String EXTENDED_SERVER = "io.cachedhive.engine.CachedTrinoServer";
     /** The server as it comes from Trino, without the engine extension. */
     public static final String PLAIN_SERVER = "io.cachedhive.engine.PlainTrinoServer";
+
+    // those of Trino's HTTP clients that talk to other servers of the cluster
+    private static final List<String> INTERNAL_CLIENTS = List.of("announcer", "exchange");
+    private static final List<String> INTERNAL_CLIENTS_OF_COORDINATOR = List.of("memory-manager", "node-manager", "scheduler", "worker-info");
 
     public TrinoHome
     {
@@ -72,6 +77,7 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
         private OptionalInt jmxPort = OptionalInt.empty();
         private boolean coordinator;
         private Optional<URI> discoveryUri = Optional.empty();
+        private Optional<InternalTls> internalTls = Optional.empty();
         private String mainClass = EXTENDED_SERVER;
         private int heapMegabytes = 1024;
         private Optional<String> accessControl = Optional.empty();
@@ -81,6 +87,8 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
         private final Map<String, String> logLevels = new LinkedHashMap<>();
         private Optional<Path> exchangeDirectory = Optional.empty();
         private final ImmutableList.Builder<String> jvmOptions = ImmutableList.builder();
+
+        private record InternalTls(int httpsPort, String sharedSecret) {}
 
         private Builder(Distribution distribution, Path path)
         {
@@ -131,6 +139,18 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
         public Builder worker(URI coordinatorUri)
         {
             discoveryUri = Optional.of(coordinatorUri);
+            return this;
+        }
+
+        /**
+         * Encrypts the traffic between the Trino servers of the cluster, with certificates that Trino derives from the secret. The server announces itself under the name
+         * that Trino then makes of its address, such as {@code 127-0-0-2.ip}. Clients still use HTTP. The URI of {@link #worker} must be one of HTTPS.
+         *
+         * @param httpsPort at which the other servers reach this one
+         */
+        public Builder internalTls(int httpsPort, String sharedSecret)
+        {
+            internalTls = Optional.of(new InternalTls(httpsPort, sharedSecret));
             return this;
         }
 
@@ -256,13 +276,15 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
             HomeAssembly.write(etc.resolve("node.properties"), PackagedProperties.read(shipped.resolve("node.properties")).with(orderedMap(
                     "node.environment", environment,
                     "node.id", nodeId,
-                    "node.internal-address", address,
+                    // Trino makes this name by itself only of addresses that are not loopback ones
+                    "node.internal-address", internalTls.isPresent() ? address.replace('.', '-') + ".ip" : address,
                     "node.bind-ip", address)));
 
             Map<String, String> properties = orderedMap(
                     "coordinator", Boolean.toString(coordinator),
                     "http-server.http.port", Integer.toString(httpUri.getPort()),
                     "discovery.uri", discoveryUri.orElse(httpUri).toString());
+            internalTls.ifPresent(tls -> properties.putAll(internalTlsProperties(tls)));
             properties.putAll(config);
             HomeAssembly.write(etc.resolve("config.properties"), PackagedProperties.read(shipped.resolve("config.properties")).with(properties));
             HomeAssembly.write(etc.resolve("log.properties"), PackagedProperties.read(shipped.resolve("log.properties")).with(logLevels));
@@ -282,6 +304,22 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
                     etc.resolve("exchange-manager.properties"),
                     orderedMap("exchange-manager.name", "filesystem", "exchange.base-directories", directory.toString())));
             catalogs.forEach((name, catalog) -> HomeAssembly.writeProperties(etc.resolve("catalog").resolve(name + ".properties"), catalog));
+        }
+
+        private Map<String, String> internalTlsProperties(InternalTls tls)
+        {
+            Map<String, String> properties = orderedMap(
+                    "http-server.https.enabled", "true",
+                    "http-server.https.port", Integer.toString(tls.httpsPort()),
+                    "internal-communication.https.required", "true",
+                    "internal-communication.shared-secret", tls.sharedSecret());
+            if (coordinator) {
+                properties.put("discovery.uri", "https://%s:%s".formatted(address, tls.httpsPort()));
+            }
+            // a certificate names the addresses of the network interfaces: of the loopback addresses, that is 127.0.0.1 alone
+            Stream.concat(INTERNAL_CLIENTS.stream(), coordinator ? INTERNAL_CLIENTS_OF_COORDINATOR.stream() : Stream.empty())
+                    .forEach(client -> properties.put(client + ".http-client.https.hostname-verification", "false"));
+            return properties;
         }
     }
 

@@ -111,6 +111,40 @@ class TestHomes
     }
 
     @Test
+    void testInternalTls()
+            throws Exception
+    {
+        Distribution distribution = Distribution.ofRepository(repository);
+        TrinoHome coordinator = TrinoHome.builder(distribution, directory.resolve("coordinator"))
+                .coordinator()
+                .httpPort(1)
+                .internalTls(2, "secret")
+                .assemble();
+        TrinoHome worker = TrinoHome.builder(distribution, directory.resolve("worker"))
+                .worker(URI.create("https://127.0.0.1:2"))
+                .address("127.0.0.2")
+                .httpPort(3)
+                .internalTls(4, "secret")
+                .assemble();
+
+        assertThat(properties(coordinator, "etc/node.properties")).containsEntry("node.internal-address", "127-0-0-1.ip").containsEntry("node.bind-ip", "127.0.0.1");
+        assertThat(properties(worker, "etc/node.properties")).containsEntry("node.internal-address", "127-0-0-2.ip").containsEntry("node.bind-ip", "127.0.0.2");
+        assertThat(properties(coordinator, "etc/config.properties"))
+                .containsEntry("internal-communication.https.required", "true")
+                .containsEntry("internal-communication.shared-secret", "secret")
+                .containsEntry("http-server.https.port", "2")
+                .containsEntry("scheduler.http-client.https.hostname-verification", "false")
+                .containsEntry("discovery.uri", "https://127.0.0.1:2");
+        assertThat(properties(worker, "etc/config.properties"))
+                .containsEntry("http-server.https.port", "4")
+                // Trino does not start with a property of a client that it does not have
+                .doesNotContainKey("scheduler.http-client.https.hostname-verification")
+                .containsEntry("discovery.uri", "https://127.0.0.1:2");
+        // where clients ask
+        assertThat(worker.httpUri()).isEqualTo(URI.create("http://127.0.0.2:3"));
+    }
+
+    @Test
     void testExchange()
             throws Exception
     {
