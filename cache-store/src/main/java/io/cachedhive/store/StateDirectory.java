@@ -11,7 +11,6 @@ import io.cachedhive.store.ssd.SsdMounts;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.Map;
@@ -55,7 +54,7 @@ final class StateDirectory
             throws StoreException
     {
         try {
-            Files.createDirectories(directory);
+            environment.disk().createDirectories(directory);
             Closeable lock = environment.disk().tryLock(directory.resolve("lock"))
                     .orElseThrow(() -> new StoreException("cache.state-directory %s is in use by another cache worker: stop it, or name another directory".formatted(directory)));
             return new StateDirectory(directory, environment, lock);

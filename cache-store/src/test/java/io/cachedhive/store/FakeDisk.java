@@ -6,9 +6,11 @@ import io.cachedhive.store.disk.DiskException.Cause;
 import io.cachedhive.store.disk.DiskFile;
 
 import java.io.Closeable;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -23,8 +25,12 @@ import java.util.TreeMap;
  * A disk in memory that knows what was synced.
  *
  * <p>{@link #turnOff} after so many writes, or now: from then on every call fails, as for a process that is no more. {@link #turnOn} decides the fate of
- * each page that was written and not synced: it is as it was before, or as it was written, or sector by sector one or the other. Made and deleted
- * files are as they are at once, as on a file system with a journal of its own.
+ * each page that was written and not synced: it is as it was before, or as it was written, or sector by sector one or the other. Of the files that were
+ * made, renamed and deleted in a directory since it was last synced, the first so many stay so, as on a file system with a journal of its own.
+ *
+ * <p>After {@link #failAfter}, writes and syncs fail with EIO. A write that fails leaves some of its first pages written. A sync that fails marks the
+ * pages clean, as Linux does: readers go on seeing them, and the next sync succeeds without writing them, so that they may be lost with the power until
+ * they are written and synced again.
  */
 public final class FakeDisk
         implements Disk
@@ -33,12 +39,20 @@ public final class FakeDisk
     private static final int SECTOR = 512;
 
     private final Map<Path, FakeFile> files = new TreeMap<>();
+    // as a power cut leaves them, if it takes everything that was not synced
+    private final Map<Path, FakeFile> durableFiles = new TreeMap<>();
+    // what happened to files since their directories were synced, in order
+    private final List<DirectoryChange> unsyncedChanges = new ArrayList<>();
     private final Set<Path> locks = new HashSet<>();
     private final Set<Path> failing = new HashSet<>();
     private final Set<Path> unreadable = new HashSet<>();
     private final Map<Path, Path> mountPoints = new HashMap<>();
     private long sizeBytes = 1L << 40;
     private long writesLeft = Long.MAX_VALUE;
+    private long writesBeforeFaults = Long.MAX_VALUE;
+    private int faultsLeft;
+    private int faults;
+    private Random faultRandom = new Random(0);
     private Optional<String> lastCall = Optional.empty();
     private boolean direct = true;
     private long writes;
@@ -54,7 +68,9 @@ public final class FakeDisk
             FakeFile twin = new FakeFile(path);
             twin.pages.putAll(file.pages);
             twin.size = file.size;
+            twin.durableSize = file.size;
             copy.files.put(path, twin);
+            copy.durableFiles.put(path, twin);
         });
         copy.sizeBytes = sizeBytes;
         copy.direct = direct;
@@ -83,7 +99,29 @@ public final class FakeDisk
     }
 
     /**
-     * Every write to the file fails, with EIO, until it is mended.
+     * Plants EIO.
+     *
+     * @param writes how many more writes and syncs work before
+     * @param count how many fail then, one after the other
+     */
+    synchronized void failAfter(long writes, int count, Random random)
+    {
+        writesBeforeFaults = writes;
+        faultsLeft = count;
+        faults = 0;
+        faultRandom = random;
+    }
+
+    /**
+     * How many writes and syncs failed of those that were to by {@link #failAfter}.
+     */
+    synchronized int faults()
+    {
+        return faults;
+    }
+
+    /**
+     * Every write to the file fails, with EIO, until it is repaired.
      */
     synchronized void setFailing(Path file, boolean fails)
     {
@@ -96,7 +134,7 @@ public final class FakeDisk
     }
 
     /**
-     * Every read of the file fails, with EIO, until it is mended.
+     * Every read of the file fails, with EIO, until it is repaired.
      */
     synchronized void setUnreadable(Path file, boolean fails)
     {
@@ -134,11 +172,27 @@ public final class FakeDisk
         return writesLeft <= 0;
     }
 
-    synchronized void turnOn(Random random)
+    /**
+     * As {@link #turnOn}, after the process was killed and the power stayed: nothing is lost, and nothing synced either.
+     */
+    synchronized void restartProcess()
     {
         writesLeft = Long.MAX_VALUE;
         lastCall = Optional.empty();
+        writesBeforeFaults = Long.MAX_VALUE;
+        faultsLeft = 0;
         locks.clear();
+    }
+
+    synchronized void turnOn(Random random)
+    {
+        restartProcess();
+        Map<Path, List<DirectoryChange>> changes = new TreeMap<>();
+        unsyncedChanges.forEach(change -> changes.computeIfAbsent(change.target().getParent(), _ -> new ArrayList<>()).add(change));
+        changes.values().forEach(inOrder -> inOrder.subList(0, random.nextInt(inOrder.size() + 1)).forEach(change -> change.applyTo(durableFiles)));
+        unsyncedChanges.clear();
+        files.clear();
+        files.putAll(durableFiles);
         for (FakeFile file : files.values()) {
             file.losePower(random);
         }
@@ -157,12 +211,12 @@ public final class FakeDisk
 
     synchronized void setBytes(Path file, byte[] bytes)
     {
-        FakeFile fake = files.computeIfAbsent(file, FakeFile::new);
-        fake.pages.clear();
-        fake.unsynced.clear();
-        fake.size = bytes.length;
+        FakeFile fake = new FakeFile(file);
         fake.put(0, ByteBuffer.wrap(bytes));
-        fake.unsynced.clear();
+        fake.sync();
+        files.put(file, fake);
+        durableFiles.put(file, fake);
+        unsyncedChanges.removeIf(change -> change.target().equals(file));
     }
 
     /**
@@ -187,6 +241,7 @@ public final class FakeDisk
         // what is beyond the end does not come back when the file grows again
         fake.pages.computeIfPresent(size / PAGE, (_, page) -> Arrays.copyOf(Arrays.copyOf(page, (int) (size % PAGE)), PAGE));
         fake.size = size;
+        fake.durableSize = size;
     }
 
     synchronized List<Path> files()
@@ -208,12 +263,26 @@ public final class FakeDisk
         if (writesLeft <= 0) {
             throw new DiskException(Cause.IO_ERROR, "the power is off");
         }
-        if (failing.contains(file)) {
-            throw new DiskException(Cause.IO_ERROR, "write of %s failed: input/output error".formatted(file));
+        boolean isPlanted = writesBeforeFaults <= 0 && faultsLeft > 0;
+        if (failing.contains(file) || isPlanted) {
+            if (isPlanted) {
+                faultsLeft--;
+                faults++;
+                writesLeft--;
+                lastCall = Optional.of("failed " + call + " " + file.getFileName());
+            }
+            throw new DiskException(Cause.IO_ERROR, "%s of %s failed: input/output error".formatted(call, file));
         }
+        writesBeforeFaults--;
         writesLeft--;
         lastCall = Optional.of(call + " " + file.getFileName());
         writes++;
+    }
+
+    private void change(DirectoryChange change)
+    {
+        change.applyTo(files);
+        unsyncedChanges.add(change);
     }
 
     private void checkOn()
@@ -271,7 +340,7 @@ public final class FakeDisk
             }
             write("create", file);
             found = new FakeFile(file);
-            files.put(file, found);
+            change(new DirectoryChange(file, Optional.empty(), Optional.of(found)));
         }
         checkOn();
         return new OpenFile(found, access);
@@ -281,8 +350,22 @@ public final class FakeDisk
     public synchronized void delete(Path file)
             throws DiskException
     {
-        write("delete", file);
-        files.remove(file);
+        checkOn();
+        if (files.containsKey(file)) {
+            write("delete", file);
+            change(new DirectoryChange(file, Optional.empty(), Optional.empty()));
+        }
+    }
+
+    @Override
+    public synchronized void rename(Path file, Path target)
+            throws DiskException
+    {
+        if (!files.containsKey(file)) {
+            throw new DiskException(Cause.NOT_FOUND, "rename of %s failed: no such file or directory".formatted(file));
+        }
+        write("rename", target);
+        change(new DirectoryChange(target, Optional.of(file), Optional.of(files.get(file))));
     }
 
     @Override
@@ -290,14 +373,20 @@ public final class FakeDisk
             throws DiskException
     {
         write("sync", directory);
+        unsyncedChanges.stream()
+                .filter(change -> change.target().getParent().equals(directory))
+                .forEach(change -> change.applyTo(durableFiles));
+        unsyncedChanges.removeIf(change -> change.target().getParent().equals(directory));
     }
 
+    /**
+     * Directories are the machine's own, and durable.
+     */
     @Override
-    public synchronized void replace(Path file, byte[] content)
-            throws DiskException
+    public void createDirectories(Path directory)
+            throws IOException
     {
-        write("replace", file);
-        setBytes(file, content);
+        Files.createDirectories(directory);
     }
 
     @Override
@@ -333,6 +422,20 @@ public final class FakeDisk
         });
     }
 
+    /**
+     * A file has another content by name, or none.
+     *
+     * @param source the name that it had before
+     */
+    private record DirectoryChange(Path target, Optional<Path> source, Optional<FakeFile> file)
+    {
+        void applyTo(Map<Path, FakeFile> files)
+        {
+            source.ifPresent(files::remove);
+            file.ifPresentOrElse(content -> files.put(target, content), () -> files.remove(target));
+        }
+    }
+
     private static final class FakeFile
     {
         final Path path;
@@ -340,7 +443,10 @@ public final class FakeDisk
         final Map<Long, byte[]> pages = new HashMap<>();
         // as they were when they were last synced; a null is a page of zeros
         final Map<Long, byte[]> unsynced = new HashMap<>();
+        // likewise, of pages that no sync writes any more, since one failed
+        final Map<Long, byte[]> lost = new HashMap<>();
         long size;
+        long durableSize;
 
         FakeFile(Path path)
         {
@@ -354,7 +460,7 @@ public final class FakeDisk
                 int offset = (int) (position % PAGE);
                 byte[] old = pages.get(number);
                 if (!unsynced.containsKey(number)) {
-                    unsynced.put(number, old);
+                    unsynced.put(number, lost.containsKey(number) ? lost.remove(number) : old);
                 }
                 byte[] page = old == null ? new byte[PAGE] : old.clone();
                 int length = Math.min(PAGE - offset, source.remaining());
@@ -365,8 +471,22 @@ public final class FakeDisk
             size = Math.max(size, position);
         }
 
+        void sync()
+        {
+            unsynced.clear();
+            durableSize = size;
+        }
+
+        void failSync()
+        {
+            lost.putAll(unsynced);
+            unsynced.clear();
+        }
+
         void losePower(Random random)
         {
+            unsynced.putAll(lost);
+            lost.clear();
             for (Map.Entry<Long, byte[]> entry : unsynced.entrySet()) {
                 byte[] before = entry.getValue() == null ? new byte[PAGE] : entry.getValue();
                 byte[] after = pages.get(entry.getKey());
@@ -386,6 +506,11 @@ public final class FakeDisk
                 pages.put(entry.getKey(), page);
             }
             unsynced.clear();
+            if (size != durableSize && random.nextBoolean()) {
+                size = durableSize;
+                pages.keySet().removeIf(page -> page * PAGE >= durableSize);
+            }
+            durableSize = size;
         }
     }
 
@@ -448,7 +573,16 @@ public final class FakeDisk
             synchronized (FakeDisk.this) {
                 checkAligned(position, source.remaining());
                 checkWritable();
-                FakeDisk.this.write("write", file.path);
+                try {
+                    FakeDisk.this.write("write", file.path);
+                }
+                catch (DiskException e) {
+                    if (writesLeft > 0 && !failing.contains(file.path)) {
+                        int pages = faultRandom.nextInt(source.remaining() / PAGE + 1);
+                        file.put(position, source.duplicate().limit(source.position() + pages * PAGE));
+                    }
+                    throw e;
+                }
                 file.put(position, source);
             }
         }
@@ -458,8 +592,16 @@ public final class FakeDisk
                 throws DiskException
         {
             synchronized (FakeDisk.this) {
-                FakeDisk.this.write("sync", file.path);
-                file.unsynced.clear();
+                try {
+                    FakeDisk.this.write("sync", file.path);
+                }
+                catch (DiskException e) {
+                    if (writesLeft > 0) {
+                        file.failSync();
+                    }
+                    throw e;
+                }
+                file.sync();
             }
         }
 
@@ -472,7 +614,9 @@ public final class FakeDisk
                 FakeDisk.this.write("allocate", file.path);
                 file.pages.keySet().removeIf(page -> page * PAGE >= bytes);
                 file.unsynced.keySet().removeIf(page -> page * PAGE >= bytes);
+                file.lost.keySet().removeIf(page -> page * PAGE >= bytes);
                 file.size = bytes;
+                file.durableSize = bytes;
             }
         }
 

@@ -26,7 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * One scripted life of a store over four runs, with checkpoints, without, and with them again, in which the power goes at every single write, sync,
- * making and deleting of a file; and in every third of these lives once more while the store is opened again.
+ * making, renaming and deleting of a file; and in every third of these lives once more while the store is opened again.
  *
  * <p>Whatever the fate of each page that was not synced: what is read is the bytes of that block under the ETag that its file has, an ETag that was
  * dropped for good never comes back, and what a checkpoint told of and did not leave since is there.
@@ -95,7 +95,7 @@ class TestPowerCuts
                 "create journal", "allocate journal", "write journal", "sync journal",
                 "create checkpoint", "allocate checkpoint", "write checkpoint", "sync checkpoint",
                 "create slab", "allocate slab", "write slab", "sync slab",
-                "sync ssd", "replace run", "replace worker-id");
+                "sync ssd", "write run.new", "sync run.new", "rename run", "rename worker-id", "sync state");
     }
 
     private record Place(int file, int block) {}

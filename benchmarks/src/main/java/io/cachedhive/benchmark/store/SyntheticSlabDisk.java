@@ -99,10 +99,10 @@ final class SyntheticSlabDisk
     }
 
     @Override
-    public void replace(Path file, byte[] content)
+    public void rename(Path file, Path target)
             throws IOException
     {
-        disk.replace(file, content);
+        disk.rename(file, target);
     }
 
     @Override

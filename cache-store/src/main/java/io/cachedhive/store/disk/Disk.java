@@ -2,7 +2,11 @@ package io.cachedhive.store.disk;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 
@@ -42,16 +46,51 @@ public interface Disk
             throws IOException;
 
     /**
-     * Returns when files made and deleted in the directory are durable.
+     * Gives a file another name in the same directory, in place of the file that has that name. Durable after {@link #syncDirectory}.
+     */
+    void rename(Path file, Path target)
+            throws IOException;
+
+    /**
+     * Returns when files made, renamed and deleted in the directory are durable.
      */
     void syncDirectory(Path directory)
             throws IOException;
 
     /**
-     * Replaces a small file, so that after a crash either the old or the new content is there; durable on return.
+     * Creates the directory and its parents, if they are missing; durable on return.
      */
-    void replace(Path file, byte[] content)
-            throws IOException;
+    default void createDirectories(Path directory)
+            throws IOException
+    {
+        Deque<Path> missing = new ArrayDeque<>();
+        for (Path each = directory.toAbsolutePath().normalize(); each != null && !Files.exists(each); each = each.getParent()) {
+            missing.push(each);
+        }
+        Files.createDirectories(directory);
+        for (Path created : missing) {
+            syncDirectory(created.getParent());
+        }
+    }
+
+    /**
+     * Replaces a small file, so that after a crash either the old or the new content is there; durable on return. After a failure, too, either content is there.
+     */
+    default void replace(Path file, byte[] content)
+            throws IOException
+    {
+        Path beside = file.resolveSibling(file.getFileName() + ".new");
+        // what an interrupted replacement left may be longer
+        delete(beside);
+        try (DiskFile target = open(beside, true, Access.BUFFERED)) {
+            target.write(0, ByteBuffer.allocateDirect(content.length).put(content).flip());
+            // before the rename: a file system may make the new name durable before the content
+            target.sync();
+        }
+        rename(beside, file);
+        // after it: until then a power cut may bring back the old file, or none
+        syncDirectory(file.toAbsolutePath().getParent());
+    }
 
     /**
      * The content of a small file; empty if there is none.

@@ -72,6 +72,13 @@ public final class LocalDisk
     }
 
     @Override
+    public void rename(Path file, Path target)
+            throws IOException
+    {
+        Files.move(file, target, ATOMIC_MOVE, REPLACE_EXISTING);
+    }
+
+    @Override
     public void syncDirectory(Path directory)
             throws IOException
     {
@@ -82,20 +89,6 @@ public final class LocalDisk
         finally {
             Posix.close(directory, descriptor);
         }
-    }
-
-    @Override
-    public void replace(Path file, byte[] content)
-            throws IOException
-    {
-        Path beside = file.resolveSibling(file.getFileName() + ".new");
-        Files.deleteIfExists(beside);
-        try (DiskFile target = open(beside, true, Access.BUFFERED)) {
-            target.write(0, ByteBuffer.allocateDirect(content.length).put(content).flip());
-            target.sync();
-        }
-        Files.move(beside, file, ATOMIC_MOVE, REPLACE_EXISTING);
-        syncDirectory(file.toAbsolutePath().getParent());
     }
 
     @Override
