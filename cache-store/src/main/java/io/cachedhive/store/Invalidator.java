@@ -90,7 +90,7 @@ final class Invalidator
      */
     private boolean makeDurable()
     {
-        // of a store that was closed meanwhile, the last checkpoint has the drop, and its disks may be away already, which is no reason to mistrust them
+        // a store that closes makes its last drops durable itself, and its disks may be away already, which is no reason to mistrust them
         return ssd.makeDropsDurable() || (!isClosed() && ssd.outdate(run -> state.keepRun(workerId, run)));
     }
 

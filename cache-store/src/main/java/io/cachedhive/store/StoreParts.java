@@ -110,7 +110,7 @@ record StoreParts(
                     lock,
                     environment);
             // after the directories: a crash in between must not make them look as if they had missed a run
-            state.keepRun(workerId, Math.max(keptRun, candidates.lastRun(workerId)) + 1);
+            state.keepRun(workerId, ssd.run());
             state.keepSsdMounts(ssd.mounts());
             recovery.addAll(ssd.recovery());
 

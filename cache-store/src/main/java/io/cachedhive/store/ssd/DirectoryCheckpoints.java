@@ -54,6 +54,8 @@ final class DirectoryCheckpoints
     private volatile Superblock superblock;
     // the superblock's; or a later one, which makes what is here outdated until there is a checkpoint that knows all
     private long run;
+    // the highest run that a write of the superblock, even one that failed, may have left on disk
+    private long attemptedRun;
     // nothing here tells of some drops
     private boolean lacksDrops;
     // nothing here counts until there is a checkpoint
@@ -87,6 +89,7 @@ final class DirectoryCheckpoints
         this.directory = requireNonNull(directory, "directory is null");
         this.superblock = requireNonNull(superblock, "superblock is null");
         this.run = superblock.run();
+        this.attemptedRun = superblock.run();
         this.newest = newest;
         this.newestStartLsn = newestStartLsn;
         this.next = next;
@@ -154,7 +157,7 @@ final class DirectoryCheckpoints
      */
     synchronized boolean invalidate()
     {
-        if (run > superblock.run()) {
+        if (run > attemptedRun) {
             // it is known elsewhere that nothing here counts
             return true;
         }
@@ -182,6 +185,7 @@ final class DirectoryCheckpoints
         if (lacksDrops) {
             return false;
         }
+        attemptedRun = Math.max(attemptedRun, run);
         try {
             superblock = superblock.withRun(run).used().writeTo(opened.superblock());
             this.run = run;
@@ -191,6 +195,17 @@ final class DirectoryCheckpoints
             log.warn("Cannot tell %s of a further run: %s", directory, e.getMessage());
             return false;
         }
+    }
+
+    /**
+     * The run that is being opened is a later one than the superblock has. The run is not used before {@link #setUsed}.
+     */
+    synchronized void advanceRun(long run)
+            throws IOException
+    {
+        attemptedRun = Math.max(attemptedRun, run);
+        superblock = superblock.withRun(run).writeTo(opened.superblock());
+        this.run = run;
     }
 
     /**
@@ -264,6 +279,7 @@ final class DirectoryCheckpoints
             syncSlabs();
             writer.finish(run, startLsn, clean, blockCount, fileCount);
             if (superblock.run() < run) {
+                attemptedRun = Math.max(attemptedRun, run);
                 superblock = superblock.withRun(run).used().writeTo(opened.superblock());
             }
             lacksDrops = false;
@@ -301,6 +317,9 @@ final class DirectoryCheckpoints
                 files.releaseOrdinals();
                 if (!success) {
                     contents.setChanged();
+                    // it may be whole on disk all the same: the number is not used again, so that invalidate() rules this one out.
+                    // The next one of this file's parity replaces it; the other file has the newest that is known to be whole
+                    next += 2;
                 }
             }
             finally {

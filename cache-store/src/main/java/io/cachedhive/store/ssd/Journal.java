@@ -69,8 +69,10 @@ final class Journal
     // written by the holder of the write lock
     private volatile long nextLsn;
     private volatile long liveLsn;
-    // whether an empty batch was written last, or nothing that this run wrote is before it; guarded by the write lock
-    private boolean sealed = true;
+    // whether an empty batch was written last; guarded by the write lock
+    private boolean sealed;
+    // whether a batch was written and synced since the journal was opened or restarted; guarded by the write lock
+    private boolean marked;
 
     /**
      * @param nextLsn where the next batch goes
@@ -160,6 +162,10 @@ final class Journal
     /**
      * As {@link #flush}; and, while the journal has much room, no damage to a single place of the file makes it seem to end before what was
      * appended.
+     *
+     * <p>Writes an empty batch if there is none since the journal was opened or restarted, even if nothing was appended. After a restart, records
+     * are lost: a batch beyond the gap keeps recovery from trusting what is before it. After an opening, the last records of the run before may not be
+     * synced, though they were read: if a power cut takes them, that leaves a gap before the batch too.
      */
     void flushAndSeal()
             throws IOException
@@ -167,22 +173,33 @@ final class Journal
         writeLock.lock();
         try {
             flush();
+            if (!marked) {
+                writeEmptyBatch();
+                // it stands for the records that are missing, and is sealed like them
+                sealed = false;
+            }
             // most of the room is for records: without it the directory would have to be declared void
             if (!sealed && usedBytes() <= sizeBytes / 4) {
-                boolean success = false;
-                try {
-                    writeBatch(ByteBuffer.allocateDirect(HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN), PAGE_BYTES, 0);
-                    success = true;
-                }
-                finally {
-                    if (!success) {
-                        setBroken();
-                    }
-                }
+                writeEmptyBatch();
             }
         }
         finally {
             writeLock.unlock();
+        }
+    }
+
+    private void writeEmptyBatch()
+            throws IOException
+    {
+        boolean success = false;
+        try {
+            writeBatch(ByteBuffer.allocateDirect(HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN), PAGE_BYTES, 0);
+            success = true;
+        }
+        finally {
+            if (!success) {
+                setBroken();
+            }
         }
     }
 
@@ -289,6 +306,7 @@ final class Journal
         file.sync();
         nextLsn += length;
         sealed = bodyLength == 0;
+        marked = true;
     }
 
     /**
@@ -325,7 +343,8 @@ final class Journal
 
     /**
      * Takes records again, beyond what a failed write may have left. What lies before is of use only to checkpoints that do not know what
-     * was lost: the caller writes a new one.
+     * was lost: the caller writes a new one. Until that one is complete, those checkpoints count: a drop among the lost records is durable only
+     * with a batch beyond the gap, so that what was sealed before is sealed no longer.
      */
     private void restart()
     {
@@ -338,6 +357,8 @@ final class Journal
         finally {
             storeLock.unlock();
         }
+        sealed = false;
+        marked = false;
     }
 
     /**

@@ -93,7 +93,6 @@ final class SsdDirectory
     private final DirectoryDrops drops;
     private final List<RecoveryOutcome> outcomes;
     private final Digest128 storeId;
-    private final long run;
 
     private long sequence;
     private long evictions;
@@ -167,9 +166,8 @@ final class SsdDirectory
         Superblock superblock = opening.superblock();
         DirectoryRecovery.Result result = opening.result();
         this.storeId = superblock.storeId();
-        this.run = superblock.run();
         // never used before: neither by an earlier run nor, for lack of a synced journal, unknown to this one
-        this.sequence = run << 40;
+        this.sequence = superblock.run() << 40;
         this.journal = new Journal(opened.journal(), storeId, geometry.journalBytes(), lock, result.nextLsn(), result.liveLsn());
         this.disk = new WatchedDisk(path, opened, journal, health, lock);
         this.allocator = new ExtentAllocator(sizeClasses, contents.slabs(), policy, new ExtentAllocator.Evictor()
@@ -276,14 +274,6 @@ final class SsdDirectory
     Path path()
     {
         return path;
-    }
-
-    /**
-     * Without the lock.
-     */
-    long run()
-    {
-        return run;
     }
 
     boolean collect(int firstEntry, int endEntry, Predicate<Digest128> known, HotBlocks hottest)

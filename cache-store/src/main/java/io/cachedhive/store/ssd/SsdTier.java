@@ -67,6 +67,7 @@ public final class SsdTier
     private final AbsentDirectories absent;
     private final DirectoryLook look;
     private final List<RecoveryOutcome> recovery;
+    private final long openedRun;
     private final int stagingBytes;
     private final StagingBuffers tails;
     private final ReentrantLock lock;
@@ -78,11 +79,16 @@ public final class SsdTier
     private final DirectoryWriter.LateWrites lateWrites = new LateBlocks();
     // guarded by this
     private long lastRun;
+    // the highest run that a directory may know of, even if its superblock could not be written
+    private long attemptedRun;
     private long maxQueuedBytes;
     private Predicate<Digest128> offerAgain;
     private boolean started;
     // guarded by the lock
     private boolean stopped;
+    // how many times files were dropped, and how many of these drops, the first ones, were reported durable
+    private long drops;
+    private long durableDrops;
 
     /**
      * A block that is to be written, in a frame that stays as it is until it was.
@@ -139,28 +145,49 @@ public final class SsdTier
                 environment.threads());
         List<SsdDirectory> directories = new ArrayList<>();
         List<AbsentDirectory> absent = new ArrayList<>(candidates.absent());
+        long run = lastRun + 1;
         for (DirectoryCandidate candidate : candidates.directories()) {
             try {
                 directories.add(opener.open(candidate, lastRun));
             }
             catch (DirectoryOutException e) {
                 absent.add(candidates.giveUp(candidate, e));
+                // its superblock may have the run already, in which it takes no part and learns of no drop: the others use a later one
+                run = lastRun + 2;
             }
         }
         // only when all know of the run: until then nothing is dropped that one of them could not know of
-        for (SsdDirectory directory : directories) {
-            try {
-                directory.setUsed();
-            }
-            catch (IOException e) {
-                throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or mend the disk".formatted(directory.path(), e.getMessage()), e);
+        if (run > lastRun + 1) {
+            for (SsdDirectory directory : directories) {
+                long later = run;
+                write(directory, () -> directory.checkpoints().advanceRun(later));
             }
         }
-        // likewise: a file that one of them gave up may be another's as well
+        for (SsdDirectory directory : directories) {
+            write(directory, directory::setUsed);
+        }
+        // also only now: a file that one of them gave up may be another's as well
         directories.forEach(directory -> directory.restorer().restore(blocksToRestore));
         DirectoryLook look = candidates.directoryLook();
         AbsentDirectories absentDirectories = new AbsentDirectories(absent, look, opener, lock, environment.clock());
-        return new SsdTier(directories, lastRun + 1, absentDirectories, look, blockSizeBytes, checkpointInterval, lock, environment);
+        return new SsdTier(directories, run, absentDirectories, look, blockSizeBytes, checkpointInterval, lock, environment);
+    }
+
+    private interface SuperblockWrite
+    {
+        void run()
+                throws IOException;
+    }
+
+    private static void write(SsdDirectory directory, SuperblockWrite write)
+            throws StoreException
+    {
+        try {
+            write.run();
+        }
+        catch (IOException e) {
+            throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or repair the disk".formatted(directory.path(), e.getMessage()), e);
+        }
     }
 
     private SsdTier(
@@ -184,7 +211,9 @@ public final class SsdTier
         this.recovery = directories.stream()
                 .flatMap(directory -> directory.outcomes().stream())
                 .toList();
+        this.openedRun = run;
         this.lastRun = run;
+        this.attemptedRun = run;
         this.totalCapacityBytes = directories.stream().mapToLong(SsdDirectory::capacityBytes).sum();
         this.writers = directories.stream()
                 .map(directory -> new DirectoryWriter(directory, stagingBytes, lateWrites, lock, idle))
@@ -366,7 +395,7 @@ public final class SsdTier
      */
     public long run()
     {
-        return directories.stream().mapToLong(SsdDirectory::run).max().orElse(0);
+        return openedRun;
     }
 
     public Optional<SsdBlock> find(Digest128 digest)
@@ -593,6 +622,7 @@ public final class SsdTier
      */
     public void drop(StoredFile file)
     {
+        drops++;
         directories.forEach(directory -> directory.drop(file));
     }
 
@@ -642,12 +672,49 @@ public final class SsdTier
      */
     public boolean makeDropsDurable()
     {
+        long count = dropCount();
         boolean durable = true;
         for (SsdDirectory directory : directories) {
             // also where the file had no blocks: the records of their eviction may not be durable yet
             durable &= directory.flushAndSeal() || (!isStopped() && directory.checkpoints().invalidate());
         }
+        if (durable) {
+            setDurable(count);
+        }
         return durable;
+    }
+
+    private long dropCount()
+    {
+        lock.lock();
+        try {
+            return drops;
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private void setDurable(long count)
+    {
+        lock.lock();
+        try {
+            durableDrops = Math.max(durableDrops, count);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean areDropsDurable()
+    {
+        lock.lock();
+        try {
+            return durableDrops == drops;
+        }
+        finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -680,7 +747,9 @@ public final class SsdTier
      */
     public synchronized boolean outdate(RunKeeper keeper)
     {
-        long further = lastRun + 1;
+        // a number that was tried before may be on the disk of a directory that lacks drops now
+        long further = Math.max(lastRun, attemptedRun) + 1;
+        attemptedRun = further;
         boolean known = false;
         for (SsdDirectory directory : directories) {
             known |= directory.checkpoints().beginRun(further);
@@ -853,10 +922,23 @@ public final class SsdTier
         stop();
         for (SsdDirectory directory : directories) {
             if (!directory.checkpoints().write(true)) {
-                directory.flush();
+                closeWithoutCheckpoint(directory);
                 log.warn("The index of %s is not written; the next start takes the one before and the journal", directory.path());
             }
             closeQuietly(directory);
+        }
+    }
+
+    /**
+     * A drop that is made while the tier closes counts on the last checkpoint, which failed.
+     */
+    private void closeWithoutCheckpoint(SsdDirectory directory)
+    {
+        if (areDropsDurable()) {
+            directory.flush();
+        }
+        else if (!directory.flushAndSeal() && !directory.checkpoints().invalidate()) {
+            log.error("A dropped file is still in %s, which cannot be written: it may come back with the next start. Empty the directory before", directory.path());
         }
     }
 
