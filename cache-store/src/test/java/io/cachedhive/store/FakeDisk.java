@@ -52,6 +52,7 @@ public final class FakeDisk
     private long writesBeforeFaults = Long.MAX_VALUE;
     private int faultsLeft;
     private int faults;
+    private Optional<String> firstFault = Optional.empty();
     private Random faultRandom = new Random(0);
     private Optional<String> lastCall = Optional.empty();
     private boolean direct = true;
@@ -109,6 +110,7 @@ public final class FakeDisk
         writesBeforeFaults = writes;
         faultsLeft = count;
         faults = 0;
+        firstFault = Optional.empty();
         faultRandom = random;
     }
 
@@ -118,6 +120,14 @@ public final class FakeDisk
     synchronized int faults()
     {
         return faults;
+    }
+
+    /**
+     * The first call that failed by {@link #failAfter}, and with which file.
+     */
+    synchronized Optional<String> firstFault()
+    {
+        return firstFault;
     }
 
     /**
@@ -269,7 +279,8 @@ public final class FakeDisk
                 faultsLeft--;
                 faults++;
                 writesLeft--;
-                lastCall = Optional.of("failed " + call + " " + file.getFileName());
+                lastCall = Optional.of(call + " " + file.getFileName());
+                firstFault = firstFault.or(() -> lastCall);
             }
             throw new DiskException(Cause.IO_ERROR, "%s of %s failed: input/output error".formatted(call, file));
         }
