@@ -101,7 +101,7 @@ public final class CacheWorkerService
         // each is closed before those that were registered before it
         try {
             sockets = register(ListenSockets.bind(settings.bindAddress(), settings.port(), settings.socketPath(), settings.socketGroup()));
-            StateDirectory state = StateDirectory.open(settings.store().stateDirectory());
+            StateDirectory state = StateDirectory.open(settings.store().stateDirectory(), environment.disk());
             WorkerCounters counters = new WorkerCounters();
             RequestLimits limits = new RequestLimits(settings.maxRequestsPerBucket(), System::nanoTime, counters);
             origins = register(Origins.load(settings.originsDirectory(), limits::observer));

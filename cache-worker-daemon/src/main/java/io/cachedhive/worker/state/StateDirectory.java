@@ -1,32 +1,29 @@
 package io.cachedhive.worker.state;
 
+import io.cachedhive.store.disk.Disk;
 import io.cachedhive.worker.StartupException;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 
-import static java.nio.file.StandardOpenOption.CREATE;
-import static java.nio.file.StandardOpenOption.TRUNCATE_EXISTING;
-import static java.nio.file.StandardOpenOption.WRITE;
 import static java.util.Objects.requireNonNull;
 
 /**
  * Small files that survive a restart. Each is written beside the old one and renamed over it: a reader, also after a power cut, sees all of
- * the old or all of the new one.
+ * the old or all of the new one, and the new one once {@link #write} has returned.
  */
 public final class StateDirectory
 {
     private final Path directory;
 
-    private StateDirectory(Path directory)
+    private final Disk disk;
+
+    private StateDirectory(Path directory, Disk disk)
     {
         this.directory = requireNonNull(directory, "directory is null");
+        this.disk = requireNonNull(disk, "disk is null");
     }
 
     /**
@@ -34,11 +31,11 @@ public final class StateDirectory
      *
      * @throws StartupException if it cannot be had or written to
      */
-    public static StateDirectory open(Path configured)
+    public static StateDirectory open(Path configured, Disk disk)
     {
         Path directory = configured.toAbsolutePath().normalize();
         try {
-            Files.createDirectories(directory);
+            disk.createDirectories(directory);
         }
         catch (IOException e) {
             throw new StartupException("cache.state-directory=%s cannot be created (%s): create it, writable for the user of this process".formatted(directory, e), e);
@@ -46,7 +43,7 @@ public final class StateDirectory
         if (!Files.isWritable(directory)) {
             throw new StartupException("cache.state-directory=%s is not writable: give it to the user of this process".formatted(directory));
         }
-        return new StateDirectory(directory);
+        return new StateDirectory(directory, disk);
     }
 
     public Path path()
@@ -60,25 +57,15 @@ public final class StateDirectory
     public Optional<byte[]> read(String name)
             throws IOException
     {
-        try {
-            return Optional.of(Files.readAllBytes(directory.resolve(name)));
-        }
-        catch (NoSuchFileException _) {
-            return Optional.empty();
-        }
+        return disk.read(directory.resolve(name));
     }
 
+    /**
+     * Durable on return. After a failure, all of the old or all of the new content is there.
+     */
     public void write(String name, byte[] content)
             throws IOException
     {
-        Path beside = directory.resolve(name + ".new");
-        try (FileChannel channel = FileChannel.open(beside, CREATE, WRITE, TRUNCATE_EXISTING)) {
-            ByteBuffer buffer = ByteBuffer.wrap(content);
-            while (buffer.hasRemaining()) {
-                channel.write(buffer);
-            }
-            channel.force(false);
-        }
-        Files.move(beside, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        disk.replace(directory.resolve(name), content);
     }
 }

@@ -9,6 +9,7 @@ import io.cachedhive.protocol.wire.InvalidationMessage.Flushed;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.store.disk.LocalDisk;
 import io.cachedhive.worker.state.StateDirectory;
 import io.cachedhive.worker.testing.Await;
 import io.cachedhive.worker.testing.TestingStore;
@@ -97,7 +98,7 @@ class TestFlushService
         HookedTimer timer = new HookedTimer();
         try (TestingStore testing = new TestingStore(directory, BLOCK, 8 << 20); ExecutorService executor = Executors.newSingleThreadExecutor()) {
             BlockStore store = testing.store();
-            FlushService flushes = new FlushService(store, StateDirectory.open(Files.createDirectories(directory.resolve("worker"))), timer, executor);
+            FlushService flushes = new FlushService(store, StateDirectory.open(Files.createDirectories(directory.resolve("worker")), new LocalDisk()), timer, executor);
             assertThat(flushes.mayBeGuest(file)).isTrue();
             // so that there is a recent one to be looked at
             flushes.flush(List.of(tombstone(1, "s3://lake/a/"))).get(1, TimeUnit.MINUTES);

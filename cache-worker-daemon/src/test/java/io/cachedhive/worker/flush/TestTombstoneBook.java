@@ -3,6 +3,7 @@ package io.cachedhive.worker.flush;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Tombstone;
+import io.cachedhive.store.disk.LocalDisk;
 import io.cachedhive.worker.state.StateDirectory;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,7 +31,7 @@ class TestTombstoneBook
     @BeforeEach
     void openDirectory()
     {
-        state = StateDirectory.open(directory);
+        state = StateDirectory.open(directory, new LocalDisk());
     }
 
     private static Tombstone tombstone(long id, String location, long createdMillis)
@@ -87,7 +88,7 @@ class TestTombstoneBook
         List<Tombstone> all = List.of(partition, table, soonAfter, beside);
         List<Digest128> xors = new ArrayList<>();
         for (int first = 0; first < all.size(); first++) {
-            TombstoneBook book = TombstoneBook.open(StateDirectory.open(directory.resolve("book-" + first)), NOW);
+            TombstoneBook book = TombstoneBook.open(StateDirectory.open(directory.resolve("book-" + first), new LocalDisk()), NOW);
             for (int i = 0; i < all.size(); i++) {
                 List<Tombstone> one = List.of(all.get((first + i) % all.size()));
                 book.setDone(book.add(one, later).orElseThrow(), later);

@@ -6,6 +6,7 @@ import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.store.disk.LocalDisk;
 import io.cachedhive.worker.ring.RingBook;
 import io.cachedhive.worker.state.StateDirectory;
 import org.junit.jupiter.api.BeforeEach;
@@ -35,7 +36,7 @@ class TestFormerOwners
     @BeforeEach
     void setUp(@TempDir Path directory)
     {
-        book = new RingBook(StateDirectory.open(directory), _ -> {});
+        book = new RingBook(StateDirectory.open(directory, new LocalDisk()), _ -> {});
         owners = new FormerOwners(book, new CacheWorkerId("self"), Optional.empty(), () -> now);
     }
 

@@ -3,6 +3,7 @@ package io.cachedhive.worker.pin;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Pin;
+import io.cachedhive.store.disk.LocalDisk;
 import io.cachedhive.worker.state.StateDirectory;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,7 +32,7 @@ class TestPinBook
     @BeforeEach
     void openDirectory()
     {
-        state = StateDirectory.open(directory);
+        state = StateDirectory.open(directory, new LocalDisk());
     }
 
     private static Pin pin(long id, String location, boolean pinned, long createdMillis)
@@ -75,14 +76,14 @@ class TestPinBook
                 pin(5, "s3://lake/b/", true, NOW),
                 pin(6, "s3://lake/b/", false, NOW));
         for (int first = 0; first < all.size(); first++) {
-            PinBook book = PinBook.open(StateDirectory.open(directory.resolve("book-" + first)), NOW);
+            PinBook book = PinBook.open(StateDirectory.open(directory.resolve("book-" + first), new LocalDisk()), NOW);
             for (int i = 0; i < all.size(); i++) {
                 book.add(List.of(all.get((first + i) % all.size())), NOW);
             }
             assertThat(book.pins()).extracting(pin -> pin.id().low()).containsExactly(4L, 6L);
             assertThat(book.xor()).isEqualTo(new Digest128(4 ^ 6, 4 ^ 6));
         }
-        PinBook together = PinBook.open(StateDirectory.open(directory.resolve("together")), NOW);
+        PinBook together = PinBook.open(StateDirectory.open(directory.resolve("together"), new LocalDisk()), NOW);
         assertThat(together.add(all, NOW).orElseThrow()).hasSize(2);
         assertThat(together.pins()).extracting(pin -> pin.id().low()).containsExactly(4L, 6L);
     }

@@ -5,6 +5,7 @@ import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.store.disk.LocalDisk;
 import io.cachedhive.worker.state.StateDirectory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,7 +29,7 @@ class TestRingBook
 
     private RingBook open()
     {
-        return new RingBook(StateDirectory.open(directory), shown::add);
+        return new RingBook(StateDirectory.open(directory, new LocalDisk()), shown::add);
     }
 
     private static PublishedRing ring(int member, long publishedMillis)

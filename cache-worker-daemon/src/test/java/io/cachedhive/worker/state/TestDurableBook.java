@@ -1,6 +1,7 @@
 package io.cachedhive.worker.state;
 
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.disk.LocalDisk;
 import io.cachedhive.worker.state.DurableBook.Found;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -35,7 +36,7 @@ class TestDurableBook
     @BeforeEach
     void openDirectory()
     {
-        state = StateDirectory.open(directory);
+        state = StateDirectory.open(directory, new LocalDisk());
     }
 
     private DurableBook<Long> open(long nowMillis)

@@ -1,6 +1,7 @@
 package io.cachedhive.worker.usage;
 
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.disk.LocalDisk;
 import io.cachedhive.worker.state.StateDirectory;
 import io.cachedhive.worker.usage.UsageCounters.Account;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,7 +35,7 @@ class TestUsageCounters
     @BeforeEach
     void setUp()
     {
-        state = StateDirectory.open(directory);
+        state = StateDirectory.open(directory, new LocalDisk());
         counters = new UsageCounters(state, START);
     }
 
