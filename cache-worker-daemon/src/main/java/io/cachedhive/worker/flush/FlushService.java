@@ -11,6 +11,7 @@ import io.cachedhive.protocol.wire.InvalidationMessage.GetTombstones;
 import io.cachedhive.protocol.wire.InvalidationMessage.Tombstones;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.FlushResult;
+import io.cachedhive.store.StoreGauges;
 import io.cachedhive.worker.state.DurableBook;
 import io.cachedhive.worker.state.StateDirectory;
 import io.cachedhive.worker.time.WorkerTimer;
@@ -59,6 +60,8 @@ public final class FlushService
     private record Recent(LocationIndex<Tombstone> tombstones, long endNanos) {}
 
     /**
+     * To be opened before anything is cached in this run: what the store has then is from earlier ones.
+     *
      * @param executor of one thread
      */
     public FlushService(BlockStore store, StateDirectory state, WorkerTimer timer, Executor executor)
@@ -66,11 +69,14 @@ public final class FlushService
         this.store = requireNonNull(store, "store is null");
         this.timer = requireNonNull(timer, "timer is null");
         this.executor = requireNonNull(executor, "executor is null");
-        this.book = TombstoneBook.open(state, timer.now().toEpochMilli());
+        StoreGauges found = store.gauges();
+        // blocks may still be restored; their files are all there
+        this.book = TombstoneBook.open(state, found.files() + found.ssdBlocks() > 0, timer.now().toEpochMilli());
     }
 
     /**
-     * Begins to do what the last run left undone: before it is done, nothing is served.
+     * Begins to do what the last run left undone: before it is done, nothing is served. Where nothing was left, the file is durable on return, before the
+     * first block is cached: blocks without a file are those of a worker that lost it.
      */
     public void resume()
     {

@@ -44,16 +44,21 @@ final class TombstoneBook
     // of the same, so that a new one is not compared with all
     private final LocationIndex<Tombstone> byLocation = LocationIndex.ofTombstones(List.of());
 
-    private TombstoneBook(DurableBook<Tombstone> book)
+    private final boolean trusted;
+
+    private TombstoneBook(DurableBook<Tombstone> book, boolean trusted)
     {
         this.book = book;
+        this.trusted = trusted;
         book.all().forEach(byLocation::add);
     }
 
     /**
      * Reads what the last run left.
+     *
+     * @param restored whether the worker has files that an earlier run cached: that run had a file of tombstones before it cached anything
      */
-    static TombstoneBook open(StateDirectory state, long nowMillis)
+    static TombstoneBook open(StateDirectory state, boolean restored, long nowMillis)
     {
         DurableBook<Tombstone> book = DurableBook.open(state, FORMAT, nowMillis);
         switch (book.found()) {
@@ -62,9 +67,21 @@ final class TombstoneBook
                     "Flushes in %s cannot be read (%s): nobody knows which of them were done, so the cache worker starts empty",
                     state.path().resolve(FORMAT.name()),
                     book.problem());
-            case NOTHING, ALL, UNVOUCHED -> {}
+            case NOTHING -> {
+                if (restored) {
+                    log.warn(
+                            "There are blocks of an earlier run, but no file %s: it is unknown which of them were flushed, so the cache worker starts empty",
+                            state.path().resolve(FORMAT.name()));
+                }
+            }
+            case ALL, UNVOUCHED -> {}
         }
-        return new TombstoneBook(book);
+        boolean trusted = switch (book.found()) {
+            case NOTHING -> !restored;
+            case ALL -> true;
+            case UNVOUCHED, OUTDATED, DAMAGED -> false;
+        };
+        return new TombstoneBook(book, trusted);
     }
 
     /**
@@ -72,10 +89,7 @@ final class TombstoneBook
      */
     boolean isTrusted()
     {
-        return switch (book.found()) {
-            case NOTHING, ALL -> true;
-            case UNVOUCHED, OUTDATED, DAMAGED -> false;
-        };
+        return trusted;
     }
 
     /**

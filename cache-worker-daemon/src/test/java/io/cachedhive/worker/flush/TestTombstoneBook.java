@@ -45,14 +45,14 @@ class TestTombstoneBook
     {
         Tombstone done = tombstone(1, "s3://lake/a/", NOW);
         Tombstone begun = tombstone(2, "s3://lake/b/", NOW);
-        TombstoneBook book = TombstoneBook.open(state, NOW);
+        TombstoneBook book = TombstoneBook.open(state, false, NOW);
         assertThat(book.isTrusted()).isTrue();
         assertThat(book.add(List.of(done, begun), NOW)).contains(List.of(done, begun));
         assertThat(book.add(List.of(done), NOW)).describedAs("known").contains(List.of());
         book.setDone(List.of(done), NOW);
         book.save(NOW);
 
-        TombstoneBook next = TombstoneBook.open(state, NOW + 1000);
+        TombstoneBook next = TombstoneBook.open(state, false, NOW + 1000);
         assertThat(next.isTrusted()).isTrue();
         assertThat(next.notDone()).containsExactly(begun);
         assertThat(next.done(ZERO, 10)).containsExactly(done);
@@ -61,18 +61,32 @@ class TestTombstoneBook
         assertThat(next.notDone()).isEmpty();
     }
 
+    /**
+     * Guards against a state directory that was lost, or is another one: which of the blocks were flushed is not known.
+     */
+    @Test
+    void trustsNoRestoredBlocksWithoutAFile()
+            throws Exception
+    {
+        assertThat(TombstoneBook.open(state, true, NOW).isTrusted()).isFalse();
+        TombstoneBook first = TombstoneBook.open(state, false, NOW);
+        assertThat(first.isTrusted()).describedAs("a first start").isTrue();
+        first.save(NOW);
+        assertThat(TombstoneBook.open(state, true, NOW).isTrusted()).isTrue();
+    }
+
     @Test
     void trustsNothingAfterLongAbsenceOrDamage()
             throws Exception
     {
-        TombstoneBook book = TombstoneBook.open(state, NOW);
+        TombstoneBook book = TombstoneBook.open(state, false, NOW);
         book.add(List.of(tombstone(1, "s3://lake/a/", NOW)), NOW);
         book.save(NOW);
-        assertThat(TombstoneBook.open(state, NOW + Duration.ofDays(28).toMillis()).isTrusted()).isTrue();
-        assertThat(TombstoneBook.open(state, NOW + Duration.ofDays(30).toMillis()).isTrusted()).isFalse();
+        assertThat(TombstoneBook.open(state, false, NOW + Duration.ofDays(28).toMillis()).isTrusted()).isTrue();
+        assertThat(TombstoneBook.open(state, false, NOW + Duration.ofDays(30).toMillis()).isTrusted()).isFalse();
 
         Files.write(directory.resolve("tombstones"), new byte[100]);
-        TombstoneBook damaged = TombstoneBook.open(state, NOW);
+        TombstoneBook damaged = TombstoneBook.open(state, false, NOW);
         assertThat(damaged.isTrusted()).isFalse();
         assertThat(damaged.notDone()).isEmpty();
     }
@@ -88,7 +102,7 @@ class TestTombstoneBook
         List<Tombstone> all = List.of(partition, table, soonAfter, beside);
         List<Digest128> xors = new ArrayList<>();
         for (int first = 0; first < all.size(); first++) {
-            TombstoneBook book = TombstoneBook.open(StateDirectory.open(directory.resolve("book-" + first), new LocalDisk()), NOW);
+            TombstoneBook book = TombstoneBook.open(StateDirectory.open(directory.resolve("book-" + first), new LocalDisk()), false, NOW);
             for (int i = 0; i < all.size(); i++) {
                 List<Tombstone> one = List.of(all.get((first + i) % all.size()));
                 book.setDone(book.add(one, later).orElseThrow(), later);
@@ -102,7 +116,7 @@ class TestTombstoneBook
     @Test
     void forgetsAfterThirtyDays()
     {
-        TombstoneBook book = TombstoneBook.open(state, NOW);
+        TombstoneBook book = TombstoneBook.open(state, false, NOW);
         Tombstone old = tombstone(1, "s3://lake/a/", NOW);
         book.setDone(book.add(List.of(old), NOW).orElseThrow(), NOW);
         long later = NOW + Duration.ofDays(31).toMillis();
@@ -115,7 +129,7 @@ class TestTombstoneBook
     @Test
     void takesNoMoreThanItMayHold()
     {
-        TombstoneBook book = TombstoneBook.open(state, NOW);
+        TombstoneBook book = TombstoneBook.open(state, false, NOW);
         List<Tombstone> many = new ArrayList<>();
         for (int i = 1; i <= TombstoneBook.MAX_TOMBSTONES; i++) {
             many.add(tombstone(i, "s3://lake/%s/".formatted(i), NOW));
