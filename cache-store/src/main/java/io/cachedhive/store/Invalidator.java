@@ -90,7 +90,8 @@ final class Invalidator
      */
     private boolean makeDurable()
     {
-        // a store that closes makes its last drops durable itself, and its disks may be away already, which is no reason to mistrust them
+        // a store that closes makes its last drops durable itself, and its disks may be away already, which is no
+        // reason to mistrust them
         return ssd.makeDropsDurable() || (!isClosed() && ssd.outdate(run -> state.keepRun(workerId, run)));
     }
 

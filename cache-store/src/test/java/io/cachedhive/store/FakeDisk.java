@@ -24,13 +24,14 @@ import java.util.TreeMap;
 /**
  * A disk in memory that knows what was synced.
  *
- * <p>{@link #turnOff} after so many writes, or now: from then on every call fails, as for a process that is no more. {@link #turnOn} decides the fate of
- * each page that was written and not synced: it is as it was before, or as it was written, or sector by sector one or the other. Of the files that were
- * made, renamed and deleted in a directory since it was last synced, the first so many stay so, as on a file system with a journal of its own.
+ * <p>{@link #turnOff} after so many writes, or now: from then on every call fails, as for a process that is no more.
+ * {@link #turnOn} decides the fate of each page that was written and not synced: it is as it was before, or as it was
+ * written, or sector by sector one or the other. Of the files that were made, renamed and deleted in a directory since
+ * it was last synced, the first so many stay so, as on a file system with a journal of its own.
  *
- * <p>After {@link #failAfter}, writes and syncs fail with EIO. A write that fails leaves some of its first pages written. A sync that fails marks the
- * pages clean, as Linux does: readers go on seeing them, and the next sync succeeds without writing them, so that they may be lost with the power until
- * they are written and synced again.
+ * <p>After {@link #failAfter}, writes and syncs fail with EIO. A write that fails leaves some of its first pages
+ * written. A sync that fails marks the pages clean, as Linux does: readers go on seeing them, and the next sync
+ * succeeds without writing them, so that they may be lost with the power until they are written and synced again.
  */
 public final class FakeDisk
         implements Disk
@@ -183,7 +184,8 @@ public final class FakeDisk
     }
 
     /**
-     * As {@link #turnOn}, after the process was killed and the power stayed: nothing is lost, and nothing synced either.
+     * As {@link #turnOn}, after the process was killed and the power stayed: nothing is lost, and nothing synced
+     * either.
      */
     synchronized void restartProcess()
     {

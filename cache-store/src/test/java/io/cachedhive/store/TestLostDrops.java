@@ -20,7 +20,8 @@ import java.util.stream.Stream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Drops that were reported durable while files of the directory could not be written, each followed by the power cut that would bring the blocks back.
+ * Drops that were reported durable while files of the directory could not be written, each followed by the power cut
+ * that would bring the blocks back.
  */
 @Timeout(300)
 class TestLostDrops
@@ -116,7 +117,8 @@ class TestLostDrops
     }
 
     /**
-     * The journal loses the record of a drop, and is restarted by a checkpoint that does not end: nothing on disk has the drop yet.
+     * The journal loses the record of a drop, and is restarted by a checkpoint that does not end: nothing on disk has
+     * the drop yet.
      */
     @Test
     void aDropThatTheJournalLostIsNotDurableWhenItIsRestarted()
@@ -144,8 +146,9 @@ class TestLostDrops
     }
 
     /**
-     * A drop that another run wrote into the journal, and could not sync, is in the file as long as the power stays: a run that finds it there, and does
-     * not know the file any more for that reason, has to sync it before it reports the drop as durable.
+     * A drop that another run wrote into the journal, and could not sync, is in the file as long as the power stays: a
+     * run that finds it there, and does not know the file any more for that reason, has to sync it before it reports
+     * the drop as durable.
      */
     @Test
     void aDropOfAKilledRunIsSynced()
@@ -175,7 +178,8 @@ class TestLostDrops
     }
 
     /**
-     * A checkpoint that failed may be whole on disk all the same: it must not count when a later drop makes everything void.
+     * A checkpoint that failed may be whole on disk all the same: it must not count when a later drop makes everything
+     * void.
      */
     @Test
     void aFailedCheckpointIsVoidAfterADrop()

@@ -25,11 +25,12 @@ import java.util.TreeMap;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * One scripted life of a store with two SSD directories, in which each write, sync, creation and renaming of a file fails in turn with EIO, and the power
- * goes some writes later, or the process is killed and the power goes while its successor drops the same files again.
+ * One scripted life of a store with two SSD directories, in which each write, sync, creation and renaming of a file
+ * fails in turn with EIO, and the power goes some writes later, or the process is killed and the power goes while its
+ * successor drops the same files again.
  *
- * <p>Whatever was lost: what is read is the bytes of that block under the ETag that its file has, and an ETag whose drop was reported as durable never
- * comes back.
+ * <p>Whatever was lost: what is read is the bytes of that block under the ETag that its file has, and an ETag whose
+ * drop was reported as durable never comes back.
  */
 @Timeout(1800)
 class TestPowerCutsAfterErrors
@@ -37,7 +38,8 @@ class TestPowerCutsAfterErrors
     private static final int BLOCK = 64 << 10;
     private static final int LENGTH = 3000;
     private static final int FILES = 8;
-    // with no more, one after the other, a drop is taken by the journal or the superblock of its directory, or by that of the other one
+    // with no more, one after the other, a drop is taken by the journal or the superblock of its directory, or by that
+    // of the other one
     private static final int FEW_FAULTS = 2;
     // with so many, nothing takes the drop, and the next checkpoint of either directory fails as well
     private static final int MAX_FAULTS = 6;

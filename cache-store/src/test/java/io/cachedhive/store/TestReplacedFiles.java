@@ -105,7 +105,8 @@ class TestReplacedFiles
     }
 
     /**
-     * Guards against a fake disk that promises more than Linux: the page is clean after the sync that failed, and the next sync does not write it.
+     * Guards against a fake disk that promises more than Linux: the page is clean after the sync that failed, and the
+     * next sync does not write it.
      */
     @Test
     void aSyncAfterAFailedOneWritesNothing()

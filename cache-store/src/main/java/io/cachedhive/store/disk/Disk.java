@@ -46,7 +46,8 @@ public interface Disk
             throws IOException;
 
     /**
-     * Gives a file another name in the same directory, in place of the file that has that name. Durable after {@link #syncDirectory}.
+     * Gives a file another name in the same directory, in place of the file that has that name. Durable after
+     * {@link #syncDirectory}.
      */
     void rename(Path file, Path target)
             throws IOException;
@@ -74,7 +75,8 @@ public interface Disk
     }
 
     /**
-     * Replaces a small file, so that after a crash either the old or the new content is there; durable on return. After a failure, too, either content is there.
+     * Replaces a small file, so that after a crash either the old or the new content is there; durable on return. After
+     * a failure, too, either content is there.
      */
     default void replace(Path file, byte[] content)
             throws IOException

@@ -317,8 +317,9 @@ final class DirectoryCheckpoints
                 files.releaseOrdinals();
                 if (!success) {
                     contents.setChanged();
-                    // it may be whole on disk all the same: the number is not used again, so that invalidate() rules this one out.
-                    // The next one of this file's parity replaces it; the other file has the newest that is known to be whole
+                    // it may be whole on disk all the same: the number is not used again, so that invalidate() rules
+                    // this one out. The next one of this file's parity replaces it; the other file has the newest that
+                    // is known to be whole
                     next += 2;
                 }
             }

@@ -163,9 +163,10 @@ final class Journal
      * As {@link #flush}; and, while the journal has much room, no damage to a single place of the file makes it seem to end before what was
      * appended.
      *
-     * <p>Writes an empty batch if there is none since the journal was opened or restarted, even if nothing was appended. After a restart, records
-     * are lost: a batch beyond the gap keeps recovery from trusting what is before it. After an opening, the last records of the run before may not be
-     * synced, though they were read: if a power cut takes them, that leaves a gap before the batch too.
+     * <p>Writes an empty batch if there is none since the journal was opened or restarted, even if nothing was
+     * appended. After a restart, records are lost: a batch beyond the gap keeps recovery from trusting what is before
+     * it. After an opening, the last records of the run before may not be synced, though they were read: if a power cut
+     * takes them, that leaves a gap before the batch too.
      */
     void flushAndSeal()
             throws IOException
@@ -342,9 +343,10 @@ final class Journal
     }
 
     /**
-     * Takes records again, beyond what a failed write may have left. What lies before is of use only to checkpoints that do not know what
-     * was lost: the caller writes a new one. Until that one is complete, those checkpoints count: a drop among the lost records is durable only
-     * with a batch beyond the gap, so that what was sealed before is sealed no longer.
+     * Takes records again, beyond what a failed write may have left. What lies before is of use only to checkpoints
+     * that do not know what was lost: the caller writes a new one. Until that one is complete, those checkpoints count:
+     * a drop among the lost records is durable only with a batch beyond the gap, so that what was sealed before is
+     * sealed no longer.
      */
     private void restart()
     {

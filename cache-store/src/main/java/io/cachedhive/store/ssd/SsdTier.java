@@ -152,7 +152,8 @@ public final class SsdTier
             }
             catch (DirectoryOutException e) {
                 absent.add(candidates.giveUp(candidate, e));
-                // its superblock may have the run already, in which it takes no part and learns of no drop: the others use a later one
+                // its superblock may have the run already, in which it takes no part and learns of no drop: the others
+                // use a later one
                 run = lastRun + 2;
             }
         }

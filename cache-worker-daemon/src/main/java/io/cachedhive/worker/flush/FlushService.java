@@ -75,8 +75,9 @@ public final class FlushService
     }
 
     /**
-     * Begins to do what the last run left undone: before it is done, nothing is served. Where nothing was left, the file is durable on return, before the
-     * first block is cached: blocks without a file are those of a worker that lost it.
+     * Begins to do what the last run left undone: before it is done, nothing is served. Where nothing was left, the
+     * file is durable on return, before the first block is cached: blocks without a file are those of a worker that
+     * lost it.
      */
     public void resume()
     {

@@ -56,7 +56,8 @@ final class TombstoneBook
     /**
      * Reads what the last run left.
      *
-     * @param restored whether the worker has files that an earlier run cached: that run had a file of tombstones before it cached anything
+     * @param restored whether the worker has files that an earlier run cached: that run had a file of tombstones before
+     *         it cached anything
      */
     static TombstoneBook open(StateDirectory state, boolean restored, long nowMillis)
     {
