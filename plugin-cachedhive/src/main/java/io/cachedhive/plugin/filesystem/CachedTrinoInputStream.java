@@ -298,20 +298,35 @@ final class CachedTrinoInputStream
     {
         long start = System.nanoTime();
         int count = originStream.read(bytes, offset, length);
-        if (count <= 0) {
-            return count;
-        }
         if (originBytes == null) {
-            try {
-                originBytes = file.deliverFromOrigin(position, count, bypass.cause(), bypass.waitNanos() + System.nanoTime() - start, delivered);
-            }
-            catch (FileReplacedException e) {
-                throw ReplacedFiles.failure(e);
+            // also at an end: the file may be shorter than the bytes that were given
+            originBytes = deliverFirstFromOrigin(max(0, count), bypass.waitNanos() + System.nanoTime() - start);
+        }
+        if (count > 0) {
+            originBytes.use(count);
+            position += count;
+        }
+        return count;
+    }
+
+    private ReadAhead deliverFirstFromOrigin(int count, long waitNanos)
+            throws IOException
+    {
+        boolean success = false;
+        try {
+            ReadAhead first = file.deliverFromOrigin(position, count, bypass.cause(), waitNanos, delivered);
+            success = true;
+            return first;
+        }
+        catch (FileReplacedException e) {
+            throw ReplacedFiles.failure(e);
+        }
+        finally {
+            if (!success) {
+                // they were not given to the reader
+                originStream.seek(position);
             }
         }
-        originBytes.use(count);
-        position += count;
-        return count;
     }
 
     private long endOfWindow(long start, int windowBytes)
