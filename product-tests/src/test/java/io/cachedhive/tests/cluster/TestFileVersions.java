@@ -24,13 +24,13 @@ import java.time.temporal.ChronoUnit;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 import static java.util.stream.Collectors.partitioningBy;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
  * One read never mixes two files or two states of one file, and a missing block is fetched once for everybody on the host.
@@ -175,7 +175,13 @@ public class TestFileVersions
             Await.until("a GET", Duration.ofSeconds(60), () -> hold.heldCount() > 0 || (query.isDone() && query.get().isEmpty()));
             put(cluster.s3(), key, "behind %92d\n".formatted(0).repeat(rows));
         }
-        assertThatThrownBy(query::get).hasMessageContaining("file s3://%s/%s%s was replaced while it was read: run the query again".formatted(Cluster.BUCKET, PREFIX, key));
+        try {
+            // on a machine so slow that the reader did not wait for the cache worker
+            assertThat(query.get()).containsExactly(List.of("before %92d".formatted(0), (long) rows));
+        }
+        catch (ExecutionException e) {
+            assertThat(e).hasMessageContaining("file s3://%s/%s%s was replaced while it was read: run the query again".formatted(Cluster.BUCKET, PREFIX, key));
+        }
         // and the next one has the new state
         assertThat(lines("cachedhive", "replaced")).containsExactly(List.of("behind %92d".formatted(0), (long) rows));
         assertThat(lines("hive", "replaced")).containsExactly(List.of("behind %92d".formatted(0), (long) rows));
