@@ -167,11 +167,65 @@ final class BlockwiseFile
         if (!mayBeGiven(served)) {
             served = served.complete() ? served.bypassed(delivered.bypass().orElse(BypassCause.ORIGIN_FAILED)) : served;
             long start = context.nanoTime();
-            input.readFully(position, buffer, offset, length);
+            try {
+                input.readFully(position, buffer, offset, length);
+            }
+            catch (IOException e) {
+                throw explained(e);
+            }
             served = served.fromOrigin(originNanos(start));
-            delivered.deliverOrigin(input, false);
+            deliverOrigin(false);
         }
         count(position, served, length);
+    }
+
+    /**
+     * A file that is shorter now, or gone, fails the read of the origin before its state is compared.
+     */
+    private IOException explained(IOException failure)
+    {
+        if (!delivered.hasCachedBytes() || Thread.currentThread().isInterrupted()) {
+            return failure;
+        }
+        try {
+            delivered.failIfReplaced(input);
+        }
+        catch (FileReplacedException e) {
+            e.addSuppressed(failure);
+            return e;
+        }
+        catch (IOException _) {
+            // the origin fails both requests: the reader's own tells what is wrong
+        }
+        return failure;
+    }
+
+    /**
+     * @see DeliveredState#deliverOrigin
+     */
+    private void deliverOrigin(boolean continued)
+            throws IOException
+    {
+        try {
+            delivered.deliverOrigin(input, continued);
+        }
+        catch (FileReplacedException e) {
+            giveUp(BypassCause.VERSION_GONE, true);
+            throw e;
+        }
+    }
+
+    /**
+     * @see DeliveredState#deliverCached
+     */
+    private boolean deliverCached()
+            throws IOException
+    {
+        boolean mayBeGiven = delivered.deliverCached(input);
+        if (!mayBeGiven && delivered.isReplaced()) {
+            giveUp(BypassCause.VERSION_GONE, true);
+        }
+        return mayBeGiven;
     }
 
     /**
@@ -185,8 +239,8 @@ final class BlockwiseFile
         }
         long start = context.nanoTime();
         input.readFully(position, buffer, offset, length);
-        delivered.giveUp(BypassCause.VERSION_GONE);
-        delivered.deliverOrigin(input, false);
+        giveUp(BypassCause.VERSION_GONE, true);
+        deliverOrigin(false);
         count(position, new Served(null, BypassCause.VERSION_GONE, true, context.nanoTime() - start), length);
     }
 
@@ -210,9 +264,14 @@ final class BlockwiseFile
         if (!mayBeGiven(served)) {
             served = served.complete() ? served.bypassed(delivered.bypass().orElse(BypassCause.ORIGIN_FAILED)) : served;
             long start = context.nanoTime();
-            length = input.readTail(buffer, offset, maxLength);
+            try {
+                length = input.readTail(buffer, offset, maxLength);
+            }
+            catch (IOException e) {
+                throw explained(e);
+            }
             served = served.fromOrigin(originNanos(start));
-            delivered.deliverOrigin(input, false);
+            deliverOrigin(false);
         }
         count(position, served, length);
         return length;
@@ -235,9 +294,9 @@ final class BlockwiseFile
             return false;
         }
         if (served.bypass() == null) {
-            return delivered.deliverCached(input);
+            return deliverCached();
         }
-        delivered.deliverOrigin(input, false);
+        deliverOrigin(false);
         return true;
     }
 
@@ -308,9 +367,9 @@ final class BlockwiseFile
         }
         if (served.bypass() != null) {
             // a request of its own, where plain Hive would have read on
-            delivered.deliverOrigin(input, true);
+            deliverOrigin(true);
         }
-        else if (!delivered.deliverCached(input)) {
+        else if (!deliverCached()) {
             return new StreamRead.Bypassed(delivered.bypass().orElse(BypassCause.ORIGIN_FAILED), nanos);
         }
         return new StreamRead.Served(readAhead(position, served, length, nanos));
@@ -320,7 +379,7 @@ final class BlockwiseFile
     public ReadAhead deliverFromOrigin(long position, int length, BypassCause cause, long waitNanos, boolean continued)
             throws IOException
     {
-        delivered.deliverOrigin(input, continued);
+        deliverOrigin(continued);
         tell(position, new Served(null, cause, true, waitNanos), length, waitNanos);
         // one request, however many bytes are read of it
         return ReadAhead.ofBypass(counters, scope.observer(), cause, Long.MAX_VALUE, waitNanos);
@@ -611,12 +670,10 @@ final class BlockwiseFile
     private void giveUp(BypassCause cause, boolean replaced)
             throws FileReplacedException
     {
-        if (delivered.giveUp(cause)) {
+        if (delivered.giveUp(cause, replaced)) {
             revalidate();
         }
-        if (replaced) {
-            delivered.failIfDelivered();
-        }
+        delivered.failIfReplaced();
     }
 
     private void revalidate()
@@ -670,7 +727,7 @@ final class BlockwiseFile
 
     private void quarantine(long position, int length)
     {
-        delivered.giveUp(BypassCause.CORRUPT);
+        delivered.giveUp(BypassCause.CORRUPT, false);
         // a guest may have come from the owner just so
         owners(position, length).forEach(givers::add);
         givers.add(context.local().link());

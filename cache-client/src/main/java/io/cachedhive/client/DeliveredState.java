@@ -25,7 +25,7 @@ import static java.util.Objects.requireNonNull;
  *      |
  *      +--origin's bytes--> ORIGIN --cached bytes, and the file is unchanged--> CONFIRMED
  *                             |
- *                             +-----cached bytes, and the file was replaced--> ORIGIN, for good
+ *                             +-----cached bytes, and the file was replaced, or the origin does not say--> ORIGIN, for good
  * </pre>
  *
  * <p>Safe for use by several threads. The lock is held while the origin is asked: other readers of the file in this split need the answer too.
@@ -52,6 +52,7 @@ final class DeliveredState
     private volatile long etagDigest;
     // why the cache is not asked for this file any more; null while it is asked
     private volatile BypassCause bypass;
+    private volatile boolean replaced;
 
     DeliveredState(FileVersion file)
     {
@@ -63,9 +64,18 @@ final class DeliveredState
         return file;
     }
 
-    boolean isReplaceableBy(FileVersion other)
+    /**
+     * Another version of the file is opened. Without cached bytes nothing speaks against it, and none of this version are delivered from now on.
+     *
+     * @return whether that version may be read
+     */
+    synchronized boolean giveWayTo(FileVersion other)
     {
-        return delivered == Delivered.NOTHING && !file.equals(other);
+        if (file.equals(other) || hasCachedBytes()) {
+            return false;
+        }
+        giveUp(BypassCause.VERSION_GONE, true);
+        return true;
     }
 
     /**
@@ -116,10 +126,12 @@ final class DeliveredState
     /**
      * The cache is not asked for this file any more.
      *
-     * @return whether it was asked until now
+     * @param replaced whether the file is known to have been replaced
+     * @return whether the cache was asked until now
      */
-    synchronized boolean giveUp(BypassCause cause)
+    synchronized boolean giveUp(BypassCause cause, boolean replaced)
     {
+        this.replaced |= replaced;
         if (bypass != null) {
             return false;
         }
@@ -128,14 +140,22 @@ final class DeliveredState
     }
 
     /**
-     * The file was replaced. What was delivered decides whether its new state may be read.
-     *
-     * @throws FileReplacedException if bytes of the state before were delivered
+     * Whether the file is known to have been replaced.
      */
-    void failIfDelivered()
+    boolean isReplaced()
+    {
+        return replaced;
+    }
+
+    /**
+     * What was delivered decides whether the new state of a replaced file may be read.
+     *
+     * @throws FileReplacedException if the file was replaced after bytes of the state before were delivered
+     */
+    void failIfReplaced()
             throws FileReplacedException
     {
-        if (hasCachedBytes()) {
+        if (replaced && hasCachedBytes()) {
             throw new FileReplacedException(file.location());
         }
     }
@@ -158,26 +178,32 @@ final class DeliveredState
             throws InterruptedIOException
     {
         switch (delivered) {
-            case NOTHING -> delivered = Delivered.CACHED;
+            case NOTHING -> {
+                if (replaced) {
+                    return false;
+                }
+                delivered = Delivered.CACHED;
+            }
             case ORIGIN -> {
                 if (bypass != null) {
                     return false;
                 }
                 try {
                     if (!isUnchanged(origin.current())) {
-                        bypass = BypassCause.VERSION_GONE;
+                        replaced = true;
                         return false;
                     }
                 }
                 catch (FileNotFoundException e) {
-                    bypass = BypassCause.VERSION_GONE;
+                    replaced = true;
                     return false;
                 }
                 catch (IOException e) {
                     if (Thread.currentThread().isInterrupted()) {
                         throw interrupted(e);
                     }
-                    // the reader goes on with the origin, which says what is wrong with it
+                    // the split stays with the origin, which says what is wrong with it
+                    bypass = BypassCause.ORIGIN_FAILED;
                     return false;
                 }
                 delivered = Delivered.CONFIRMED;
@@ -196,6 +222,7 @@ final class DeliveredState
     void deliverOrigin(OriginInput origin, boolean continued)
             throws IOException
     {
+        failIfReplaced();
         Delivered before = delivered;
         if (!continued && (before == Delivered.ORIGIN || before == Delivered.CONFIRMED)) {
             return;
@@ -210,6 +237,7 @@ final class DeliveredState
             delivered = Delivered.ORIGIN;
             return;
         }
+        failIfReplaced();
         if (delivered != Delivered.CACHED && !continued) {
             return;
         }
@@ -218,7 +246,7 @@ final class DeliveredState
             current = origin.current();
         }
         catch (FileNotFoundException e) {
-            bypass = BypassCause.VERSION_GONE;
+            replaced = true;
             throw new FileReplacedException(file.location());
         }
         catch (IOException e) {
@@ -228,10 +256,32 @@ final class DeliveredState
             throw new IOException("cannot find out whether file %s was replaced while it was read: %s".formatted(file.location(), e.getMessage()), e);
         }
         if (!isUnchanged(current)) {
-            bypass = BypassCause.VERSION_GONE;
+            replaced = true;
             throw new FileReplacedException(file.location());
         }
         delivered = Delivered.CONFIRMED;
+    }
+
+    /**
+     * To be called when a read of the origin failed.
+     *
+     * @throws FileReplacedException if it failed because the file was replaced after cached bytes of it were delivered
+     */
+    void failIfReplaced(OriginInput origin)
+            throws IOException
+    {
+        failIfReplaced();
+        boolean unchanged;
+        try {
+            unchanged = !hasCachedBytes() || isUnchanged(origin.current());
+        }
+        catch (FileNotFoundException e) {
+            unchanged = false;
+        }
+        if (!unchanged) {
+            replaced = true;
+            throw new FileReplacedException(file.location());
+        }
     }
 
     private boolean isUnchanged(FileState current)

@@ -14,12 +14,12 @@ public final class DeliveredStates
     private final ConcurrentMap<String, DeliveredState> states = new ConcurrentHashMap<>();
 
     /**
-     * @throws FileReplacedException if bytes of another version of the same file were delivered
+     * @throws FileReplacedException if cached bytes of another version of the same file were delivered
      */
     DeliveredState of(FileVersion file)
             throws FileReplacedException
     {
-        DeliveredState state = states.compute(file.location(), (_, known) -> known == null || known.isReplaceableBy(file) ? new DeliveredState(file) : known);
+        DeliveredState state = states.compute(file.location(), (_, known) -> known == null || known.giveWayTo(file) ? new DeliveredState(file) : known);
         if (!state.file().equals(file)) {
             throw new FileReplacedException(file.location());
         }

@@ -43,7 +43,7 @@ public enum BypassCause
      */
     CORRUPT,
     /**
-     * Blocks of two states of the file met in one input.
+     * Blocks of two states of the file met in one split, or blocks with an ETag and without one.
      */
     ETAG_CHANGED,
     /**

@@ -201,7 +201,8 @@ final class RangeFetch
         int last = blocks.get(runEnd - 1).index;
         long end = (long) last * blockSizeBytes + target.version().blockLength(last, blockSizeBytes);
         long flushes = services.store().flushes();
-        Optional<String> bound = services.store().file(target.id()).flatMap(FileMetadata::etag);
+        // a weak ETag is equal to none in a condition, not even to itself
+        Optional<String> bound = services.store().file(target.id()).flatMap(FileMetadata::etag).filter(etag -> !etag.startsWith("W/"));
         try (ObjectRange range = target.origin().source().open(target.location(), start, end - start, bound)) {
             target.origin().health().succeeded(bucket);
             ObjectState state = range.state();
@@ -210,6 +211,13 @@ final class RangeFetch
             }
             boolean provisional = services.provisionals().isProvisional(target.version(), state);
             if (!services.store().bind(target.version(), state.etag(), provisional, target.table())) {
+                Optional<String> other = services.store().file(target.id()).flatMap(FileMetadata::etag);
+                if (other.isEmpty() || state.etag().isEmpty()) {
+                    // what clients offered carries no ETag: nothing says that the file was replaced, but the two are not kept together
+                    services.store().dropFile(target.id());
+                    drops++;
+                    return;
+                }
                 throw new ObjectSourceException(Reason.CHANGED, "the object has another ETag", null);
             }
             if (!provisional) {
@@ -220,6 +228,8 @@ final class RangeFetch
                 if (!receive(range, blocks.get(next), state, provisional, flushes, chunk)) {
                     // by a flush, or since the file was replaced: only another GET knows
                     drops++;
+                    services.counters().addExtraBytes(target.version().blockLength(blocks.get(next).index, blockSizeBytes));
+                    services.counters().addOriginRetries(1);
                     return;
                 }
                 next++;

@@ -445,6 +445,29 @@ class TestBlockFetcher
         assertThat(waiter.outcomes).isEqualTo(all("stored", 0, 1));
     }
 
+    /// A reader that was given such blocks would fail if it heard that the file was replaced.
+    @Test
+    void testBlocksOfClientsAreNoOtherVersion()
+    {
+        assertThat(store.store().bind(target.version(), Optional.empty(), false, "schema.table")).isTrue();
+        RecordingWaiter waiter = fetch(0, 1);
+        run();
+        assertThat(waiter.outcomes).isEqualTo(all("stored", 0, 1));
+        assertThat(store.store().file(target.id()).orElseThrow().etag()).isPresent();
+    }
+
+    @Test
+    void testWeakETagIsNoCondition()
+    {
+        source.put(LOCATION, bytes, "W/\"weak\"", originNow().minusSeconds(3600));
+        fetch(0);
+        run();
+        RecordingWaiter waiter = fetch(5);
+        run();
+        assertThat(waiter.outcomes).isEqualTo(all("stored", 5));
+        assertThat(source.gets()).allSatisfy(get -> assertThat(get.ifMatch()).isEmpty());
+    }
+
     @Test
     void testDroppedAgainAndAgain()
     {

@@ -296,12 +296,28 @@ final class CachedTrinoInputStream
     private int readOrigin(byte[] bytes, int offset, int length)
             throws IOException
     {
-        long start = System.nanoTime();
-        int count = originStream.read(bytes, offset, length);
-        if (originBytes == null) {
-            // also at an end: the file may be shorter than the bytes that were given
-            originBytes = deliverFirstFromOrigin(max(0, count), bypass.waitNanos() + System.nanoTime() - start);
+        if (originBytes != null) {
+            return use(originStream.read(bytes, offset, length));
         }
+        long start = System.nanoTime();
+        int count;
+        try {
+            count = originStream.read(bytes, offset, length);
+        }
+        catch (IOException e) {
+            // a file that is shorter now, or gone
+            if (delivered) {
+                deliverFromOrigin(0, 0, e);
+            }
+            throw e;
+        }
+        // also at an end: the file may be shorter than the bytes that were given
+        originBytes = deliverFromOrigin(max(0, count), System.nanoTime() - start, null);
+        return use(count);
+    }
+
+    private int use(int count)
+    {
         if (count > 0) {
             originBytes.use(count);
             position += count;
@@ -309,23 +325,29 @@ final class CachedTrinoInputStream
         return count;
     }
 
-    private ReadAhead deliverFirstFromOrigin(int count, long waitNanos)
+    /**
+     * @param failure of the read of the origin, where it failed; null otherwise
+     */
+    private ReadAhead deliverFromOrigin(int count, long waitNanos, IOException failure)
             throws IOException
     {
-        boolean success = false;
         try {
-            ReadAhead first = file.deliverFromOrigin(position, count, bypass.cause(), waitNanos, delivered);
-            success = true;
-            return first;
+            return file.deliverFromOrigin(position, count, bypass.cause(), bypass.waitNanos() + waitNanos, delivered);
         }
         catch (FileReplacedException e) {
+            if (failure != null) {
+                e.addSuppressed(failure);
+            }
             throw ReplacedFiles.failure(e);
         }
-        finally {
-            if (!success) {
-                // they were not given to the reader
-                originStream.seek(position);
+        catch (IOException e) {
+            if (failure != null) {
+                // the origin fails both requests: the reader's own tells what is wrong
+                throw failure;
             }
+            // the bytes were not given to the reader
+            originStream.seek(position);
+            throw e;
         }
     }
 
