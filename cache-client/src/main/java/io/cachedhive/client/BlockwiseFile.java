@@ -163,20 +163,51 @@ final class BlockwiseFile
             readBeyond(position, buffer, offset, length);
             return;
         }
-        Served served = verified(serveFromCache(position, buffer, offset, length, false), position, buffer, offset, length);
+        read(position, buffer, offset, length, 0);
+    }
+
+    /**
+     * @param maxTailLength of a read of the end of the file, wherever the origin has it; 0 for any other range
+     * @return the number of bytes read
+     */
+    private int read(long position, byte[] buffer, int offset, int length, int maxTailLength)
+            throws IOException
+    {
+        Served served = verified(serveFromCache(position, buffer, offset, length, maxTailLength > 0), position, buffer, offset, length);
+        int count = length;
         if (!mayBeGiven(served)) {
-            served = served.complete() ? served.bypassed(delivered.bypass().orElse(BypassCause.ORIGIN_FAILED)) : served;
             long start = context.nanoTime();
-            try {
-                input.readFully(position, buffer, offset, length);
-            }
-            catch (IOException e) {
-                throw explained(e);
-            }
-            served = served.fromOrigin(originNanos(start));
+            count = readOrigin(position, buffer, offset, length, maxTailLength);
+            long nanos = context.nanoTime() - start;
+            context.hedges().addOriginLatency(nanos);
+            served = new Served(null, bypassCause(served), true, served.waitNanos() + nanos);
             deliverOrigin(false);
         }
-        count(position, served, length);
+        count(position, served, count);
+        return count;
+    }
+
+    private int readOrigin(long position, byte[] buffer, int offset, int length, int maxTailLength)
+            throws IOException
+    {
+        try {
+            if (maxTailLength > 0) {
+                return input.readTail(buffer, offset, maxTailLength);
+            }
+            input.readFully(position, buffer, offset, length);
+            return length;
+        }
+        catch (IOException e) {
+            throw explained(e);
+        }
+    }
+
+    /**
+     * Why bytes are not given to the reader: the cache did not serve, or what it served may not be given.
+     */
+    private BypassCause bypassCause(Served served)
+    {
+        return served.bypass() == null ? delivered.bypass().orElse(BypassCause.ORIGIN_FAILED) : served.bypass();
     }
 
     /**
@@ -195,7 +226,7 @@ final class BlockwiseFile
             return e;
         }
         catch (IOException _) {
-            // the origin fails both requests: the reader's own tells what is wrong
+            // the origin fails both requests, and the reader's own says why
         }
         return failure;
     }
@@ -229,7 +260,7 @@ final class BlockwiseFile
     }
 
     /**
-     * A reader that was told of another length than that of the version, by the file itself: the origin says whether it is the longer one.
+     * Reads beyond the length of the version. A footer of a new state names such places.
      */
     private void readBeyond(long position, byte[] buffer, int offset, int length)
             throws IOException
@@ -259,29 +290,7 @@ final class BlockwiseFile
         if (length == 0) {
             return 0;
         }
-        long position = file.length() - length;
-        Served served = verified(serveFromCache(position, buffer, offset, length, true), position, buffer, offset, length);
-        if (!mayBeGiven(served)) {
-            served = served.complete() ? served.bypassed(delivered.bypass().orElse(BypassCause.ORIGIN_FAILED)) : served;
-            long start = context.nanoTime();
-            try {
-                length = input.readTail(buffer, offset, maxLength);
-            }
-            catch (IOException e) {
-                throw explained(e);
-            }
-            served = served.fromOrigin(originNanos(start));
-            deliverOrigin(false);
-        }
-        count(position, served, length);
-        return length;
-    }
-
-    private long originNanos(long start)
-    {
-        long nanos = context.nanoTime() - start;
-        context.hedges().addOriginLatency(nanos);
-        return nanos;
+        return read(file.length() - length, buffer, offset, length, maxLength);
     }
 
     /**
@@ -370,7 +379,7 @@ final class BlockwiseFile
             deliverOrigin(true);
         }
         else if (!deliverCached()) {
-            return new StreamRead.Bypassed(delivered.bypass().orElse(BypassCause.ORIGIN_FAILED), nanos);
+            return new StreamRead.Bypassed(bypassCause(served), nanos);
         }
         return new StreamRead.Served(readAhead(position, served, length, nanos));
     }
@@ -503,22 +512,6 @@ final class BlockwiseFile
                 }
             }
             return false;
-        }
-
-        /**
-         * The bytes are not to be given to the reader.
-         */
-        Served bypassed(BypassCause cause)
-        {
-            return new Served(null, cause, false, waitNanos);
-        }
-
-        /**
-         * What the cache did not serve, read from the origin.
-         */
-        Served fromOrigin(long nanos)
-        {
-            return new Served(null, bypass, true, waitNanos + nanos);
         }
 
         /**

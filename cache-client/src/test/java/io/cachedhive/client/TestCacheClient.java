@@ -649,7 +649,7 @@ class TestCacheClient
         fixture.assertReads(file, fixture.chunkOf(ring, local), BLOCK);
         fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, (long) BLOCK));
 
-        // the origin is of no help: it has one of the two states, and nobody knows which
+        // the origin is of no help: it has one of the two states, and its bytes do not show which
         assertThatThrownBy(() -> file.readFully(0, new byte[fixture.bytes.length], 0, fixture.bytes.length))
                 .isInstanceOf(FileReplacedException.class)
                 .hasMessage("file s3://bucket/file was replaced while it was read: run the query again");

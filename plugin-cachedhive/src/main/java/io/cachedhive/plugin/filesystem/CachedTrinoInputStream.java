@@ -342,7 +342,7 @@ final class CachedTrinoInputStream
         }
         catch (IOException e) {
             if (failure != null) {
-                // the origin fails both requests: the reader's own tells what is wrong
+                // the origin fails both requests, and the reader's own says why
                 throw failure;
             }
             // the bytes were not given to the reader
