@@ -201,7 +201,7 @@ class TestOneStatePerSplit
         assertThat(fixture.read(file, 2 * BLOCK, BLOCK)).isEqualTo(Arrays.copyOfRange(replaced, 2 * BLOCK, 3 * BLOCK));
     }
 
-    /// The cache is in trouble and the file is not: one request tells that the file is the same, and no more of them are made.
+    /// The cache is in trouble and the file is not: one request shows that the file is the same, and no more of them are made.
     @ParameterizedTest
     @EnumSource
     void testUnchangedFile(Trouble trouble)

@@ -456,7 +456,7 @@ public final class FakeDisk
         final Map<Long, byte[]> pages = new HashMap<>();
         // as they were when they were last synced; a null is a page of zeros
         final Map<Long, byte[]> unsynced = new HashMap<>();
-        // likewise, of pages that no sync writes any more, since one failed
+        // also of pages that no sync writes any more, since one failed
         final Map<Long, byte[]> lost = new HashMap<>();
         long size;
         long durableSize;
