@@ -1,6 +1,7 @@
 package io.cachedhive.plugin.connector;
 
 import com.google.inject.Injector;
+import io.trino.metastore.HiveMetastore;
 import io.trino.plugin.hive.HiveConnector;
 import io.trino.plugin.hive.HiveConnectorFactory;
 import io.trino.spi.TrinoException;
@@ -13,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 
 import static io.trino.spi.StandardErrorCode.NOT_SUPPORTED;
+import static java.util.Objects.requireNonNull;
 
 public final class CachedHiveConnectorFactory
         implements ConnectorFactory
@@ -21,6 +23,23 @@ public final class CachedHiveConnectorFactory
      * The plugin brings Trino's Hive connector of this version along, which uses interfaces that change from one version to the next.
      */
     private static final String TRINO_VERSION = "483";
+
+    private final Optional<HiveMetastore> metastore;
+
+    public CachedHiveConnectorFactory()
+    {
+        this(Optional.empty());
+    }
+
+    /**
+     * Creates a factory of catalogs that share a metastore.
+     *
+     * @param metastore used in place of the metastore that the catalog's properties name
+     */
+    public CachedHiveConnectorFactory(Optional<HiveMetastore> metastore)
+    {
+        this.metastore = requireNonNull(metastore, "metastore is null");
+    }
 
     @Override
     public String getName()
@@ -44,7 +63,7 @@ public final class CachedHiveConnectorFactory
                     config,
                     context,
                     () -> new CachedHiveModule(catalogName, config, context.getCurrentNode().isCoordinator(), properties.findPermissionsByUser()),
-                    Optional.empty(),
+                    metastore,
                     false,
                     Optional.empty());
             Injector injector = hive.getInjector();
