@@ -3,7 +3,9 @@ package io.cachedhive.admin;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cachedhive.admin.ssh.TestingSshHosts;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -41,10 +43,29 @@ class TestInstalledHosts
     private static final String COORDINATOR = "127.0.0.2";
     private static final List<String> WORKERS = List.of("127.0.0.3", "127.0.0.4");
 
+    // of each version, for all tests
+    private static final Map<String, Path> BUNDLES = new TreeMap<>();
+    private static Path bundles;
+
     // short, for the paths of Unix sockets
     private Path directory;
     private Path bundle;
     private TestingSshHosts hosts;
+
+    @BeforeAll
+    static void createBundleDirectory()
+            throws IOException
+    {
+        bundles = Files.createTempDirectory("bundles").toRealPath();
+    }
+
+    @AfterAll
+    static void deleteBundles()
+            throws IOException, InterruptedException
+    {
+        BUNDLES.clear();
+        execute("rm", "-rf", bundles.toString());
+    }
 
     @BeforeEach
     void setUp()
@@ -53,7 +74,7 @@ class TestInstalledHosts
         assumeTrue(TestingSshHosts.findSshd().isPresent(), "no sshd on this machine: apt-get install openssh-server");
         directory = Files.createTempDirectory("admin").toRealPath();
         hosts = TestingSshHosts.start(directory.resolve("ssh"), COORDINATOR, WORKERS.get(0), WORKERS.get(1));
-        bundle = makeBundle("1.0");
+        bundle = bundle("1.0");
         for (String host : List.of(COORDINATOR, WORKERS.get(0), WORKERS.get(1))) {
             makeTrino(root(host).resolve("trino"));
         }
@@ -219,7 +240,7 @@ class TestInstalledHosts
         assertThat(run("rollback").error()).contains("there is no release before the current one");
         succeed("start");
         String worker = workerId(first);
-        Path next = makeBundle("1.1");
+        Path next = bundle("1.1");
 
         // one that does not come back is the last one that is touched
         Path config = root(first).resolve("opt/cachedhive/etc/config.properties");
@@ -388,7 +409,7 @@ class TestInstalledHosts
         assertThat(run("fsck", "--hosts", first).out()).contains("CLEAN");
         assertThat(run("fsck", "--hosts", second).error()).contains("stop it first");
         execute("rm", "-rf", root(first).resolve("ssd").toString());
-        succeed("install", "--hosts", second, "--package", makeBundle("1.1").toString());
+        succeed("install", "--hosts", second, "--package", bundle("1.1").toString());
         hosts.stopHost(COORDINATOR);
         try (ServerSocket other = new ServerSocket()) {
             other.bind(new InetSocketAddress(first, port(first, "http")));
@@ -528,8 +549,19 @@ class TestInstalledHosts
         return ports.computeIfAbsent(host + name, _ -> TestingSshHosts.freePort(host.equals("all") ? "0.0.0.0" : host));
     }
 
+    private static Path bundle(String version)
+            throws IOException, InterruptedException
+    {
+        Path bundle = BUNDLES.get(version);
+        if (bundle == null) {
+            bundle = makeBundle(version);
+            BUNDLES.put(version, bundle);
+        }
+        return bundle;
+    }
+
     /// The cache worker is the real one; of plugin and extension only that they arrive is looked at.
-    private Path makeBundle(String version)
+    private static Path makeBundle(String version)
             throws IOException, InterruptedException
     {
         Path target = Path.of(System.getProperty("user.dir")).resolveSibling("cache-worker-daemon").resolve("target");
@@ -539,14 +571,14 @@ class TestInstalledHosts
                     .findFirst()
                     .orElseThrow(() -> new AssertionError("no packaged cache worker in %s: run mvn package -DskipTests -pl cache-worker-daemon -am".formatted(target)));
         }
-        Path top = Files.createDirectories(directory.resolve("bundle/cachedhive-" + version));
+        Path top = Files.createDirectories(bundles.resolve("cachedhive-" + version));
         execute("cp", "-a", worker.toString(), top.resolve("worker").toString());
         execute("rm", "-rf", top.resolve("worker/var").toString());
         Files.writeString(Files.createDirectories(top.resolve("plugin")).resolve("plugin-cachedhive.jar"), "plugin " + version);
         Files.writeString(Files.createDirectories(top.resolve("engine-extension")).resolve("engine-extension-" + version + ".jar"), "extension " + version);
         Files.writeString(top.resolve("VERSION"), "version=%s\n".formatted(version));
         execute("bash", "-c", "cd \"$0\" && find . -type f ! -name SHA256SUMS -printf '%P\\0' | xargs -0 sha256sum > SHA256SUMS", top.toString());
-        Path file = directory.resolve("cachedhive-" + version + ".tar.gz");
+        Path file = bundles.resolve("cachedhive-" + version + ".tar.gz");
         execute("bash", "-c", "tar -c -C \"$0\" \"$1\" | gzip -1 > \"$2\"", top.getParent().toString(), top.getFileName().toString(), file.toString());
         execute("rm", "-rf", top.toString());
         return file;
