@@ -3,6 +3,7 @@ package io.cachedhive.store.fuzz;
 import io.cachedhive.store.ssd.DirectoryFuzzTarget;
 import io.cachedhive.store.ssd.ExtentFuzzTarget;
 import io.cachedhive.store.ssd.HeaderPageFuzzTarget;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -26,6 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * What {@code bin/fuzz} found worth keeping (a file for each way through the code), and changes of it for a while. The fuzzer itself, which looks
  * where inputs lead, takes longer and runs by hand.
  */
+@Tag("slow")
 class TestFuzzTargets
 {
     private static final byte[] INTERESTING = {0, 1, -1, 127, -128, 2, 3, 4, 5, 7, 16, 64};
@@ -86,7 +88,7 @@ class TestFuzzTargets
         long seed = Long.getLong("cachedhive.test.seed", System.nanoTime());
         System.out.printf("%s: %s saved inputs, seed: %s%n", name, corpus.size(), seed);
         Random random = new Random(seed);
-        Duration duration = Duration.ofSeconds(Integer.getInteger("cachedhive.test.fuzz-seconds", 15));
+        Duration duration = Duration.ofSeconds(Integer.getInteger("cachedhive.test.fuzz-seconds", 5));
         long runs = 0;
         for (long start = System.nanoTime(); System.nanoTime() - start < duration.toNanos(); runs++) {
             run(target, mutate(corpus, random));

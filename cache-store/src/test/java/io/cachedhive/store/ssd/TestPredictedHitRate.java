@@ -16,11 +16,13 @@ import java.util.List;
 import java.util.Random;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.EnumSource.Mode.EXCLUDE;
 
 /**
  * Holds what is predicted for half, once and twice the capacity against directories of the SSD tier of these capacities, or the policy alone, that are
  * asked for the same blocks. Prints what it finds.
  */
+@Tag("slow")
 class TestPredictedHitRate
 {
     private static final double MAX_POINTS = 3;
@@ -45,8 +47,8 @@ class TestPredictedHitRate
 
     @Tag("conformance")
     @ParameterizedTest
-    @EnumSource(KindOfTrace.class)
-    void directoryOnAllTraces(KindOfTrace trace)
+    @EnumSource(value = KindOfTrace.class, mode = EXCLUDE, names = {"ZIPF_08", "ZIPF_12", "STAR_SCHEMA", "TPCDS_MIDDLE_CACHE"})
+    void directoryOnOtherTraces(KindOfTrace trace)
             throws Exception
     {
         compareDirectory(trace);
