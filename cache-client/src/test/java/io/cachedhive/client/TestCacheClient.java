@@ -23,6 +23,7 @@ import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -53,6 +54,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 /**
  * Where bytes come from when all is well, and when anything is not.
  */
+@Tag("slow")
 class TestCacheClient
 {
     private ReadFixture fixture;

@@ -8,6 +8,7 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.Source;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,6 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The origin is asked beside an owner that is silent, now and then; and an owner that is in trouble, of whatever kind, costs no more than a time-out.
  */
 @Timeout(120)
+@Tag("slow")
 class TestHedgedReads
 {
     private static final int READS_IN_TROUBLE = 10;

@@ -12,6 +12,7 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.Source;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -35,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 /**
  * A file is replaced while a split reads it. No byte of the new state is like that of the old one, so that a mixture shows.
  */
+@Tag("slow")
 class TestOneStatePerSplit
 {
     private static final Executor EXECUTOR = task -> Thread.ofVirtual().start(task);

@@ -8,6 +8,7 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -26,6 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Workers go and come back.
  */
+@Tag("slow")
 class TestWorkerRestart
 {
     // of the fastest of some rounds: a busy machine may make one slower, and hardly all

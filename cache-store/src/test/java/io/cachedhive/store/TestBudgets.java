@@ -6,6 +6,7 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -24,6 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * What the store takes of a real disk and of shared memory, and how much of that is blocks.
  */
+@Tag("slow")
 class TestBudgets
 {
     private static final int BLOCK = 1 << 20;

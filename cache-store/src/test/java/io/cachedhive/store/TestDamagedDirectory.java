@@ -64,6 +64,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * the ends of its pages only, since what a reader sees of it is the same in between. A plain build tries a sample, another one each time; the
  * profile exhaustive tries all of it.
  */
+@Tag("slow")
 class TestDamagedDirectory
 {
     private static final int BLOCK = 64 << 10;

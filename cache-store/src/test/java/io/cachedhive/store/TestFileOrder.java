@@ -1,5 +1,6 @@
 package io.cachedhive.store;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.util.ArrayList;
@@ -10,6 +11,7 @@ import java.util.Random;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+@Tag("slow")
 class TestFileOrder
 {
     @Test

@@ -5,6 +5,7 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.disk.DiskException;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
  * What is flushed while something goes wrong is overwritten later, and nobody hears before that all is well.
  */
 @Timeout(300)
+@Tag("slow")
 class TestFlushInTrouble
 {
     private static final int BLOCK = 64 << 10;

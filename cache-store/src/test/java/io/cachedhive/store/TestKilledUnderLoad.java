@@ -47,6 +47,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A process that fills, drops and fills anew, and is killed (SIGKILL) at a moment that nobody chose, again and again on the same directory. What it
  * told to be on SSD more than a second before comes back, with the bytes of each block's identity; what it told to be dropped does not.
  */
+@Tag("slow")
 class TestKilledUnderLoad
 {
     private static final int BLOCK = 64 << 10;

@@ -7,6 +7,7 @@ import io.cachedhive.protocol.memory.BlockInfo;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.memory.SharedMemoryReader;
 import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,6 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A process that is killed (SIGKILL) while it fills its store, again and again, and a client that keeps every one of its files mapped.
  */
+@Tag("slow")
 class TestKilledWorker
 {
     private static final int BLOCK = 64 << 10;

@@ -31,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * <p>Whatever the fate of each page that was not synced: what is read is the bytes of that block under the ETag that its file has, an ETag that was
  * dropped for good never comes back, and what a checkpoint told of and did not leave since is there.
  */
+@Tag("slow")
 class TestPowerCuts
 {
     private static final int BLOCK = 64 << 10;

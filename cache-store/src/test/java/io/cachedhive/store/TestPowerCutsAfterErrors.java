@@ -33,6 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * drop was reported as durable never comes back.
  */
 @Timeout(1800)
+@Tag("slow")
 class TestPowerCutsAfterErrors
 {
     private static final int BLOCK = 64 << 10;

@@ -8,6 +8,7 @@ import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.LocalDisk;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,6 +46,7 @@ import static io.cachedhive.store.RecoveryFinding.SUPERBLOCK_CORRUPT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+@Tag("slow")
 class TestSsdTier
 {
     private static final int BLOCK = 64 << 10;

@@ -9,6 +9,7 @@ import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.disk.Disk;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -46,6 +47,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 /**
  * What tables with a quota have in each tier, as a client on this host sees it in shared memory, and block by block on SSD.
  */
+@Tag("slow")
 class TestTableQuotas
 {
     private static final int BLOCK = 64 << 10;

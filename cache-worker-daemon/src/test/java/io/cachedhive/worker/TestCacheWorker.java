@@ -9,6 +9,7 @@ import io.cachedhive.worker.testing.WireClient;
 import io.cachedhive.worker.testing.WorkerProcess;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,6 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The process itself, as an operator sees it: what it says when it cannot start, and that it leaves nothing behind.
  */
 @Timeout(240)
+@Tag("slow")
 class TestCacheWorker
 {
     private static final int CANNOT_START = 100;

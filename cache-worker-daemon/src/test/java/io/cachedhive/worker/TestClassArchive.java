@@ -1,6 +1,7 @@
 package io.cachedhive.worker;
 
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -26,6 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * In JVMs of their own, since it is the JVM that makes the archive and that has to take it.
  */
 @Timeout(240)
+@Tag("slow")
 class TestClassArchive
 {
     @TempDir

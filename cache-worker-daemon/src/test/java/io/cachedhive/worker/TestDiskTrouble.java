@@ -59,6 +59,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
  * <p>The file systems are real ones. What they do not do by themselves, strace(1) does to the worker's system calls.
  */
 @Timeout(300)
+@Tag("slow")
 class TestDiskTrouble
 {
     private static final int BLOCK = 256 << 10;

@@ -16,6 +16,7 @@ import io.cachedhive.worker.testing.WireClient;
 import io.cachedhive.worker.testing.WorkerProcess;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,6 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Readers in several JVMs that miss the same block at the same time, a cache worker in a process of its own, and what the object store was asked.
  */
 @Timeout(400)
+@Tag("slow")
 class TestOneGetForAllReaders
 {
     private static final int PROCESSES = 2;

@@ -57,6 +57,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Tag("conformance")
 @Timeout(600)
+@Tag("slow")
 class TestOwnerInTrouble
 {
     private static final int CHUNK_BLOCKS = 4;

@@ -5,6 +5,7 @@ import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.store.ssd.SsdFormat;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
@@ -26,6 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.TestInstance.Lifecycle.PER_CLASS;
 
 @TestInstance(PER_CLASS)
+@Tag("slow")
 class TestBundle
 {
     private static final String TOP = "cachedhive-%s/".formatted(VERSION);

@@ -1,6 +1,7 @@
 package io.cachedhive.packages;
 
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -18,6 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * What the program {@code cache-worker} makes of its arguments, its files and the Java that there is. Which Java there is decides the test: the places where the
  * program looks are moved to a directory of it.
  */
+@Tag("slow")
 class TestCacheWorkerProgram
 {
     private static final String JAVA_PLACES = "(/usr/lib/jvm/* /usr/java/* /opt/java/* /opt/jdk* /opt/jre*)";

@@ -2,6 +2,7 @@ package io.cachedhive.packages;
 
 import io.cachedhive.packages.BuiltPackages.Deb;
 import io.cachedhive.packages.BuiltPackages.Member;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,6 +19,7 @@ import static io.cachedhive.packages.BuiltPackages.systemVersion;
 import static java.util.stream.Collectors.toMap;
 import static org.assertj.core.api.Assertions.assertThat;
 
+@Tag("slow")
 class TestDebianPackages
 {
     private static final String WORKER = "cachedhive-worker";

@@ -13,6 +13,7 @@ import io.kubernetes.client.openapi.models.V1PodSpec;
 import io.kubernetes.client.openapi.models.V1Secret;
 import io.kubernetes.client.openapi.models.V1Volume;
 import io.kubernetes.client.openapi.models.V1VolumeMount;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
@@ -40,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
  * The files for Kubernetes against its own models, which refuse unknown and missing fields, and against what the cache worker needs: the container may use the memory
  * that its configuration takes, and what the configuration names is mounted. Nothing is run in a cluster, and no chart is rendered.
  */
+@Tag("slow")
 class TestKubernetesFiles
 {
     private static final Path DIRECTORY = ROOT.resolve("etc/kubernetes");

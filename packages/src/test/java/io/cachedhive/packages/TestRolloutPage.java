@@ -2,6 +2,7 @@ package io.cachedhive.packages;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -18,6 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * The page that operators follow line by line names only what there is.
  */
+@Tag("slow")
 class TestRolloutPage
 {
     @Test

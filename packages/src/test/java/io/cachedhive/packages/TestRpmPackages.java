@@ -6,6 +6,7 @@ import org.eclipse.packager.rpm.FileFlags;
 import org.eclipse.packager.rpm.RpmTag;
 import org.eclipse.packager.rpm.parse.InputHeader;
 import org.eclipse.packager.rpm.parse.RpmInputStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -24,6 +25,7 @@ import java.util.TreeMap;
 import static io.cachedhive.packages.BuiltPackages.systemVersion;
 import static org.assertj.core.api.Assertions.assertThat;
 
+@Tag("slow")
 class TestRpmPackages
 {
     /**

@@ -1,5 +1,6 @@
 package io.cachedhive.packages;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,6 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Packages of the same files have the same bytes, whenever they are made. The large ones, of the plugin, are made by the same code and are not made again here.
  */
+@Tag("slow")
 class TestSameBytes
 {
     @TempDir

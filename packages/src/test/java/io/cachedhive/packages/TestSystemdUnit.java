@@ -1,5 +1,6 @@
 package io.cachedhive.packages;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -17,6 +18,7 @@ import static io.cachedhive.packages.BuiltPackages.ROOT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+@Tag("slow")
 class TestSystemdUnit
 {
     private static final Path UNIT = ROOT.resolve("etc/systemd/cachedhive-worker.service");

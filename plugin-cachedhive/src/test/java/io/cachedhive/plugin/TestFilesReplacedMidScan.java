@@ -61,6 +61,7 @@ import static org.junit.jupiter.params.provider.EnumSource.Mode.EXCLUDE;
  * a result are of one state of the file. The cache worker is one that does what the test says, since none does all of it on order.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("slow")
 class TestFilesReplacedMidScan
 {
     private static final int BLOCK = 1 << 20;

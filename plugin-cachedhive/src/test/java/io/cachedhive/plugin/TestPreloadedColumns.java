@@ -36,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Tag("conformance")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("slow")
 class TestPreloadedColumns
 {
     // one of each format; more with -Dcachedhive.test.trials

@@ -5,6 +5,7 @@ import io.cachedhive.quickstart.s3.S3Request;
 import io.trino.filesystem.TrinoInputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,6 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * What a stream that is read straight on asks the object store for, and when.
  */
 @Timeout(120)
+@Tag("slow")
 class TestReadAheadThroughWorker
 {
     private static final int MIB = 1 << 20;

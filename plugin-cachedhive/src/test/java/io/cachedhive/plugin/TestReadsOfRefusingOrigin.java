@@ -30,6 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * of reads, in whatever order.
  */
 @Timeout(300)
+@Tag("slow")
 class TestReadsOfRefusingOrigin
 {
     private static final int READERS = 32;

@@ -7,6 +7,7 @@ import io.cachedhive.admin.ssh.RemoteResult;
 import io.cachedhive.admin.ssh.RemoteScript;
 import io.cachedhive.admin.task.TaskException;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -29,6 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * The scripts on this machine, below a directory of the test's.
  */
+@Tag("slow")
 class TestHostScripts
 {
     /// Files of other users without the right to make them: root's login, and owners by directory.

@@ -17,6 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Runs {@link SharedMemoryOrders} in jcstress.
  */
+@Tag("slow")
 class TestSharedMemoryOrders
 {
     private static final int TESTS = 4;

@@ -1,5 +1,6 @@
 package io.cachedhive.store.policy;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -13,6 +14,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * where the requests are not independent (scans of many tables) one trace differs from the next by several points for any policy; the worst of
  * them is printed as well.
  */
+@Tag("slow")
 class TestHitRatio
 {
     // of the recorded trace, where the mean is at most 0.75 above the policy and one figure's deviation is 0.33: so the limit is five deviations of their mean away

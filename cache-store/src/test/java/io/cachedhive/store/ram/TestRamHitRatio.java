@@ -15,6 +15,7 @@ import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.policy.BlockTraces;
 import io.cachedhive.store.policy.ChangeOfSizes;
 import io.cachedhive.store.policy.TraceSimulator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Plays traces of block requests through the RAM tier, whose frames rest before they are used again, through Caffeine's W-TinyLFU and through an LRU of as many
  * blocks, and changes the sizes of the blocks on it. Prints what it finds.
  */
+@Tag("slow")
 class TestRamHitRatio
 {
     private static final long[] SEEDS = {7, 99};

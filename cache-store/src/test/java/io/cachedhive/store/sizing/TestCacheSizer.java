@@ -5,6 +5,7 @@ import io.cachedhive.store.StoreClock;
 import io.cachedhive.store.policy.BlockTraces;
 import io.cachedhive.store.policy.TraceSimulator;
 import io.cachedhive.store.sizing.CacheSizer.Prediction;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -15,6 +16,7 @@ import java.util.Random;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+@Tag("slow")
 class TestCacheSizer
 {
     private static final int BLOCK = 1 << 20;

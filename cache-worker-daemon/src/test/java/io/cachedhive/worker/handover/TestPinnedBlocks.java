@@ -20,6 +20,7 @@ import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.TestingWorker;
 import io.cachedhive.worker.testing.WireClient;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -44,6 +45,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Pinned blocks stay under a scan of ten times what the cache worker can hold, and over a restart.
  */
 @Timeout(180)
+@Tag("slow")
 class TestPinnedBlocks
 {
     private static final int PINNED_BLOCKS = 40;

@@ -29,6 +29,7 @@ import io.cachedhive.worker.testing.TestingWorker;
 import io.cachedhive.worker.testing.WireClient;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,6 +52,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Files that a coordinator announces, over real sockets, and an S3 server that counts what it is asked.
  */
 @Timeout(120)
+@Tag("slow")
 class TestFetchAheadOfReads
 {
     private static final Digest128 SCAN = new Digest128(1, 2);

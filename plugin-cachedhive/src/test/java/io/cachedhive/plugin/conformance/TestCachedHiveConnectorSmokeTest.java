@@ -1,5 +1,8 @@
 package io.cachedhive.plugin.conformance;
 
+import org.junit.jupiter.api.Tag;
+
+@Tag("slow")
 class TestCachedHiveConnectorSmokeTest
         extends AbstractHiveConnectorSmokeTest
 {

@@ -1,5 +1,6 @@
 package io.cachedhive.quickstart.cluster;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -10,6 +11,7 @@ import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+@Tag("slow")
 class TestClusterPorts
 {
     private static final List<String> HOSTS = List.of("127.0.0.2", "127.0.0.3");
