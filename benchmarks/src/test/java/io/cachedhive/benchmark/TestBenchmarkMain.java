@@ -57,6 +57,7 @@ class TestBenchmarkMain
         assertThat(Path.of("/dev/shm").toFile().list((_, name) -> name.startsWith("cachedhive-benchmark"))).isEmpty();
     }
 
+    @Tag("conformance")
     @Test
     void testStore()
             throws IOException
@@ -87,6 +88,7 @@ class TestBenchmarkMain
         assertThat(Path.of("/dev/shm").toFile().list((_, name) -> name.startsWith("cachedhive-benchmark"))).isEmpty();
     }
 
+    @Tag("conformance")
     @Test
     void testFiles()
             throws IOException
@@ -95,7 +97,7 @@ class TestBenchmarkMain
         assumeThat(Distribution.find().missing()).as("what is not packaged").isEmpty();
         Path file = directory.resolve("figures.json");
 
-        int code = run("files", "--files", "1000", "--runs", "2", "--readers", "2", "--fillers", "4", "--latency", "0", "--out", file.toString());
+        int code = run("files", "--files", "500", "--runs", "2", "--readers", "2", "--fillers", "4", "--latency", "0", "--out", file.toString());
 
         assertThat(code).describedAs(error.toString(UTF_8)).isZero();
         JsonNode content = new ObjectMapper().readTree(Files.readString(file));
@@ -121,13 +123,14 @@ class TestBenchmarkMain
         assertThat(Path.of("/dev/shm").toFile().list((_, name) -> name.startsWith("cachedhive-benchmark"))).isEmpty();
     }
 
+    @Tag("conformance")
     @Test
     void testPlacement()
             throws IOException
     {
         Path file = directory.resolve("figures.json");
 
-        int code = run("placement", "--keys", "200000", "--runs", "2", "--hours", "2", "--out", file.toString());
+        int code = run("placement", "--keys", "200000", "--runs", "2", "--hours", "1", "--out", file.toString());
 
         assertThat(code).describedAs(error.toString(UTF_8)).isZero();
         JsonNode content = new ObjectMapper().readTree(Files.readString(file));
