@@ -58,6 +58,11 @@ public record CacheClientConfig(
         return new CacheClientConfig(socketPath, identity, chunkSizeBytes, crossZoneReads, ratio, limits, timeouts);
     }
 
+    public CacheClientConfig withTimeouts(Timeouts timeouts)
+    {
+        return new CacheClientConfig(socketPath, identity, chunkSizeBytes, crossZoneReads, verifySampleRatio, limits, timeouts);
+    }
+
     /**
      * What the client may hold at once; whatever does not fit is read from the origin.
      *

@@ -46,6 +46,7 @@ final class ReadContext
         this.heap = new HeapBudget(config.limits().heapBytes());
         this.hedges = new Hedges(
                 hedgeExecutor,
+                TimeUnit.MILLISECONDS.toNanos(config.timeouts().hedgeMillis()),
                 TimeUnit.MILLISECONDS.toNanos(config.timeouts().silenceMillis()),
                 heap::tryReserve,
                 heap::release);

@@ -73,7 +73,7 @@ class TestPreloadedColumns
         queryRunner.installPlugin(new TpchPlugin());
         queryRunner.createCatalog("tpch", "tpch", Map.of());
         queryRunner.installPlugin(new HivePlugin());
-        queryRunner.installPlugin(new CachedHivePlugin());
+        queryRunner.installPlugin(PatientReaders.plugin());
         Map<String, String> hive = ImmutableMap.<String, String>builder()
                 .putAll(s3.clientProperties())
                 .put("hive.metastore", "file")

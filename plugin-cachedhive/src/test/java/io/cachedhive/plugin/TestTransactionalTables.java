@@ -2,7 +2,6 @@ package io.cachedhive.plugin;
 
 import com.google.common.collect.ImmutableMap;
 import io.cachedhive.client.TestingWorker;
-import io.cachedhive.plugin.connector.CachedHiveConnectorFactory;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.quickstart.s3.S3Request;
@@ -115,7 +114,7 @@ class TestTransactionalTables
                 .createMetastore(Optional.empty()));
 
         queryRunner.installPlugin(plugin(new PlainHiveFactory()));
-        queryRunner.installPlugin(plugin(new CachedHiveConnectorFactory(Optional.of(metastore))));
+        queryRunner.installPlugin(PatientReaders.plugin(Optional.of(metastore)));
         ImmutableMap.Builder<String, String> withoutMetastore = ImmutableMap.builder();
         properties.forEach((name, value) -> {
             if (!name.startsWith("hive.metastore")) {

@@ -5,7 +5,6 @@ import io.cachedhive.client.connection.LatencyHistogram;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 import java.util.function.IntPredicate;
 
@@ -16,7 +15,6 @@ import static java.util.Objects.requireNonNull;
  */
 public final class Hedges
 {
-    private static final long MIN_SILENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final int HIT_MULTIPLE = 3;
     private static final double HIT_SHARE = 0.95;
     private static final double ORIGIN_SHARE = 0.99;
@@ -24,18 +22,21 @@ public final class Hedges
     private final HedgeBudget budget = new HedgeBudget();
     private final LatencyHistogram origin = new LatencyHistogram();
     private final ExecutorService executor;
+    private final long minSilenceNanos;
     private final long unknownOriginNanos;
     private final IntPredicate reserve;
     private final IntConsumer release;
 
     /**
      * @param executor of reads from the origin; refuses when it has enough of them
+     * @param minSilenceNanos how long a worker may be silent in any case
      * @param unknownOriginNanos how long the origin may take as long as it is not known
      * @param reserve takes memory for so many bytes if there is some; {@code release} gives it back
      */
-    public Hedges(ExecutorService executor, long unknownOriginNanos, IntPredicate reserve, IntConsumer release)
+    public Hedges(ExecutorService executor, long minSilenceNanos, long unknownOriginNanos, IntPredicate reserve, IntConsumer release)
     {
         this.executor = requireNonNull(executor, "executor is null");
+        this.minSilenceNanos = minSilenceNanos;
         this.unknownOriginNanos = unknownOriginNanos;
         this.reserve = requireNonNull(reserve, "reserve is null");
         this.release = requireNonNull(release, "release is null");
@@ -66,9 +67,9 @@ public final class Hedges
     public long patienceNanos(LatencyHistogram hits, boolean fetching)
     {
         if (fetching) {
-            return Math.max(MIN_SILENCE_NANOS, origin.percentile(ORIGIN_SHARE).orElse(unknownOriginNanos));
+            return Math.max(minSilenceNanos, origin.percentile(ORIGIN_SHARE).orElse(unknownOriginNanos));
         }
-        return Math.max(MIN_SILENCE_NANOS, HIT_MULTIPLE * hits.percentile(HIT_SHARE).orElse(0));
+        return Math.max(minSilenceNanos, HIT_MULTIPLE * hits.percentile(HIT_SHARE).orElse(0));
     }
 
     /**

@@ -27,6 +27,7 @@ class TestHedges
     private final AtomicLong reserved = new AtomicLong();
     private final Hedges hedges = new Hedges(
             executor,
+            MILLISECONDS.toNanos(20),
             UNKNOWN,
             bytes -> {
                 if (reserved.addAndGet(bytes) <= LIMIT) {

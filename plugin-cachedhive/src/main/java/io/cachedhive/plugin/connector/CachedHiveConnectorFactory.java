@@ -1,6 +1,7 @@
 package io.cachedhive.plugin.connector;
 
 import com.google.inject.Injector;
+import io.cachedhive.client.connection.Timeouts;
 import io.trino.metastore.HiveMetastore;
 import io.trino.plugin.hive.HiveConnector;
 import io.trino.plugin.hive.HiveConnectorFactory;
@@ -25,20 +26,21 @@ public final class CachedHiveConnectorFactory
     private static final String TRINO_VERSION = "483";
 
     private final Optional<HiveMetastore> metastore;
+    private final Timeouts timeouts;
 
     public CachedHiveConnectorFactory()
     {
-        this(Optional.empty());
+        this(Optional.empty(), Timeouts.DEFAULT);
     }
 
     /**
-     * Creates a factory of catalogs that share a metastore.
-     *
      * @param metastore used in place of the metastore that the catalog's properties name
+     * @param timeouts of reads from cache workers and of other requests to them
      */
-    public CachedHiveConnectorFactory(Optional<HiveMetastore> metastore)
+    public CachedHiveConnectorFactory(Optional<HiveMetastore> metastore, Timeouts timeouts)
     {
         this.metastore = requireNonNull(metastore, "metastore is null");
+        this.timeouts = requireNonNull(timeouts, "timeouts is null");
     }
 
     @Override
@@ -62,7 +64,7 @@ public final class CachedHiveConnectorFactory
                     catalogName,
                     config,
                     context,
-                    () -> new CachedHiveModule(catalogName, config, context.getCurrentNode().isCoordinator(), properties.findPermissionsByUser()),
+                    () -> new CachedHiveModule(catalogName, config, context.getCurrentNode().isCoordinator(), properties.findPermissionsByUser(), timeouts),
                     metastore,
                     false,
                     Optional.empty());

@@ -60,16 +60,18 @@ final class CachedHiveModule
     private final Map<String, String> properties;
     private final boolean coordinator;
     private final Optional<String> permissionsByUser;
+    private final Timeouts timeouts;
 
     /**
      * @param permissionsByUser why the catalog is not cached unless permissions are declared to be shared
      */
-    CachedHiveModule(String catalog, Map<String, String> properties, boolean coordinator, Optional<String> permissionsByUser)
+    CachedHiveModule(String catalog, Map<String, String> properties, boolean coordinator, Optional<String> permissionsByUser, Timeouts timeouts)
     {
         this.catalog = requireNonNull(catalog, "catalog is null");
         this.properties = Map.copyOf(properties);
         this.coordinator = coordinator;
         this.permissionsByUser = requireNonNull(permissionsByUser, "permissionsByUser is null");
+        this.timeouts = requireNonNull(timeouts, "timeouts is null");
     }
 
     @Override
@@ -154,7 +156,7 @@ final class CachedHiveModule
     @Singleton
     SharedWorkerAdmin createWorkerAdmin(ClientIdentity identity)
     {
-        return new SharedWorkerAdmin(identity, Timeouts.DEFAULT);
+        return new SharedWorkerAdmin(identity, timeouts);
     }
 
     @Provides
@@ -178,7 +180,8 @@ final class CachedHiveModule
                 identity,
                 config.getChunkSize().toBytes(),
                 config.isCrossZoneReads())
-                .withVerifySampleRatio(config.getVerifySampleRatio()));
+                .withVerifySampleRatio(config.getVerifySampleRatio())
+                .withTimeouts(timeouts));
         if (decisions.mayCache() && (!coordinator || nodeManager.getWorkerNodes().contains(node))) {
             // a node that will read: the first query shall find the cache worker connected
             client.get();

@@ -2,7 +2,7 @@ package io.cachedhive.plugin.conformance;
 
 import io.airlift.log.Logger;
 import io.cachedhive.client.counters.BypassCause;
-import io.cachedhive.plugin.CachedHivePlugin;
+import io.cachedhive.plugin.PatientReaders;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.store.SsdDirectoryConfig;
@@ -89,7 +89,7 @@ final class CachedHive
                 WorkerSettings.DEFAULT_PEER_SILENCE,
                 "test"));
         worker.start();
-        queryRunner.installPlugin(new CachedHivePlugin());
+        queryRunner.installPlugin(PatientReaders.plugin());
     }
 
     @Override
