@@ -3,6 +3,7 @@ package io.cachedhive.admin;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cachedhive.admin.ssh.TestingSshHosts;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -453,10 +454,7 @@ class TestInstalledHosts
         assertThat(run("drain").error()).contains("All cache workers would leave");
         Outcome drained = run("drain", "--hosts", WORKERS.getFirst(), "--deadline", "1s");
         assertThat(drained.code()).as(drained.toString()).isEqualTo(ExitCode.OK);
-        long deadline = System.nanoTime() + 120_000_000_000L;
-        while (!faults(run("doctor", "--output", "json")).equals(List.of(WORKERS.getFirst() + " NOT_RUNNING"))) {
-            assertThat(System.nanoTime()).as("the cache worker ends").isLessThan(deadline);
-        }
+        Await.until("the cache worker ends", () -> faults(run("doctor", "--output", "json")).equals(List.of(WORKERS.getFirst() + " NOT_RUNNING")));
     }
 
     private static List<String> faults(Outcome outcome)

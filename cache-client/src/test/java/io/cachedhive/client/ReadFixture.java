@@ -17,6 +17,7 @@ import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
+import io.cachedhive.testing.Await;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -233,7 +234,7 @@ final class ReadFixture
     static void assertIdle(CacheClient client)
             throws Exception
     {
-        Await.untilAsserted(() -> assertThat(client.inFlight()).isEqualTo(new CacheClient.InFlight(0, 0)));
+        Await.untilAsserted("nothing is under way", () -> assertThat(client.inFlight()).isEqualTo(new CacheClient.InFlight(0, 0)));
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;

@@ -6,6 +6,7 @@ import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -72,7 +73,7 @@ class TestGuestOffers
         // parts of two blocks
         fixture.assertReads(file, position + BLOCK - 10, 20);
         int first = (int) (position / BLOCK);
-        Await.untilAsserted(() -> assertThat(local.guests).extracting(OfferGuest::block).containsExactlyInAnyOrder(first, first + 1));
+        Await.untilAsserted("the guests are offered", () -> assertThat(local.guests).extracting(OfferGuest::block).containsExactlyInAnyOrder(first, first + 1));
         for (OfferGuest guest : local.guests) {
             assertThat(guest.payload()).as("the whole block").isEqualTo(ByteBuffer.wrap(fixture.expected((long) guest.block() * BLOCK, BLOCK)));
             CRC32C checksum = new CRC32C();
@@ -109,7 +110,7 @@ class TestGuestOffers
         local.keepsGuests = true;
         CachedFile file = fixture.open(client, new ReadScope(TABLE, Optional.of(ring.epoch()), true, true, FillTerms.UNSAID, fixture.observer, new DeliveredStates()));
         fixture.assertReads(file, position, BLOCK);
-        Await.untilAsserted(() -> assertThat(local.guests).extracting(OfferGuest::block).containsExactly((int) (position / BLOCK)));
+        Await.untilAsserted("the guests are offered", () -> assertThat(local.guests).extracting(OfferGuest::block).containsExactly((int) (position / BLOCK)));
         fixture.assertReads(file, position, BLOCK);
         fixture.assertSources(client, Map.of(ReadSource.REMOTE_READ, (long) BLOCK, ReadSource.RAM_HIT, (long) BLOCK));
         ReadFixture.assertIdle(client);
@@ -155,7 +156,7 @@ class TestGuestOffers
     {
         owner.source = Source.RAM;
         fixture.assertReads(file, position + 2 * BLOCK, 1);
-        Await.untilAsserted(() -> assertThat(local.guests).extracting(OfferGuest::block).containsExactly((int) (position / BLOCK) + 2));
+        Await.untilAsserted("the guests are offered", () -> assertThat(local.guests).extracting(OfferGuest::block).containsExactly((int) (position / BLOCK) + 2));
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;

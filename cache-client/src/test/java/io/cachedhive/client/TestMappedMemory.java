@@ -10,6 +10,7 @@ import io.cachedhive.protocol.memory.SharedMemoryWriter;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;

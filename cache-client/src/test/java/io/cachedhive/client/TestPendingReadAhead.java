@@ -5,6 +5,7 @@ import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

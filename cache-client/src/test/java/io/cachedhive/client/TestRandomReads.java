@@ -8,6 +8,7 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -114,7 +115,7 @@ class TestRandomReads
             assertThat(fixture.observer.bypassBytes().values().stream().mapToLong(Long::longValue).sum())
                     .isEqualTo(fixture.observer.bytes(ReadSource.BYPASS))
                     .isEqualTo(client.counters().get(CounterNames.BYPASS_BYTES));
-            Await.untilAsserted(() -> assertThat(fixture.local.usage.get(TABLE)).isEqualTo(client.counters().byTable().get(TABLE)));
+            Await.untilAsserted("the usage is told", () -> assertThat(fixture.local.usage.get(TABLE)).isEqualTo(client.counters().byTable().get(TABLE)));
             ReadFixture.assertIdle(client);
         }
     }

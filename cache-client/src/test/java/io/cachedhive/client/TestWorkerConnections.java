@@ -10,6 +10,7 @@ import io.cachedhive.protocol.wire.FillMessage.Fill;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.PreloadMessage;
 import io.cachedhive.protocol.wire.StatusMessage;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

@@ -6,6 +6,7 @@ import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -34,7 +35,6 @@ class TestWorkerRestart
     private static final Duration USED_AGAIN = Duration.ofSeconds(2);
     private static final Duration UNMAPPED = Duration.ofMillis(1500);
     private static final int ROUNDS = 3;
-    private static final Duration LONG_ENOUGH = Duration.ofSeconds(30);
     // as users have them, but for the time that a worker has for an answer
     private static final Timeouts DEFAULT = new Timeouts(PATIENT.silenceMillis(), PATIENT.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis());
 
@@ -56,6 +56,13 @@ class TestWorkerRestart
         fixture.close();
     }
 
+    private static Duration timeUntil(String what, Await.Condition condition)
+    {
+        long start = System.nanoTime();
+        Await.until(what, condition);
+        return Duration.ofNanos(System.nanoTime() - start);
+    }
+
     @Test
     void testLocalWorker()
             throws Exception
@@ -74,7 +81,7 @@ class TestWorkerRestart
 
             local.stop();
             // its memory is the host's again, also when nobody reads
-            unmapped.add(Await.within(LONG_ENOUGH, "unmapped", () -> dead.mappings() == 0));
+            unmapped.add(timeUntil("unmapped", () -> dead.mappings() == 0));
             fixture.assertReads(file, 0, 10);
             assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.NO_WORKER, 10L * (i + 1)));
             assertThat(client.local().connected()).isFalse();
@@ -82,7 +89,7 @@ class TestWorkerRestart
             assertThat(client.local().problem().orElseThrow()).contains("start it");
 
             local.listen(fixture.socket);
-            usedAgain.add(Await.within(LONG_ENOUGH, "used again", () -> client.local().connected()));
+            usedAgain.add(timeUntil("used again", () -> client.local().connected()));
             fixture.assertReads(file, 0, 10);
             assertThat(client.local().problem()).isEmpty();
             assertThat(client.local().instance()).contains(local.memory.instance());
@@ -117,7 +124,7 @@ class TestWorkerRestart
         List<Duration> unmapped = new ArrayList<>();
         for (int i = 1; i <= ROUNDS; i++) {
             local.memory.setState(MemoryState.DEAD);
-            unmapped.add(Await.within(LONG_ENOUGH, "unmapped", () -> local.memory.mappings() == 0));
+            unmapped.add(timeUntil("unmapped", () -> local.memory.mappings() == 0));
             // over the socket, then
             fixture.assertReads(fixture.open(client), 0, 10);
             assertThat(local.readRequests).hasSize(i).allMatch(Read::inline);
@@ -144,25 +151,15 @@ class TestWorkerRestart
             assertThat(hitBytes()).isEqualTo(hits + BLOCK);
             other.stop();
             Await.until("noticed", () -> {
-                try {
-                    long bypass = fixture.observer.bytes(ReadSource.BYPASS);
-                    fixture.assertReads(file, position, 10);
-                    return fixture.observer.bytes(ReadSource.BYPASS) > bypass;
-                }
-                catch (IOException e) {
-                    throw new AssertionError(e);
-                }
+                long bypass = fixture.observer.bytes(ReadSource.BYPASS);
+                fixture.assertReads(file, position, 10);
+                return fixture.observer.bytes(ReadSource.BYPASS) > bypass;
             });
             other.listenTcp();
-            usedAgain.add(Await.within(LONG_ENOUGH, "used again", () -> {
-                try {
-                    long before = fixture.observer.bytes(ReadSource.NON_LOCAL_HIT);
-                    fixture.assertReads(file, position, 10);
-                    return fixture.observer.bytes(ReadSource.NON_LOCAL_HIT) > before;
-                }
-                catch (IOException e) {
-                    throw new AssertionError(e);
-                }
+            usedAgain.add(timeUntil("used again", () -> {
+                long before = fixture.observer.bytes(ReadSource.NON_LOCAL_HIT);
+                fixture.assertReads(file, position, 10);
+                return fixture.observer.bytes(ReadSource.NON_LOCAL_HIT) > before;
             }));
         }
         assertThat(Collections.min(usedAgain)).isLessThan(USED_AGAIN);

@@ -44,6 +44,7 @@ import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
+import io.cachedhive.testing.Await;
 
 import java.io.EOFException;
 import java.io.IOException;

@@ -5,6 +5,7 @@ import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -16,7 +17,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 
 import static io.cachedhive.store.RecoveryFinding.CHECKPOINT_OUTDATED;
 import static io.cachedhive.store.RecoveryFinding.CLEAN_STOP;
@@ -105,13 +105,6 @@ class TestAbsentDirectories
         return store.recovery().stream().map(RecoveryOutcome::finding).toList();
     }
 
-    private static void await(String what, BooleanSupplier condition)
-    {
-        for (long deadline = System.nanoTime() + 20_000_000_000L; !condition.getAsBoolean(); LockSupport.parkNanos(1_000_000)) {
-            assertThat(System.nanoTime()).as(what).isLessThan(deadline);
-        }
-    }
-
     private CacheWorkerId firstRun()
             throws StoreException
     {
@@ -144,9 +137,9 @@ class TestAbsentDirectories
             assertThat(countThere(store)).isEqualTo((int) restored);
 
             long tries = store.gauges().ssdErrors().get(SsdErrorCause.IO_ERROR);
-            await("it is tried again", () -> store.gauges().ssdErrors().get(SsdErrorCause.IO_ERROR) > tries);
+            Await.until("it is tried again", () -> store.gauges().ssdErrors().get(SsdErrorCause.IO_ERROR) > tries);
             disk.setUnreadable(ill.resolve("superblock"), false);
-            await("it is used", () -> store.problem().isEmpty());
+            Await.until("it is used", () -> store.problem().isEmpty());
             assertThat(store.gauges().ssdDirectoriesOut()).isZero();
             assertThat(store.gauges().ssdCapacityBytes()).isEqualTo(2 * CAPACITY);
             assertThat(store.gauges().ssdErrors().get(SsdErrorCause.IO_ERROR)).as("what happened stays counted").isPositive();
@@ -173,7 +166,7 @@ class TestAbsentDirectories
         try (BlockStore store = open()) {
             store.dropFile(file.id());
             disk.setUnreadable(ill, false);
-            await("it is used", () -> store.problem().isEmpty());
+            Await.until("it is used", () -> store.problem().isEmpty());
             assertThat(countThere(store)).isZero();
         }
         try (BlockStore store = open()) {
@@ -211,7 +204,7 @@ class TestAbsentDirectories
             store.dropFile(file.id());
             assertThat(store.file(file.id())).as("held by nobody").isEmpty();
             disk.setFailing(ill.resolve("superblock"), false);
-            await("it is used", () -> store.problem().isEmpty());
+            Await.until("it is used", () -> store.problem().isEmpty());
             assertThat(countThere(store)).isZero();
             fill(store);
             assertThat(store.gauges().ssdBlocks()).isEqualTo(BLOCKS);
@@ -233,7 +226,7 @@ class TestAbsentDirectories
             fill(store);
             assertThat(store.gauges().ramBlocks()).isPositive();
             disk.setUnreadable(well, false);
-            await("one is used", () -> store.gauges().ssdDirectoriesOut() == 1);
+            Await.until("one is used", () -> store.gauges().ssdDirectoriesOut() == 1);
             assertThat(store.problem()).isPresent().get().asString().contains(ill.toString());
             fill(store);
             assertThat(store.gauges().ssdBlocks()).isPositive();
@@ -263,7 +256,7 @@ class TestAbsentDirectories
         try (BlockStore store = open()) {
             assertThat(store.gauges().ssdDirectoriesOut()).isEqualTo(1);
             Files.createDirectory(ill);
-            await("it is used", () -> store.problem().isEmpty());
+            Await.until("it is used", () -> store.problem().isEmpty());
         }
     }
 
@@ -287,7 +280,7 @@ class TestAbsentDirectories
             assertThat(disk.files()).noneMatch(path -> path.startsWith(ill));
             // a new disk
             disk.setMountPoint(ill, ill);
-            await("it is used", () -> store.problem().isEmpty());
+            Await.until("it is used", () -> store.problem().isEmpty());
             assertThat(disk.files().stream().filter(path -> path.startsWith(ill)).count()).isEqualTo(files);
         }
     }

@@ -16,7 +16,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
@@ -118,16 +117,11 @@ class TestBudgets
         FileVersion file = TestingBlocks.file(files++, length);
         assertThat(store.bind(file, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
         BlockKey key = file.id().block(0);
-        for (long deadline = System.nanoTime() + 60_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
-            Optional<Fill> fill = store.beginFill(key, length, ETAG);
-            if (fill.isPresent()) {
-                fill.get().buffer().put(TestingBlocks.bytes(key, ETAG, length));
-                fill.get().commit().orElseThrow().close();
-                store.ssd().drain();
-                return store.isOnSsd(key);
-            }
-        }
-        throw new AssertionError("no frame in 60 s");
+        Fill fill = TestingBlocks.awaitFrame(() -> store.beginFill(key, length, ETAG));
+        fill.buffer().put(TestingBlocks.bytes(key, ETAG, length));
+        fill.commit().orElseThrow().close();
+        store.ssd().drain();
+        return store.isOnSsd(key);
     }
 
     private List<String> fileNames()

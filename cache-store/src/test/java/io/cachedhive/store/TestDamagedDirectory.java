@@ -36,7 +36,6 @@ import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -176,16 +175,10 @@ class TestDamagedDirectory
         assertThat(store.bind(file, Optional.of(etag), false, "schema.table")).isTrue();
         BlockKey key = file.id().block(0);
         int length = file.blockLength(0, BLOCK);
-        for (long deadline = System.nanoTime() + 60_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
-            Optional<Fill> fill = store.beginFill(key, length, ETags.digest(etag));
-            if (fill.isPresent()) {
-                fill.get().buffer().put(TestingBlocks.bytes(key, ETags.digest(etag), length));
-                fill.get().commit().orElseThrow().close();
-                store.ssd().drain();
-                return;
-            }
-        }
-        throw new AssertionError("no frame in 60 s");
+        Fill fill = TestingBlocks.awaitFrame(() -> store.beginFill(key, length, ETags.digest(etag)));
+        fill.buffer().put(TestingBlocks.bytes(key, ETags.digest(etag), length));
+        fill.commit().orElseThrow().close();
+        store.ssd().drain();
     }
 
     private static void drop(BlockStore store, int number, Map<Integer, String> bound)

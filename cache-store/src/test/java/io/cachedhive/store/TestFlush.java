@@ -4,6 +4,7 @@ import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -73,12 +74,9 @@ class TestFlush
     {
         for (int block = 0; block < file.blockCount(BLOCK); block++) {
             assertThat(store.bind(file, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
-            Optional<Fill> begun = Optional.empty();
-            while (begun.isEmpty()) {
-                // frames rest a moment before they are given away
-                begun = store.beginFill(file.id().block(block), file.blockLength(block, BLOCK), ETAG);
-            }
-            Fill fill = begun.get();
+            BlockKey key = file.id().block(block);
+            int length = file.blockLength(block, BLOCK);
+            Fill fill = TestingBlocks.awaitFrame(() -> store.beginFill(key, length, ETAG));
             fill.buffer().put(bytes(file, block));
             fill.commit().orElseThrow().close();
         }
@@ -246,10 +244,10 @@ class TestFlush
             fill.buffer().put(TestingBlocks.bytes(last, ETAG, BLOCK));
 
             CompletableFuture<FlushResult> flush = CompletableFuture.supplyAsync(() -> store.flush(TestFlush::isFlushed));
-            while (store.file(file.id()).isPresent() || store.file(FLUSHED.getLast().id()).isPresent()) {
+            Await.until("both files are gone", () -> {
                 assertThat(flush).isNotDone();
-                Thread.onSpinWait();
-            }
+                return store.file(file.id()).isEmpty() && store.file(FLUSHED.getLast().id()).isEmpty();
+            });
             // whoever reads it already gets to the end of it
             assertThat(TestingBlocks.copy(reader.payload())).isEqualTo(bytes(file, 3));
             assertThat(flush).isNotDone();

@@ -4,6 +4,7 @@ import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.disk.DiskException;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -226,9 +227,7 @@ class TestFlushInTrouble
             assertLeft(store, 1);
             setFailing(false);
             clock.advance(MORE_THAN_A_SUSPENSION);
-            while (onSsd(FLUSHED) > 0) {
-                LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
-            }
+            Await.until("nothing is left", () -> onSsd(FLUSHED) == 0);
             assertThat(onSsd(KEPT)).isEqualTo(8);
             assertThat(store.flush(FLUSHED::equals)).isEqualTo(new FlushResult(0, true, Optional.empty()));
             store.checkInvariants();
@@ -300,9 +299,7 @@ class TestFlushInTrouble
             CompletableFuture<FlushResult> flush = new CompletableFuture<>();
             hooked.onNextWrite(() -> {
                 flush.completeAsync(() -> store.flush(FLUSHED::equals));
-                while (store.file(FLUSHED.id()).isPresent()) {
-                    Thread.onSpinWait();
-                }
+                Await.until("the file is gone", () -> store.file(FLUSHED.id()).isEmpty());
                 throw new DiskException(DiskException.Cause.IO_ERROR, "write failed: planted");
             });
             fill(store, FLUSHED, 0);

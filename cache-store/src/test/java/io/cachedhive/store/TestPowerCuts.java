@@ -20,7 +20,6 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.locks.LockSupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -337,13 +336,9 @@ class TestPowerCuts
                     durable.remove(new Place(number, block));
                 }
                 long etagDigest = ETags.digest(etag.orElseThrow());
-                Optional<Fill> fill = store().beginFill(key, length, etagDigest);
-                for (long deadline = System.nanoTime() + 60_000_000_000L; fill.isEmpty(); fill = store().beginFill(key, length, etagDigest)) {
-                    assertThat(System.nanoTime()).as("time for a frame").isLessThan(deadline);
-                    LockSupport.parkNanos(100_000);
-                }
-                fill.get().buffer().put(TestingBlocks.bytes(key, etagDigest, length));
-                fill.get().commit().ifPresent(PinnedBlock::close);
+                Fill fill = TestingBlocks.awaitFrame(() -> store().beginFill(key, length, etagDigest));
+                fill.buffer().put(TestingBlocks.bytes(key, etagDigest, length));
+                fill.commit().ifPresent(PinnedBlock::close);
                 store().ssd().drain();
                 checkPower();
             }

@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
 
 import static io.cachedhive.store.RecoveryFinding.CLEAN_STOP;
@@ -68,15 +67,9 @@ class TestRestoring
         assertThat(store.bind(file, Optional.of(etag), false, "schema.table")).isTrue();
         BlockKey key = file.id().block(block);
         int length = file.blockLength(block, BLOCK);
-        for (long deadline = System.nanoTime() + LONG.toNanos(); System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
-            Optional<Fill> fill = store.beginFill(key, length, ETags.digest(etag));
-            if (fill.isPresent()) {
-                fill.get().buffer().put(TestingBlocks.bytes(key, ETags.digest(etag), length));
-                fill.get().commit().orElseThrow().close();
-                return;
-            }
-        }
-        throw new AssertionError("no frame");
+        Fill fill = TestingBlocks.awaitFrame(() -> store.beginFill(key, length, ETags.digest(etag)));
+        fill.buffer().put(TestingBlocks.bytes(key, ETags.digest(etag), length));
+        fill.commit().orElseThrow().close();
     }
 
     private static void fillAll(BlockStore store, FileVersion file)

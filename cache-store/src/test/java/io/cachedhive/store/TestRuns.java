@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.locks.LockSupport;
 
 import static io.cachedhive.store.RecoveryFinding.CHECKPOINT_OUTDATED;
 import static io.cachedhive.store.RecoveryFinding.CLEAN_STOP;
@@ -67,13 +66,9 @@ class TestRuns
         for (int i = 0; i < FILES; i++) {
             BlockKey key = file(i).id().block(0);
             assertThat(store.bind(file(i), Optional.of(ETAG), false, "schema.table")).isTrue();
-            Optional<Fill> fill = store.beginFill(key, 1000, ETags.digest(ETAG));
-            for (long deadline = System.nanoTime() + 60_000_000_000L; fill.isEmpty(); fill = store.beginFill(key, 1000, ETags.digest(ETAG))) {
-                assertThat(System.nanoTime()).as("time for a frame").isLessThan(deadline);
-                LockSupport.parkNanos(100_000);
-            }
-            fill.get().buffer().put(TestingBlocks.bytes(key, ETags.digest(ETAG), 1000));
-            fill.get().commit().orElseThrow().close();
+            Fill fill = TestingBlocks.awaitFrame(() -> store.beginFill(key, 1000, ETags.digest(ETAG)));
+            fill.buffer().put(TestingBlocks.bytes(key, ETags.digest(ETAG), 1000));
+            fill.commit().orElseThrow().close();
             store.ssd().drain();
         }
         assertThat(store.gauges().ssdBlocks()).isEqualTo(FILES);

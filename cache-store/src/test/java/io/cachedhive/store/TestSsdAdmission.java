@@ -14,7 +14,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 
 import static io.cachedhive.store.BlockClass.GUEST;
 import static io.cachedhive.store.BlockClass.HIGH;
@@ -73,15 +72,9 @@ class TestSsdAdmission
     private static void fill(BlockStore store, int block, BlockClass blockClass)
     {
         assertThat(store.bind(FILE, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
-        for (long deadline = System.nanoTime() + 60_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
-            Optional<Fill> fill = store.beginFill(key(block), BLOCK, ETAG, new BlockTerms(blockClass, BlockTerms.NEVER));
-            if (fill.isPresent()) {
-                fill.get().buffer().put(TestingBlocks.bytes(key(block), ETAG, BLOCK));
-                fill.get().commit().orElseThrow().close();
-                return;
-            }
-        }
-        throw new AssertionError("no frame in 60 s");
+        Fill fill = TestingBlocks.awaitFrame(() -> store.beginFill(key(block), BLOCK, ETAG, new BlockTerms(blockClass, BlockTerms.NEVER)));
+        fill.buffer().put(TestingBlocks.bytes(key(block), ETAG, BLOCK));
+        fill.commit().orElseThrow().close();
     }
 
     /**

@@ -7,6 +7,7 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.LocalDisk;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -28,7 +29,6 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 import static io.cachedhive.store.RecoveryFinding.CHECKPOINT_CORRUPT;
@@ -92,16 +92,11 @@ class TestSsdTier
         assertThat(store.bind(file, Optional.of(ETAG_TEXT), false, TABLE)).isTrue();
         BlockKey key = file.id().block(block);
         int length = file.blockLength(block, BLOCK);
-        for (long deadline = System.nanoTime() + 60_000_000_000L; System.nanoTime() < deadline; LockSupport.parkNanos(100_000)) {
-            Optional<Fill> fill = store.beginFill(key, length, ETAG);
-            if (fill.isPresent()) {
-                fill.get().buffer().put(TestingBlocks.bytes(key, ETAG, length));
-                fill.get().commit().orElseThrow().close();
-                store.ssd().drain();
-                return store.isOnSsd(key);
-            }
-        }
-        throw new AssertionError("no frame in 60 s");
+        Fill fill = TestingBlocks.awaitFrame(() -> store.beginFill(key, length, ETAG));
+        fill.buffer().put(TestingBlocks.bytes(key, ETAG, length));
+        fill.commit().orElseThrow().close();
+        store.ssd().drain();
+        return store.isOnSsd(key);
     }
 
     /**
@@ -908,10 +903,7 @@ class TestSsdTier
 
             slabs().forEach(slab -> disk.setUnreadable(slab, false));
             // it is tried again in the background, 10 s of a clock that runs a hundred times as fast
-            for (long deadline = System.nanoTime() + 60_000_000_000L; store.problem().isPresent() && System.nanoTime() < deadline; ) {
-                LockSupport.parkNanos(1_000_000);
-            }
-            assertThat(store.problem()).isEmpty();
+            Await.untilAsserted("the directory is used again", () -> assertThat(store.problem()).isEmpty());
             assertThat(store.gauges().ssdBlocks()).isEqualTo(37);
             assertThat(countThere(store, file)).isEqualTo(37);
             store.checkInvariants();
@@ -959,10 +951,7 @@ class TestSsdTier
             assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.OTHER, 0L);
             disk.setFailing(ssd.resolve("journal"), false);
             // without another block: the checkpoint that begins the journal anew is tried again and again
-            for (long deadline = System.nanoTime() + 60_000_000_000L; store.problem().isPresent() && System.nanoTime() < deadline; ) {
-                LockSupport.parkNanos(1_000_000);
-            }
-            assertThat(store.problem()).isEmpty();
+            Await.untilAsserted("the directory is used again", () -> assertThat(store.problem()).isEmpty());
             assertThat(fill(store, file, 2)).isTrue();
         }
         try (BlockStore store = open()) {

@@ -4,9 +4,11 @@ import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.testing.Await;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.time.Duration;
 
 /**
  * Files and blocks whose bytes carry their identity: no two blocks, and no block of two ETags, agree in eight bytes at any place.
@@ -15,7 +17,17 @@ final class TestingBlocks
 {
     static final OriginId ORIGIN = new OriginId(new Digest128(1, 2));
 
+    private static final Duration PAUSE = Duration.ofNanos(100_000);
+
     private TestingBlocks() {}
+
+    /**
+     * Begins a fill as soon as there is a frame for it: frames rest a moment before they are given away.
+     */
+    static Fill awaitFrame(Await.Source<Fill> begin)
+    {
+        return Await.untilPresent("a frame", Await.DEADLINE, PAUSE, begin);
+    }
 
     static FileVersion file(int number, long length)
     {

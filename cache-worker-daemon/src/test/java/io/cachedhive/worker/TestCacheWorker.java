@@ -4,7 +4,7 @@ import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.store.ssd.SsdFormat;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.WireClient;
 import io.cachedhive.worker.testing.WorkerProcess;
 import org.junit.jupiter.api.AfterEach;
@@ -24,7 +24,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -44,7 +43,6 @@ class TestCacheWorker
 {
     private static final int CANNOT_START = 100;
     // of a JVM on a machine that is busy with other tests
-    private static final Duration START_DEADLINE = Duration.ofMinutes(2);
 
     @TempDir
     private Path directory;
@@ -119,16 +117,11 @@ class TestCacheWorker
 
     private void awaitServing(Process process, String name)
     {
-        Await.until("the worker serves", START_DEADLINE, () -> {
-            try {
-                if (!process.isAlive()) {
-                    throw new AssertionError("the worker ended: " + output(name));
-                }
-                return output(name).contains("CACHE WORKER STARTED");
+        Await.until("the worker serves", () -> {
+            if (!process.isAlive()) {
+                throw new AssertionError("the worker ended: " + output(name));
             }
-            catch (IOException e) {
-                throw new AssertionError(e);
-            }
+            return output(name).contains("CACHE WORKER STARTED");
         });
     }
 

@@ -36,7 +36,7 @@ import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.quickstart.s3.S3Faults;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.TestingWorker;

@@ -13,7 +13,7 @@ import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.store.disk.Posix;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.FaultInjection;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;

@@ -8,7 +8,7 @@ import io.cachedhive.protocol.wire.StatusMessage.Stats;
 import io.cachedhive.quickstart.s3.S3Hold;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.ReaderProcess;
@@ -27,7 +27,6 @@ import java.io.UncheckedIOException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -48,7 +47,6 @@ class TestOneGetForAllReaders
     private static final int PROCESSES = 2;
     private static final int READERS = 4;
     // of a JVM on a machine that is busy with other tests
-    private static final Duration START_DEADLINE = Duration.ofMinutes(2);
 
     @TempDir
     private Path directory;
@@ -184,7 +182,7 @@ class TestOneGetForAllReaders
 
     private void awaitOutput(Process process, String name, String text)
     {
-        Await.until("%s says %s".formatted(name, text), START_DEADLINE, () -> {
+        Await.until("%s says %s".formatted(name, text), () -> {
             if (!process.isAlive()) {
                 throw new AssertionError("%s ended: %s".formatted(name, output(name)));
             }

@@ -14,7 +14,7 @@ import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3Faults;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.TestingWorker;

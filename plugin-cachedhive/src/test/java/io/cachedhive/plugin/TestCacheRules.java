@@ -6,6 +6,7 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3RequestCounts;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.store.TableUsage;
+import io.cachedhive.testing.Await;
 import io.trino.Session;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.plugin.tpch.TpchPlugin;
@@ -32,8 +33,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
@@ -41,6 +40,8 @@ import java.util.regex.Pattern;
 
 import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.airlift.testing.Closeables.closeAll;
+import static io.cachedhive.testing.Await.DEADLINE;
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static io.trino.testing.TestingSession.testSessionBuilder;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -344,16 +345,8 @@ class TestCacheRules
         return matcher.find() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
     }
 
-    private static <T> T await(String what, Supplier<T> supplier, Predicate<T> condition)
+    private static <T> void await(String what, Supplier<T> supplier, Predicate<T> condition)
     {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (true) {
-            T value = supplier.get();
-            if (condition.test(value)) {
-                return value;
-            }
-            assertThat(System.nanoTime()).as("%s after a minute: %s", what, value).isLessThan(deadline);
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
-        }
+        Await.untilAsserted(what, DEADLINE, QUERY_PAUSE, () -> assertThat(supplier.get()).matches(condition));
     }
 }

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import io.cachedhive.plugin.split.NodeSelectionStrategy;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.Await;
 import io.trino.Session;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.plugin.tpch.TpchPlugin;
@@ -20,13 +21,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import static io.airlift.testing.Closeables.closeAll;
 import static io.cachedhive.plugin.split.NodeSelectionStrategy.NO_PREFERENCE;
+import static io.cachedhive.testing.Await.DEADLINE;
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static io.trino.testing.TestingSession.testSessionBuilder;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -90,11 +91,8 @@ class TestFaultTolerantReads
 
     private void awaitRing()
     {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while ((long) queryRunner.execute("SELECT count(*) FROM cachedhive.cache.nodes WHERE ring_share > 0").getOnlyValue() == 0) {
-            assertThat(System.nanoTime()).as("no ring in time").isLessThan(deadline);
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
-        }
+        Await.until("there is a ring", DEADLINE, QUERY_PAUSE, () ->
+                (long) queryRunner.execute("SELECT count(*) FROM cachedhive.cache.nodes WHERE ring_share > 0").getOnlyValue() > 0);
     }
 
     @ParameterizedTest

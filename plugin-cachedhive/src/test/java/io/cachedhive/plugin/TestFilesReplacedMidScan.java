@@ -12,6 +12,7 @@ import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.Await;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.plugin.tpch.TpchPlugin;
 import io.trino.testing.DistributedQueryRunner;
@@ -357,7 +358,7 @@ class TestFilesReplacedMidScan
             worker.addFile(read.file(), probe);
             exchange.answerAll(read);
         };
-        TestingLake.await("a query served by the cache worker", () -> {
+        Await.until("the cache worker serves a query", () -> {
             int requests = worker.readRequests.size();
             queryRunner.execute("SELECT max(name) FROM cachedhive.s.probe");
             return worker.readRequests.size() > requests;

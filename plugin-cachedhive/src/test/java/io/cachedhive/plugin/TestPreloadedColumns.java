@@ -2,6 +2,7 @@ package io.cachedhive.plugin;
 
 import com.google.common.collect.ImmutableMap;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.Await;
 import io.trino.Session;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.plugin.tpch.TpchPlugin;
@@ -21,11 +22,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.airlift.testing.Closeables.closeAll;
+import static io.cachedhive.testing.Await.DEADLINE;
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static io.trino.testing.TestingSession.testSessionBuilder;
 import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -90,11 +91,8 @@ class TestPreloadedColumns
                 .put("cachedhive.worker.port", Integer.toString(worker.port()))
                 .buildOrThrow());
         queryRunner.execute("CREATE SCHEMA hive.s");
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (getOnlyElement(queryRunner.execute("SELECT problem FROM cachedhive.cache.stats")).getField(0) != null) {
-            assertThat(System.nanoTime()).as("time until the cache worker is well").isLessThan(deadline);
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
-        }
+        Await.until("the cache worker is well", DEADLINE, QUERY_PAUSE, () ->
+                getOnlyElement(queryRunner.execute("SELECT problem FROM cachedhive.cache.stats")).getField(0) == null);
     }
 
     @AfterAll

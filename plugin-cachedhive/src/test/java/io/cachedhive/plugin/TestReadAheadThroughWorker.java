@@ -2,6 +2,7 @@ package io.cachedhive.plugin;
 
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3Request;
+import io.cachedhive.testing.Await;
 import io.trino.filesystem.TrinoInputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -91,7 +92,7 @@ class TestReadAheadThroughWorker
             assertThat(ranges()).as("a reader may want no more than the start").containsExactly(range(0, MIB));
             read(stream, 1);
             // without another read
-            TestingLake.await("the next window", () -> ranges().contains(range(3 * MIB, 7 * MIB)));
+            Await.until("the next window is asked for", () -> ranges().contains(range(3 * MIB, 7 * MIB)));
             assertThat(ranges()).containsExactly(range(0, MIB), range(MIB, 3 * MIB), range(3 * MIB, 7 * MIB));
             read(stream, FILE_BYTES - MIB - 1);
             assertThat(stream.read()).isEqualTo(-1);
@@ -151,6 +152,6 @@ class TestReadAheadThroughWorker
         try (TrinoInputStream stream = open(FILE_BYTES)) {
             read(stream, MIB + 1);
         }
-        TestingLake.await("nothing left over", () -> lake.worker().gauge(CounterNames.ACTIVE_REQUESTS) == 0);
+        Await.until("nothing is left over", () -> lake.worker().gauge(CounterNames.ACTIVE_REQUESTS) == 0);
     }
 }

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3RequestCounts;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.Await;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.trino.Session;
@@ -31,14 +32,15 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.airlift.testing.Closeables.closeAll;
+import static io.cachedhive.testing.Await.DEADLINE;
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static io.trino.testing.TestingAccessControlManager.TestingPrivilegeType.SELECT_COLUMN;
 import static io.trino.testing.TestingAccessControlManager.privilege;
 import static io.trino.testing.TestingSession.testSessionBuilder;
@@ -395,21 +397,8 @@ class TestReadsThroughWorker
         assertThat(getOnlyElement(queryRunner.execute("SELECT ring_share FROM cachedhive.cache.nodes")).getField(0)).isEqualTo(1.0);
     }
 
-    private interface Condition<T>
+    private static <T> void await(String what, Supplier<T> supplier, Predicate<T> condition)
     {
-        boolean test(T value);
-    }
-
-    private static <T> void await(String what, Supplier<T> supplier, Condition<T> condition)
-    {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (true) {
-            T value = supplier.get();
-            if (condition.test(value)) {
-                return;
-            }
-            assertThat(System.nanoTime()).as("%s after a minute: %s", what, value).isLessThan(deadline);
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
-        }
+        Await.untilAsserted(what, DEADLINE, QUERY_PAUSE, () -> assertThat(supplier.get()).matches(condition));
     }
 }

@@ -2,6 +2,7 @@ package io.cachedhive.plugin;
 
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.Await;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.plugin.tpch.TpchPlugin;
 import io.trino.testing.DistributedQueryRunner;
@@ -30,8 +31,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -276,11 +275,10 @@ class TestReadsWithoutWorker
         assertThat(ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=passing,*"), null)).isNotEmpty();
 
         queryRunner.execute("DROP CATALOG passing");
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (!(threads("passing").isEmpty() && ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=passing,*"), null).isEmpty())) {
-            assertThat(System.nanoTime()).as(() -> "threads after a minute: " + threads("passing")).isLessThan(deadline);
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
-        }
+        Await.untilAsserted("nothing is left", () -> {
+            assertThat(threads("passing")).isEmpty();
+            assertThat(ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=passing,*"), null)).isEmpty();
+        });
     }
 
     private static List<String> threads(String catalog)

@@ -6,6 +6,7 @@ import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.Await;
 import io.trino.metastore.HiveMetastore;
 import io.trino.metastore.HiveMetastoreFactory;
 import io.trino.plugin.hive.HiveConnector;
@@ -239,7 +240,7 @@ class TestTransactionalTables
         // files written less than two seconds ago are not shared
         keys("changed").forEach(key -> s3.setLastModified("lake", key, WRITTEN));
         List<List<Object>> expected = changedRows("hive");
-        TestingLake.await("a scan served by the cache worker", () -> {
+        Await.until("the cache worker serves a scan", () -> {
             long mark = s3.log().mark();
             assertThat(changedRows("cachedhive")).isEqualTo(expected);
             return s3.log().since(mark).stream().filter(S3Request::isDataFile).noneMatch(S3Request::isGet);
@@ -280,7 +281,7 @@ class TestTransactionalTables
         put(deletesZero);
         s3.setLastModified("lake", deleteDelta, WRITTEN);
         scripted.reads = this::answer;
-        TestingLake.await("a query served by the cache worker", () -> {
+        Await.until("the cache worker serves a query", () -> {
             int requests = scripted.readRequests.size();
             rows(STATES);
             return scripted.readRequests.size() > requests;

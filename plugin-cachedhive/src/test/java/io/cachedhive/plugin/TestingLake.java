@@ -10,6 +10,7 @@ import io.cachedhive.plugin.filesystem.CachedHiveFileSystemCache;
 import io.cachedhive.plugin.filesystem.FileOrigins;
 import io.cachedhive.plugin.filesystem.NodeCacheClient;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.Await;
 import io.opentelemetry.api.OpenTelemetry;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoInput;
@@ -25,13 +26,10 @@ import io.trino.spi.security.ConnectorIdentity;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 
 import static io.airlift.testing.Closeables.closeAll;
 
@@ -128,7 +126,7 @@ public final class TestingLake
             throws IOException
     {
         // as a scan's later streams, not its very first
-        await("the cache worker", () -> client.get().local().connected());
+        Await.until("the cache worker is there", () -> client.get().local().connected());
         try (ReadContext.Opened _ = context(file, splitEnd).open()) {
             return cache.cacheStream(file, "key");
         }
@@ -145,17 +143,6 @@ public final class TestingLake
                 CacheDecision.CACHE,
                 Optional.empty(),
                 new SplitFile(file.location(), file.length(), WRITTEN.toEpochMilli(), splitEnd));
-    }
-
-    public static void await(String what, BooleanSupplier condition)
-    {
-        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-        while (!condition.getAsBoolean()) {
-            if (System.nanoTime() > deadline) {
-                throw new AssertionError("waited in vain for " + what);
-            }
-            LockSupport.parkNanos(Duration.ofMillis(5).toNanos());
-        }
     }
 
     private static Location location(String name)

@@ -6,6 +6,7 @@ import io.cachedhive.admin.cluster.ClusterHost;
 import io.cachedhive.admin.ssh.RemoteResult;
 import io.cachedhive.admin.ssh.RemoteScript;
 import io.cachedhive.admin.task.TaskException;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -594,10 +595,10 @@ class TestHostScripts
                 .start();
         Files.writeString(install.resolve("data/var/run/launcher.pid"), process.pid() + "\n");
         Path arguments = Path.of("/proc/%s/cmdline".formatted(process.pid()));
-        while (!Files.readString(arguments).startsWith("io.cachedhive.worker.CacheWorker ")) {
+        Await.until("the process has its name", () -> {
             assertThat(process.isAlive()).isTrue();
-            Thread.onSpinWait();
-        }
+            return Files.readString(arguments).startsWith("io.cachedhive.worker.CacheWorker ");
+        });
         return process;
     }
 

@@ -1,5 +1,7 @@
 package io.cachedhive.admin.ssh;
 
+import io.cachedhive.testing.Await;
+
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -14,7 +16,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import static java.lang.ProcessBuilder.Redirect.appendTo;
@@ -76,7 +77,7 @@ public final class TestingSshHosts
                 hosts.startHost(address, Map.of());
             }
         }
-        catch (IOException | InterruptedException | RuntimeException e) {
+        catch (IOException | InterruptedException | RuntimeException | Error e) {
             hosts.close();
             throw e;
         }
@@ -114,17 +115,17 @@ public final class TestingSshHosts
                 MaxStartups 100
                 %4$s
                 """.formatted(address, ports.get(address), directory, variables.isEmpty() ? "" : "SetEnv" + variables));
-        daemons.put(address, new ProcessBuilder(findSshd().orElseThrow().toString(), "-D", "-e", "-f", config.toString())
+        Process daemon = new ProcessBuilder(findSshd().orElseThrow().toString(), "-D", "-e", "-f", config.toString())
                 .redirectErrorStream(true)
                 .redirectOutput(appendTo(log(address).toFile()))
-                .start());
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (!listens(address, ports.get(address))) {
-            if (!daemons.get(address).isAlive() || System.nanoTime() > deadline) {
-                throw new IOException("sshd of %s did not start: %s".formatted(address, Files.readString(log(address))));
+                .start();
+        daemons.put(address, daemon);
+        Await.until("sshd of %s listens, of which %s has more".formatted(address, log(address)), () -> {
+            if (!daemon.isAlive()) {
+                throw new IOException("sshd of %s ended: %s".formatted(address, Files.readString(log(address))));
             }
-            Thread.onSpinWait();
-        }
+            return listens(address, ports.get(address));
+        });
     }
 
     /// Nobody answers there any more.

@@ -1,5 +1,6 @@
 package io.cachedhive.protocol.memory;
 
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -9,8 +10,10 @@ import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -20,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import static io.cachedhive.protocol.memory.TestingMemory.firstWrongByte;
+import static io.cachedhive.testing.Await.DEADLINE;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -87,16 +91,15 @@ class TestSharedMemoryStress
                 .redirectOutput(Redirect.to(log.toFile()))
                 .start();
         try {
-            SharedMemoryReader opened = null;
-            for (long deadline = System.nanoTime() + SECONDS.toNanos(60); opened == null; ) {
-                assertThat(System.nanoTime() - deadline).describedAs(() -> "writer did not start: " + text(log)).isNegative();
+            SharedMemoryReader opened = Await.untilPresent("the writer has started", DEADLINE, Duration.ofMillis(20), () -> {
                 try {
-                    opened = SharedMemoryReader.open(file);
+                    return Optional.of(SharedMemoryReader.open(file));
                 }
                 catch (IOException e) {
-                    assertThat(writer.waitFor(20, TimeUnit.MILLISECONDS)).describedAs(() -> "writer ended: " + text(log)).isFalse();
+                    assertThat(writer.isAlive()).describedAs(() -> "writer is alive: " + text(log)).isTrue();
+                    return Optional.empty();
                 }
-            }
+            });
             try (SharedMemoryReader reader = opened; ExecutorService executor = Executors.newCachedThreadPool()) {
                 Future<Reads> first = executor.submit(() -> read(reader, new Random(seed + 1), SECONDS.toNanos(2)));
                 Reads reads = read(reader, new Random(seed + 2), SECONDS.toNanos(2)).plus(first.get(60, SECONDS));

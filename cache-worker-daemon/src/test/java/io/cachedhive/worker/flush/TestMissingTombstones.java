@@ -7,7 +7,7 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.Fill;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.TestingWorker;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;

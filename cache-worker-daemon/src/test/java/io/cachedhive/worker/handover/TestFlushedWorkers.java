@@ -10,6 +10,7 @@ import io.cachedhive.protocol.wire.ListingMessage;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.PinMessage;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.handover.TestingFleet.Answer;
 import io.cachedhive.worker.testing.FakePeer;
 import io.cachedhive.worker.testing.Lake;
@@ -126,16 +127,12 @@ class TestFlushedWorkers
 
     private void awaitKnown(String worker, Tombstone tombstone)
     {
-        while (!known(worker).contains(tombstone)) {
-            Thread.onSpinWait();
-        }
+        Await.until("%s knows what is flushed".formatted(worker), () -> known(worker).contains(tombstone));
     }
 
     private void awaitOnSsd(String worker, long blocks)
     {
-        while (fleet.worker(worker).service().store().gauges().ssdBlocks() < blocks) {
-            Thread.onSpinWait();
-        }
+        Await.until("%s blocks of %s are on SSD".formatted(blocks, worker), () -> fleet.worker(worker).service().store().gauges().ssdBlocks() >= blocks);
     }
 
     /**

@@ -15,7 +15,7 @@ import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.Fetching;
 import io.cachedhive.protocol.wire.Source;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.TestingWorker;
@@ -34,7 +34,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import static com.google.common.collect.Iterables.getOnlyElement;
@@ -102,9 +101,7 @@ class TestPinnedBlocks
             fleet.scan(pinned);
             // one is told, the other one learns of it
             set(fleet, "a", pin(lake, 1, true));
-            while (!pins(fleet, "b", false).equals(pins(fleet, "a", false))) {
-                Thread.onSpinWait();
-            }
+            Await.until("both know the same pins", () -> pins(fleet, "b", false).equals(pins(fleet, "a", false)));
             // what was there and what comes
             awaitPinned(fleet, pinned.bytes().length);
             List<StoredFile> scanned = new ArrayList<>();
@@ -222,9 +219,7 @@ class TestPinnedBlocks
     {
         // one of its own, since it would keep another one as well
         int block = fleet.ownedBy(worker, file).getFirst();
-        while (fleet.read(worker, file, block).no().equals(Optional.of(NoCause.UNAVAILABLE))) {
-            Thread.onSpinWait();
-        }
+        Await.until("%s serves".formatted(worker), () -> !fleet.read(worker, file, block).no().equals(Optional.of(NoCause.UNAVAILABLE)));
     }
 
     private static Pin pin(Lake lake, long id, boolean pinned)
@@ -265,14 +260,10 @@ class TestPinnedBlocks
 
     private static void awaitPinned(TestingFleet fleet, long bytes)
     {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (pinnedBytes(fleet) != bytes && System.nanoTime() - deadline < 0) {
-            Thread.onSpinWait();
-        }
-        assertThat(pinnedBytes(fleet)).as(() -> Stream.of("a", "b")
+        Await.untilAsserted("all is pinned", () -> assertThat(pinnedBytes(fleet)).as(() -> Stream.of("a", "b")
                 .map(worker -> "%s: %s, %s".formatted(worker, pins(fleet, worker, true), fleet.worker(worker).service().store().gauges()))
                 .toList()
-                .toString()).isEqualTo(bytes);
+                .toString()).isEqualTo(bytes));
     }
 
     private static void assertHit(Map<Source, Integer> sources)

@@ -22,7 +22,7 @@ import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.quickstart.s3.S3Faults;
 import io.cachedhive.quickstart.s3.S3Hold;
 import io.cachedhive.quickstart.s3.S3Request;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.TestingWorker;

@@ -13,7 +13,7 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.TestingWorker;
 import io.cachedhive.worker.testing.WireClient;
 import org.junit.jupiter.api.AfterEach;

@@ -37,7 +37,7 @@ import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.TableUsage;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.TestingWorker;
 import io.cachedhive.worker.testing.WireClient;
 import org.junit.jupiter.api.AfterAll;

@@ -18,7 +18,7 @@ import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage.GetStats;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.WireException;
-import io.cachedhive.worker.testing.Await;
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.WireClient;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;

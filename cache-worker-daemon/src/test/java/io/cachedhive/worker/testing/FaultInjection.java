@@ -1,5 +1,7 @@
 package io.cachedhive.worker.testing;
 
+import io.cachedhive.testing.Await;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -12,6 +12,7 @@ import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
+import io.cachedhive.testing.Await;
 
 import java.io.IOException;
 import java.nio.file.Path;

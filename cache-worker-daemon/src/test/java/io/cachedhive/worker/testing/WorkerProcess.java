@@ -1,5 +1,6 @@
 package io.cachedhive.worker.testing;
 
+import io.cachedhive.testing.Await;
 import io.cachedhive.worker.CacheWorker;
 
 import java.io.IOException;
@@ -8,7 +9,6 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +22,6 @@ import java.util.concurrent.ThreadLocalRandom;
 public final class WorkerProcess
 {
     // of a JVM on a machine that is busy with other tests
-    private static final Duration START_DEADLINE = Duration.ofMinutes(2);
     private static final Set<Integer> GIVEN_PORTS = ConcurrentHashMap.newKeySet();
 
     private WorkerProcess() {}
@@ -52,7 +51,7 @@ public final class WorkerProcess
                 .redirectOutput(log.toFile())
                 .start();
         try {
-            Await.until("the worker serves", START_DEADLINE, () -> {
+            Await.until("the worker serves", () -> {
                 String output = read(log);
                 if (!worker.isAlive()) {
                     throw new AssertionError("the worker ended: " + output);

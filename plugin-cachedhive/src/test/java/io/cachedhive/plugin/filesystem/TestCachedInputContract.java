@@ -6,13 +6,13 @@ import io.cachedhive.client.connection.ClientIdentity;
 import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.plugin.TestingCacheWorker;
-import io.cachedhive.plugin.TestingLake;
 import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.Await;
 import io.opentelemetry.api.OpenTelemetry;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoInput;
@@ -104,7 +104,7 @@ class TestCachedInputContract
         worker.start();
         workerClient = client(worker.socketPath());
         workerCache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, workerClient, () -> factory);
-        TestingLake.await("the cache worker", () -> workerClient.get().local().connected());
+        Await.until("the cache worker is there", () -> workerClient.get().local().connected());
     }
 
     private NodeCacheClient client(Path socket)

@@ -4,6 +4,7 @@ import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.plugin.membership.WorkerNotices.Answer;
 import io.cachedhive.plugin.membership.WorkerNotices.Question;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -72,13 +73,9 @@ class TestWorkerNotices
         refusing.add(AWAY);
         int before = asked.get(AWAY);
         states.put(AWAY, ANSWERING);
-        while (asked.get(AWAY) < before + 5) {
-            Thread.onSpinWait();
-        }
+        Await.until("it is asked five times more", () -> asked.get(AWAY) >= before + 5);
         refusing.clear();
-        while (!told.containsKey(AWAY)) {
-            Thread.onSpinWait();
-        }
+        Await.until("it is told", () -> told.containsKey(AWAY));
         notices.close();
         assertThat(told).isEqualTo(Map.of(UP, 1, AWAY, 1));
     }
@@ -91,9 +88,7 @@ class TestWorkerNotices
         notices.tell("something", 1000, question());
         assertThat(notices.waiting()).isPositive();
         states.remove(AWAY);
-        while (notices.waiting() > 0) {
-            Thread.onSpinWait();
-        }
+        Await.until("nobody is waited for", () -> notices.waiting() == 0);
         assertThat(told).isEqualTo(Map.of(UP, 1));
         notices.close();
     }
@@ -116,9 +111,7 @@ class TestWorkerNotices
         });
         assertThat(notices.waiting()).isEqualTo(1);
         states.put(AWAY, ANSWERING);
-        while (notices.waiting() > 0) {
-            Thread.onSpinWait();
-        }
+        Await.until("nobody is waited for", () -> notices.waiting() == 0);
         assertThat(refused.get(AWAY)).isBetween(3, 30);
         notices.close();
     }
@@ -138,9 +131,7 @@ class TestWorkerNotices
         assertThat(notices.waiting()).isEqualTo(1);
         broken.set(true);
         states.put(AWAY, ANSWERING);
-        while (notices.waiting() > 0) {
-            Thread.onSpinWait();
-        }
+        Await.until("nobody is waited for", () -> notices.waiting() == 0);
         notices.close();
     }
 

@@ -14,6 +14,7 @@ import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
+import io.cachedhive.testing.Await;
 import io.trino.orc.OrcReaderOptions;
 import io.trino.parquet.ParquetReaderOptions;
 import io.trino.spi.connector.SchemaTableName;
@@ -289,9 +290,7 @@ class TestPreloadRun
                 PATIENCE);
         Thread runner = Thread.ofPlatform().start(() -> Preloads.run(job, run));
         eight.await();
-        while (run.waitingPieces() < PreloadRun.MAX_WAITING_PIECES) {
-            Thread.onSpinWait();
-        }
+        Await.until("no more pieces may wait", () -> run.waitingPieces() >= PreloadRun.MAX_WAITING_PIECES);
         assertThat(LongStream.range(0, 1000).map(_ -> run.waitingPieces()).max()).hasValue(PreloadRun.MAX_WAITING_PIECES);
         job.cancel("why", Instant.EPOCH);
         runner.join();

@@ -8,6 +8,7 @@ import io.cachedhive.quickstart.s3.S3RequestLog;
 import io.cachedhive.quickstart.s3.S3RequestLogFile;
 import io.cachedhive.quickstart.s3.S3Service;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testcontainers.containers.Network;
 
 import java.io.IOException;
@@ -32,6 +33,7 @@ import java.util.stream.Stream;
 
 import static com.google.common.io.MoreFiles.deleteRecursively;
 import static com.google.common.io.RecursiveDeleteOption.ALLOW_INSECURE;
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
 
@@ -131,7 +133,7 @@ final class HostCluster
             say("host %s is there", entry.getKey());
         }
         for (ContainerHost host : hosts.values()) {
-            Await.untilListening(host.address(), Ports.SSH, START_TIMEOUT);
+            Ports.awaitOpen(host.address(), Ports.SSH, START_TIMEOUT);
         }
         hosts.values().forEach(host -> host.mustRun("mkdir -p /usr/lib/jvm && ln -s %s %s".formatted(JAVA_MOUNT, JAVA_HOME)));
         letAdministratorIn();
@@ -310,8 +312,8 @@ final class HostCluster
                 "-p " + Ports.METASTORE,
                 "--hiveconf metastore.warehouse.dir=s3://%s/warehouse".formatted(BUCKET),
                 "--hiveconf 'javax.jdo.option.ConnectionURL=jdbc:derby:;databaseName=/var/lib/metastore-derby;create=true'"));
-        Await.untilListening(s3().address(), Ports.S3, START_TIMEOUT);
-        Await.untilListening(metastore().address(), Ports.METASTORE, START_TIMEOUT);
+        Ports.awaitOpen(s3().address(), Ports.S3, START_TIMEOUT);
+        Ports.awaitOpen(metastore().address(), Ports.METASTORE, START_TIMEOUT);
         say("object store and metastore listen");
     }
 
@@ -330,7 +332,7 @@ final class HostCluster
             host.mustRun("runuser -u %1$s -- %2$s/bin/launcher -jvm-dir %3$s start".formatted(TRINO_USER, TRINO_HOME, JAVA_HOME));
         }
         try {
-            Await.until("the coordinator sees %s workers".formatted(workerCount), START_TIMEOUT, () -> activeWorkers() == workerCount);
+            Await.until("the coordinator sees %s workers".formatted(workerCount), START_TIMEOUT, QUERY_PAUSE, () -> activeWorkers() == workerCount);
         }
         catch (AssertionError e) {
             for (ContainerHost host : trinoHosts()) {

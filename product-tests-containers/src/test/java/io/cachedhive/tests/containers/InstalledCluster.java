@@ -1,12 +1,14 @@
 package io.cachedhive.tests.containers;
 
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -63,7 +65,7 @@ final class InstalledCluster
     void awaitCacheWorkers()
             throws Exception
     {
-        Await.until("the coordinator hears of all cache workers", START_TIMEOUT, () -> runningCacheWorkers() == hosts.workers().size());
+        Await.until("the coordinator hears of all cache workers", START_TIMEOUT, QUERY_PAUSE, () -> runningCacheWorkers() == hosts.workers().size());
     }
 
     SqlConnection connect(String catalog, String schema)

@@ -1,5 +1,7 @@
 package io.cachedhive.tests.containers;
 
+import io.cachedhive.testing.Await;
+
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;

@@ -1,8 +1,13 @@
 package io.cachedhive.tests.containers;
 
+import io.cachedhive.testing.Await;
+
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.time.Duration;
+
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 
 /**
  * Where the programs of the hosts listen. Each host has its own address, so that all may have the usual ports.
@@ -28,5 +33,13 @@ final class Ports
         catch (IOException _) {
             return false;
         }
+    }
+
+    /**
+     * Waits until something accepts connections there.
+     */
+    static void awaitOpen(String address, int port, Duration timeout)
+    {
+        Await.until("%s:%s accepts connections".formatted(address, port), timeout, QUERY_PAUSE, () -> isOpen(address, port));
     }
 }

@@ -1,5 +1,6 @@
 package io.cachedhive.tests.containers;
 
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterMethod;
 import org.testng.annotations.AfterSuite;
 import org.testng.annotations.Test;
@@ -7,6 +8,7 @@ import org.testng.annotations.Test;
 import java.time.Duration;
 import java.util.List;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -84,7 +86,7 @@ public class TestNetworkCuts
                 awaitQueries(loop, 3);
             }
 
-            Await.until("the cache is whole again and the object store is asked for nothing", SETTLE_TIMEOUT, () -> {
+            Await.until("the cache is whole again and the object store is asked for nothing", SETTLE_TIMEOUT, QUERY_PAUSE, () -> {
                 long mark = cluster.hosts().s3Log().mark();
                 assertThat(table.checksum("cachedhive", ANYWHERE, "NO_PREFERENCE")).isEqualTo(expected);
                 return DataFiles.gets(cluster.hosts().s3Log(), mark, table.prefix()) == 0;

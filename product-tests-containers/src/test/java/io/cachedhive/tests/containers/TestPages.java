@@ -3,6 +3,7 @@ package io.cachedhive.tests.containers;
 import io.cachedhive.quickstart.s3.S3RequestLog;
 import io.cachedhive.quickstart.sql.QueryResult;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import io.cachedhive.tests.containers.Page.Code;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -101,7 +103,7 @@ public class TestPages
         }
         hosts.restartTrino();
         String statement = STATEMENT.matcher(page.text()).results().findFirst().orElseThrow().group(1);
-        Await.until("the coordinator hears of both cache workers", TIMEOUT, () -> rows("lake", statement).size() == 2);
+        Await.until("the coordinator hears of both cache workers", TIMEOUT, QUERY_PAUSE, () -> rows("lake", statement).size() == 2);
 
         assertThat(checksum("anybody", "lake")).isEqualTo(expected);
         checkCached("once cached", "anybody", "lake", expected);
@@ -139,7 +141,7 @@ public class TestPages
         writeRules(first.code("json"));
         hosts.restartTrino();
         String states = first.code("sql").text().strip().replace(";", "");
-        Await.until("the coordinator hears of both cache workers", TIMEOUT, () -> rows("lake_cached", states).size() == 2);
+        Await.until("the coordinator hears of both cache workers", TIMEOUT, QUERY_PAUSE, () -> rows("lake_cached", states).size() == 2);
         assertThat(rows("lake_cached", states)).allSatisfy(row -> {
             assertThat(row.get(1)).isEqualTo("RUNNING");
             assertThat(String.valueOf(row.get(2))).containsAnyOf("SHADOW", "null");
@@ -183,7 +185,7 @@ public class TestPages
         run("cache-admin config diff");
         writeRules(first.code("json"));
         hosts.restartTrino();
-        Await.until("the coordinator hears of both cache workers", TIMEOUT, () -> rows("lake", states.replace("lake_cached", "lake")).size() == 2);
+        Await.until("the coordinator hears of both cache workers", TIMEOUT, QUERY_PAUSE, () -> rows("lake", states.replace("lake_cached", "lake")).size() == 2);
         assertThat(checksum("anybody", "lake_plain")).isEqualTo(expected);
         checkCached("under the new name", "anybody", "lake", expected);
         assertThat(fifth.code("sql").text().strip()).isEqualTo(back.replace("lake_cached", "lake"));
@@ -270,7 +272,7 @@ public class TestPages
     private void checkCached(String what, String user, String catalog, List<List<Object>> expected)
             throws Exception
     {
-        Await.until("no data file is asked for, " + what, TIMEOUT, () -> gets(user, catalog, expected) == 0);
+        Await.until("no data file is asked for, " + what, TIMEOUT, QUERY_PAUSE, () -> gets(user, catalog, expected) == 0);
     }
 
     private long gets(String user, String catalog, List<List<Object>> expected)

@@ -3,12 +3,14 @@ package io.cachedhive.tests.containers;
 import io.cachedhive.quickstart.s3.S3RequestLog;
 import io.cachedhive.quickstart.sql.QueryResult;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterSuite;
 import org.testng.annotations.Test;
 
 import java.time.Duration;
 import java.util.List;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -69,7 +71,7 @@ public class TestQueries
                 SqlConnection connection = cluster.connect("system", "cache")) {
             cluster.rows(table.checksumQuery("cachedhive"));
 
-            Await.until("all cache workers answer", Duration.ofMinutes(1), () ->
+            Await.until("all cache workers answer", Duration.ofMinutes(1), QUERY_PAUSE, () ->
                     connection.query("SELECT count_if(state = 'RUNNING') FROM system.cache.stats").onlyValue().equals(3L));
             QueryResult stats = connection.query("SELECT * FROM system.cache.stats");
             assertThat(stats.rows()).hasSize(3);

@@ -1,11 +1,13 @@
 package io.cachedhive.tests.containers;
 
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterSuite;
 import org.testng.annotations.Test;
 
 import java.time.Duration;
 import java.util.List;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -152,7 +154,7 @@ public class TestUpgrade
     private static void checkWarm(String when, HostCluster hosts, LineItems table, List<List<Object>> expected, long cold)
             throws Exception
     {
-        Await.until("%s a run asks the object store for at most 5 %% of what a cold one does".formatted(when), SETTLE_TIMEOUT, () -> {
+        Await.until("%s a run asks the object store for at most 5 %% of what a cold one does".formatted(when), SETTLE_TIMEOUT, QUERY_PAUSE, () -> {
             long gets = gets(hosts, table, expected);
             System.out.printf("%s: %s GETs, cold %s%n", when, gets, cold);
             return gets * 20 <= cold;

@@ -2,10 +2,17 @@ package io.cachedhive.tests.cluster;
 
 import io.cachedhive.quickstart.sql.QueryResult;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
+import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Bytes by source, summed over the cache workers or over the Trino nodes.
@@ -43,7 +50,6 @@ record Counters(long requested, long ramHit, long ssdHit, long nonLocalHit, long
      * The sums of the catalog's table once they have not changed for two seconds: clients send what they count in batches.
      */
     static Counters atRest(SqlConnection connection, String catalog)
-            throws SQLException
     {
         return atRest("the counters of " + catalog, () -> ofTable(connection, catalog));
     }
@@ -52,35 +58,22 @@ record Counters(long requested, long ramHit, long ssdHit, long nonLocalHit, long
      * The rows of a query over the tables of the cache once they have not changed for two seconds: cache workers write to SSD behind the reads.
      */
     static List<List<Object>> rowsAtRest(SqlConnection connection, String query)
-            throws SQLException
     {
         return atRest("the rows of " + query, () -> connection.query(query).rows());
     }
 
-    private interface Sample<T>
+    private static <T> T atRest(String what, Callable<T> sample)
     {
-        T take()
-                throws SQLException;
-    }
-
-    private static <T> T atRest(String what, Sample<T> sample)
-            throws SQLException
-    {
-        long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        T last = sample.take();
-        long lastChange = System.nanoTime();
-        while (System.nanoTime() - lastChange < REST.toNanos()) {
-            if (System.nanoTime() > deadline) {
-                throw new AssertionError("%s still change after %s: %s".formatted(what, TIMEOUT, last));
+        AtomicReference<T> last = new AtomicReference<>();
+        AtomicLong lastChange = new AtomicLong();
+        Await.untilAsserted("%s do not change any more".formatted(what), TIMEOUT, QUERY_PAUSE, () -> {
+            T next = sample.call();
+            if (!next.equals(last.getAndSet(next))) {
+                lastChange.set(System.nanoTime());
             }
-            Await.pause();
-            T next = sample.take();
-            if (!next.equals(last)) {
-                last = next;
-                lastChange = System.nanoTime();
-            }
-        }
-        return last;
+            assertThat(Duration.ofNanos(System.nanoTime() - lastChange.get())).as("since they have been %s", next).isGreaterThanOrEqualTo(REST);
+        });
+        return last.get();
     }
 
     Counters plus(Counters other)

@@ -1,6 +1,7 @@
 package io.cachedhive.tests.cluster;
 
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 
 import java.time.Duration;
 import java.time.Instant;

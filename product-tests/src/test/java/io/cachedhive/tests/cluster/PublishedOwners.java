@@ -8,6 +8,7 @@ import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.s3.S3Service;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +20,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 
 /**
  * Who owns which file by the ring that is in force, computed here from its members.
@@ -51,12 +54,7 @@ final class PublishedOwners
                 "s3",
                 Optional.ofNullable(s3.clientProperties().get("s3.endpoint")),
                 Optional.ofNullable(s3.clientProperties().get("s3.region")));
-        List<PublishedOwners> found = new ArrayList<>();
-        Await.until("a ring of %s".formatted(cacheWorkers), TIMEOUT, () -> {
-            find(connection, hosts, origin).ifPresent(found::add);
-            return !found.isEmpty();
-        });
-        return found.getFirst();
+        return Await.untilPresent("a ring of %s".formatted(cacheWorkers), TIMEOUT, QUERY_PAUSE, () -> find(connection, hosts, origin));
     }
 
     private static Optional<PublishedOwners> find(SqlConnection connection, Set<String> hosts, OriginId origin)

@@ -3,6 +3,7 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.QueryResult;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicReference;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -82,7 +84,7 @@ public class TestCacheModes
     {
         setMode("on");
         testing.awaitRing();
-        Await.until("the first table is cached", TIMEOUT, () -> gets("cachedhive", "first").count() == 0);
+        Await.until("the first table is cached", TIMEOUT, QUERY_PAUSE, () -> gets("cachedhive", "first").count() == 0);
         setMode("READ_ONLY");
         List<List<Object>> used = Counters.rowsAtRest(connection, USED);
         AtomicReference<Counters> atStart = new AtomicReference<>();
@@ -137,7 +139,7 @@ public class TestCacheModes
                 signal("CONT");
             }
             setMode("ON");
-            Await.until("the cache serves again", TIMEOUT, () -> beside(loop, () -> gets("cachedhive", "first")).count() == 0);
+            Await.until("the cache serves again", TIMEOUT, QUERY_PAUSE, () -> beside(loop, () -> gets("cachedhive", "first")).count() == 0);
             loop.check();
         }
     }

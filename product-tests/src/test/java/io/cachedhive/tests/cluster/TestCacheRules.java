@@ -1,7 +1,7 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.sql.QueryResult;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -10,10 +10,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -75,7 +75,7 @@ public class TestCacheRules
             connection.query("CREATE TABLE hot WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.orders");
             connection.query("CREATE TABLE logs WITH (format = 'ORC') AS SELECT * FROM tpch.sf1.orders WHERE orderkey % 4 = 0");
             String hot = "SELECT count(*), max(comment) FROM hot";
-            Await.until("hot is cached", TIMEOUT, () -> testing.gets(connection, hot) == 0);
+            Await.until("hot is cached", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, hot) == 0);
             Counters before = Counters.atRest(connection, "cachedhive");
             String gauges = "SELECT sum(ssd_used_bytes) FROM cachedhive.cache.stats";
             List<List<Object>> used = Counters.rowsAtRest(connection, gauges);
@@ -101,8 +101,8 @@ public class TestCacheRules
         try (SqlConnection connection = testing.connect("cachedhive", "rules")) {
             connection.query("CREATE TABLE brief WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.customer");
             String brief = "SELECT count(*), max(comment) FROM brief";
-            Await.until("it is cached", TIMEOUT, () -> testing.gets(connection, brief) == 0);
-            Await.until("it has expired", TIMEOUT, () -> testing.gets(connection, brief) > 0);
+            Await.until("it is cached", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, brief) == 0);
+            Await.until("it has expired", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, brief) > 0);
         }
     }
 
@@ -113,22 +113,12 @@ public class TestCacheRules
         try (SqlConnection connection = testing.connect("cachedhive", "rules")) {
             String names = "SELECT array_join(array_agg(name ORDER BY number), ',') FROM system.cache.rules WHERE catalog_name = 'cachedhive'";
             write("{\"rules\": [{\"name\": \"another\"}]}");
-            Await.until("reload", TIMEOUT, () -> query(connection, names).onlyValue().equals("another,default"));
+            Await.until("reload", TIMEOUT, QUERY_PAUSE, () -> connection.query(names).onlyValue().equals("another,default"));
 
             write("{\"rules\": [");
             assertThatThrownBy(() -> connection.query("CALL cachedhive.system.refresh_cache_rules()")).hasMessageContaining("is not JSON");
             assertThat((String) connection.query("SELECT DISTINCT problem FROM cachedhive.cache.rules").onlyValue()).contains("is not JSON", "stay in force");
             assertThat(connection.query(names).onlyValue()).isEqualTo("another,default");
-        }
-    }
-
-    private static QueryResult query(SqlConnection connection, String query)
-    {
-        try {
-            return connection.query(query);
-        }
-        catch (SQLException e) {
-            throw new AssertionError(e);
         }
     }
 }

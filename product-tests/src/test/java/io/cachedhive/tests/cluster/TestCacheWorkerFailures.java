@@ -4,6 +4,7 @@ import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.s3.S3Hold;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -21,6 +22,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -91,7 +93,7 @@ public class TestCacheWorkerFailures
     {
         List<List<Object>> expected = scan("hive.failures." + table);
         // the cache serves before: files that were young are kept by now, and a reader that was too slow once reads again
-        Await.until("a scan of another table that does not touch the origin", Duration.ofSeconds(60), () -> {
+        Await.until("a scan of another table that does not touch the origin", Duration.ofSeconds(60), QUERY_PAUSE, () -> {
             Counters warm = scanCounters("warm");
             return warm.hits() == warm.requested() && warm.hits() > 0;
         });
@@ -108,7 +110,7 @@ public class TestCacheWorkerFailures
 
         // frames of a dead worker may be read for a second, then nothing of its comes from the cache
         boolean all = victims.size() == cluster.cacheWorkers().size();
-        Await.until("a scan without the killed workers", Duration.ofSeconds(10), () -> {
+        Await.until("a scan without the killed workers", Duration.ofSeconds(10), QUERY_PAUSE, () -> {
             Counters after = scanCounters("warm");
             assertThat(after.bySource()).as("bytes by source with %s workers killed: %s", victims.size(), after).isEqualTo(after.requested()).isPositive();
             return all ? after.bypass() == after.requested() : after.bypass() + after.remoteRead() > 0;
@@ -123,7 +125,7 @@ public class TestCacheWorkerFailures
         long ready = System.nanoTime();
         Duration[] usedAfter = new Duration[1];
         int[] lateScans = new int[1];
-        Await.until("the restarted workers are used", Duration.ofSeconds(30), () -> {
+        Await.until("the restarted workers are used", Duration.ofSeconds(30), QUERY_PAUSE, () -> {
             Duration begun = Duration.ofNanos(System.nanoTime() - ready);
             Counters counters = scanCounters("warm");
             if (counters.bypass() == 0 && counters.hits() > 0) {
@@ -178,7 +180,7 @@ public class TestCacheWorkerFailures
         for (List<Duration> scans : List.of(beside.subList(1, TIMED_SCANS), fromOthers)) {
             assertThat(Collections.min(scans)).as("the fastest of the scans that follow").isLessThan(Collections.max(plain).multipliedBy(2).plusSeconds(1));
         }
-        Await.until("the worker is used again", Duration.ofSeconds(30), () -> {
+        Await.until("the worker is used again", Duration.ofSeconds(30), QUERY_PAUSE, () -> {
             Counters counters = scanCounters("warm");
             return counters.bypass() == 0 && counters.hits() > 0;
         });

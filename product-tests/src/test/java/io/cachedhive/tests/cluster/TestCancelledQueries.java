@@ -6,6 +6,7 @@ import io.cachedhive.quickstart.s3.S3Faults;
 import io.cachedhive.quickstart.sql.ResultColumn;
 import io.cachedhive.quickstart.sql.RowHandler;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -33,6 +34,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -99,7 +101,7 @@ public class TestCancelledQueries
 
             State[] after = new State[1];
             try {
-                Await.until("threads, descriptors and frames as before", Duration.ofMinutes(2), () -> {
+                Await.until("threads, descriptors and frames as before", Duration.ofMinutes(2), QUERY_PAUSE, () -> {
                     after[0] = awaitRest(connection);
                     return after[0].isNoMoreThan(before);
                 });

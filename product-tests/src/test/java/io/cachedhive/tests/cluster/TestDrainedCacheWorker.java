@@ -3,6 +3,7 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -12,10 +13,11 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -72,7 +74,7 @@ public class TestDrainedCacheWorker
     public void testOneOfThreeHasCacheWorker()
             throws Exception
     {
-        Await.until("a ring with places for all hosts", TIMEOUT, () ->
+        Await.until("a ring with places for all hosts", TIMEOUT, QUERY_PAUSE, () ->
                 connection.query("SELECT count(*), count(node_id) FROM cachedhive.cache.nodes WHERE ring_share > 0").rows().equals(List.of(List.of(3L, 1L))));
         DataFileGets plain = table.getsOfScan(connection, "hive");
         assertThat(plain.keys()).isEqualTo(table.keys());
@@ -105,12 +107,8 @@ public class TestDrainedCacheWorker
     private DataFileGets awaitSecondRun(DataFileGets plain)
             throws Exception
     {
-        AtomicReference<DataFileGets> scan = new AtomicReference<>();
-        Await.until("a scan with fewer GETs", TIMEOUT, () -> {
-            scan.set(table.getsOfScan(connection, "cachedhive"));
-            return scan.get().count() <= 0.9 * plain.count();
-        });
-        return scan.get();
+        return Await.untilPresent("a scan with fewer GETs", TIMEOUT, QUERY_PAUSE, () ->
+                Optional.of(table.getsOfScan(connection, "cachedhive")).filter(scan -> scan.count() <= 0.9 * plain.count()));
     }
 
     private long scanMillis(String catalog)
@@ -154,7 +152,7 @@ public class TestDrainedCacheWorker
 
         long begun = System.nanoTime();
         victim.drain(DEADLINE);
-        Await.until("the drained worker has ended", DEADLINE.plusSeconds(20), () -> {
+        Await.until("the drained worker has ended", DEADLINE.plusSeconds(20), QUERY_PAUSE, () -> {
             // reads go on meanwhile
             table.scan(connection, "cachedhive");
             return !victim.isAlive();
@@ -184,7 +182,7 @@ public class TestDrainedCacheWorker
             throws Exception
     {
         DataFileGets first = table.getsOfScan(connection, "cachedhive");
-        Await.until("a scan without GETs", TIMEOUT, () -> table.getsOfScan(connection, "cachedhive").count() == 0);
+        Await.until("a scan without GETs", TIMEOUT, QUERY_PAUSE, () -> table.getsOfScan(connection, "cachedhive").count() == 0);
         return first;
     }
 }

@@ -2,6 +2,7 @@ package io.cachedhive.tests.cluster;
 
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -16,6 +17,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.stream.Stream;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -78,7 +80,8 @@ public class TestDynamicCatalogs
                 ProcessResources earlier = before.get(node.name());
                 // what is left of each catalog is left as often as there were catalogs
                 long some = rounds / 2;
-                Await.until("nothing of %s catalogs is left on %s".formatted(rounds, node.name()), TIMEOUT, () -> growth(earlier, ProcessResources.of(node), some).isEmpty());
+                Await.until("nothing of %s catalogs is left on %s".formatted(rounds, node.name()), TIMEOUT, QUERY_PAUSE, () ->
+                        growth(earlier, ProcessResources.of(node), some).isEmpty());
                 ProcessResources later = ProcessResources.of(node);
                 try (NodeJmx jmx = testing.jmx(node)) {
                     System.out.printf(
@@ -121,7 +124,7 @@ public class TestDynamicCatalogs
             assertThat(connection.query("SELECT count(*), max(name) FROM %s.catalogs.nation".formatted(catalog)).rows()).containsExactly(List.of(25L, "VIETNAM"));
             assertThat(connection.query("SELECT count(*) FROM %s.cache.stats".formatted(catalog)).onlyValue()).isEqualTo(1L);
             if (round % 3 == 0) {
-                Await.until("there is a ring", TIMEOUT, () ->
+                Await.until("there is a ring", TIMEOUT, QUERY_PAUSE, () ->
                         (boolean) connection.query("SELECT count(*) = 1 FROM %s.cache.nodes WHERE ring_share > 0".formatted(catalog)).onlyValue());
                 connection.query("CALL %s.system.preload_table('catalogs', 'nation')".formatted(catalog));
                 assertThat(connection.query("SELECT count(*), max(name) FROM %s.catalogs.nation".formatted(catalog)).rows()).containsExactly(List.of(25L, "VIETNAM"));
@@ -140,7 +143,7 @@ public class TestDynamicCatalogs
             throws Exception
     {
         try {
-            Await.until("everything named after a catalog is gone", TIMEOUT, () -> ProcessResources.of(node).named(NAME).isEmpty());
+            Await.until("everything named after a catalog is gone", TIMEOUT, QUERY_PAUSE, () -> ProcessResources.of(node).named(NAME).isEmpty());
         }
         catch (AssertionError e) {
             throw new AssertionError("left on %s: %s".formatted(node.name(), ProcessResources.of(node).named(NAME)), e);

@@ -8,6 +8,7 @@ import io.cachedhive.quickstart.s3.S3RequestCounts;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.quickstart.s3.S3Service;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -29,6 +30,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static java.util.stream.Collectors.partitioningBy;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -230,7 +232,8 @@ public class TestFileVersions
             hold.awaitHeld(1, Duration.ofSeconds(60));
             for (ClusterNode worker : cluster.workers()) {
                 try (NodeJmx jmx = testing.jmx(worker)) {
-                    Await.until("a reader of the block in " + worker.name(), Duration.ofSeconds(60), () -> jmx.threadsWithin("io.cachedhive.client.BlockwiseFile") > 0);
+                    Await.until("a reader of the block in " + worker.name(), Duration.ofSeconds(60), QUERY_PAUSE, () ->
+                            jmx.threadsWithin("io.cachedhive.client.BlockwiseFile") > 0);
                 }
             }
             hold.close();

@@ -2,6 +2,7 @@ package io.cachedhive.tests.cluster;
 
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -27,6 +28,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static java.nio.file.FileVisitResult.CONTINUE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -82,7 +84,7 @@ public class TestFlushedTables
             throws Exception
     {
         // what came while a file was too young to be kept comes again
-        Await.until("all of it is cached", TIMEOUT, () -> testing.gets(connection, query) == 0);
+        Await.until("all of it is cached", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, query) == 0);
     }
 
     /**
@@ -264,7 +266,7 @@ public class TestFlushedTables
             load(connection, "SELECT count(*), max(comment) FROM kept");
             Map<Long, byte[]> samples = samples(connection, "parts", new Random(seed));
             Map<Long, byte[]> kept = samples(connection, "kept", new Random(seed));
-            Await.until("it is on SSD", TIMEOUT, () -> uncheckedSeen(samples) > samples.size() * 9L / 10);
+            Await.until("it is on SSD", TIMEOUT, QUERY_PAUSE, () -> seen(samples) > samples.size() * 9L / 10);
 
             ClusterNode down = testing.cluster().cacheWorkers().get(1);
             assertThat(seen(2, samples)).as("on the one that goes").isPositive();
@@ -274,7 +276,7 @@ public class TestFlushedTables
             assertThat(seen(2, samples)).as("on the one that is down").isPositive();
 
             down.restart();
-            Await.until("it is flushed as well", TIMEOUT, () -> uncheckedSeen(samples) == 0);
+            Await.until("it is flushed as well", TIMEOUT, QUERY_PAUSE, () -> seen(samples) == 0);
             for (int host = 1; host <= 2; host++) {
                 assertThat(seen(host, samples)).isZero();
             }
@@ -283,13 +285,9 @@ public class TestFlushedTables
         }
     }
 
-    private long uncheckedSeen(Map<Long, byte[]> samples)
+    private long seen(Map<Long, byte[]> samples)
+            throws IOException
     {
-        try {
-            return seen(1, samples) + seen(2, samples);
-        }
-        catch (IOException e) {
-            throw new AssertionError(e);
-        }
+        return seen(1, samples) + seen(2, samples);
     }
 }

@@ -2,6 +2,7 @@ package io.cachedhive.tests.cluster;
 
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -10,6 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -53,7 +55,7 @@ public class TestInternalTls
             assertThat(connection.query("SELECT host FROM cachedhive.cache.stats").rows())
                     .containsExactlyInAnyOrder(List.of("127.0.0.2"), List.of("127.0.0.3"));
             // a busy machine may make one late
-            Await.until("no cache worker has a problem", TIMEOUT, () ->
+            Await.until("no cache worker has a problem", TIMEOUT, QUERY_PAUSE, () ->
                     connection.query("SELECT count(problem) FROM cachedhive.cache.stats").onlyValue().equals(0L));
         }
     }
@@ -112,7 +114,7 @@ public class TestInternalTls
             assertThat(DataFileGets.since(testing.cluster().s3(), mark, "warehouse/preloaded/nation/").count()).as("GETs of preloading").isPositive();
 
             // what is preloaded is beyond what queries request, and one of the cache workers fetched it
-            Await.until("a Trino worker shows what its cache worker preloaded", TIMEOUT, () -> {
+            Await.until("a Trino worker shows what its cache worker preloaded", TIMEOUT, QUERY_PAUSE, () -> {
                 long extra = 0;
                 for (ClusterNode worker : testing.cluster().workers()) {
                     try (NodeJmx jmx = testing.jmx(worker)) {

@@ -3,6 +3,7 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -65,7 +67,7 @@ public class TestLostCacheWorkers
     {
         PublishedOwners owners = PublishedOwners.await(connection, cluster.s3(), cluster.cacheWorkers());
         table.awaitOldFiles(connection);
-        Await.until("a scan without GETs", TIMEOUT, () -> table.getsOfScan(connection, "cachedhive").count() == 0);
+        Await.until("a scan without GETs", TIMEOUT, QUERY_PAUSE, () -> table.getsOfScan(connection, "cachedhive").count() == 0);
         Map<String, Long> before = servedByScans();
 
         List<ClusterNode> survivors = cluster.cacheWorkers().subList(LOST, HOSTS);
@@ -74,7 +76,7 @@ public class TestLostCacheWorkers
         Map<String, Long> inGrace = servedByScans();
 
         // the members stay the same, but a ring without the addresses of those that are dead is published
-        Await.until("a ring that tells who is dead", TIMEOUT, () -> {
+        Await.until("a ring that tells who is dead", TIMEOUT, QUERY_PAUSE, () -> {
             List<Long> now = publishedMillis(survivors);
             for (int i = 0; i < now.size(); i++) {
                 if (now.get(i) <= ringsBefore.get(i)) {
@@ -127,7 +129,7 @@ public class TestLostCacheWorkers
         Map<String, Long> result = new TreeMap<>();
         long alive = cluster.cacheWorkers().stream().filter(ClusterNode::isAlive).count();
         // one that does not answer within a second has no row here, and would be taken for one that served nothing
-        Await.until("all cache workers that are left answer", TIMEOUT, () -> {
+        Await.until("all cache workers that are left answer", TIMEOUT, QUERY_PAUSE, () -> {
             result.clear();
             servedNow(result);
             return result.size() == alive;

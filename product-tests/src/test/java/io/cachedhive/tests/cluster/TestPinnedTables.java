@@ -3,6 +3,7 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -12,8 +13,10 @@ import software.amazon.awssdk.services.s3.S3Client;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -114,14 +117,7 @@ public class TestPinnedTables
     {
         // on a busy machine one may take longer to answer than it is waited for, and says nothing then
         String query = "SELECT if(count(pinned_bytes) = 2, sum(pinned_bytes), -1) FROM cachedhive.cache.stats_detail";
-        for (int attempt = 0; attempt < 20; attempt++) {
-            long bytes = number(connection, query);
-            if (bytes >= 0) {
-                return bytes;
-            }
-            Await.pause();
-        }
-        throw new AssertionError("one of the cache workers does not answer");
+        return Await.untilPresent("both cache workers answer", TIMEOUT, QUERY_PAUSE, () -> Optional.of(number(connection, query)).filter(bytes -> bytes >= 0));
     }
 
     private static long fileBytes(SqlConnection connection, String parts)
@@ -132,7 +128,7 @@ public class TestPinnedTables
     private static void awaitPinned(SqlConnection connection, long bytes)
             throws Exception
     {
-        Await.until("it is pinned on SSD", TIMEOUT, () -> pinnedBytes(connection) == bytes);
+        Await.until("it is pinned on SSD", TIMEOUT, QUERY_PAUSE, () -> pinnedBytes(connection) == bytes);
     }
 
     @Test
@@ -143,7 +139,7 @@ public class TestPinnedTables
             long capacity = number(connection, "SELECT sum(ssd_capacity_bytes) FROM cachedhive.cache.stats_detail");
             assertThat((long) SCANNED_FILES * SCANNED_FILE_BYTES).isGreaterThan(10 * capacity);
             // one is there before it is pinned, the other one is loaded afterwards
-            Await.until("all of it is cached", TIMEOUT, () -> testing.gets(connection, count(1)) == 0);
+            Await.until("all of it is cached", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, count(1)) == 0);
             assertThat(pinnedBytes(connection)).isZero();
             connection.query(call("pin_partition", "hot", 1));
             connection.query("CALL system.preload_partition(schema_name => 'pins', table_name => 'hot', "
@@ -162,7 +158,7 @@ public class TestPinnedTables
                 assertThat(testing.gets(connection, scan(i))).isPositive();
                 // none has left; so little RAM may still be busy with what was scanned, and then somebody reads past it
                 assertThat(pinnedBytes(connection)).as("after file %s of the scan", i).isEqualTo(bytes);
-                Await.until("it is served", TIMEOUT, () -> testing.gets(connection, count(1)) + testing.gets(connection, count(2)) == 0);
+                Await.until("it is served", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, count(1)) + testing.gets(connection, count(2)) == 0);
             }
             assertThat(number(connection, "SELECT sum(ssd_evictions) FROM cachedhive.cache.stats_detail")).as("there was no room for all").isPositive();
             assertThat(pinnedBytes(connection)).isEqualTo(bytes);
@@ -170,9 +166,9 @@ public class TestPinnedTables
             for (ClusterNode worker : testing.cluster().cacheWorkers()) {
                 worker.restart();
             }
-            Await.until("both answer", TIMEOUT, () -> number(connection, "SELECT count(*) FROM cachedhive.cache.stats WHERE state = 'RUNNING'") == 2);
+            Await.until("both answer", TIMEOUT, QUERY_PAUSE, () -> number(connection, "SELECT count(*) FROM cachedhive.cache.stats WHERE state = 'RUNNING'") == 2);
             awaitPinned(connection, bytes);
-            Await.until("it is served again", TIMEOUT, () -> testing.gets(connection, count(1)) + testing.gets(connection, count(2)) == 0);
+            Await.until("it is served again", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, count(1)) + testing.gets(connection, count(2)) == 0);
             assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.pins")).isEqualTo(2);
         }
     }
@@ -206,7 +202,7 @@ public class TestPinnedTables
             }
             assertThat(testing.gets(connection, count(1))).isPositive();
             assertThat(number(connection, "SELECT pinned_bytes FROM cachedhive.cache.pins WHERE partition = 'part=2'")).isEqualTo(fileBytes(connection, "2"));
-            Await.until("what is pinned is served", TIMEOUT, () -> testing.gets(connection, count(2)) == 0);
+            Await.until("what is pinned is served", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, count(2)) == 0);
             assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.stats_detail WHERE pinned_bytes > pinned_max_bytes OR refused_pins = 0")).isZero();
             assertThat(connection.query("SELECT partition IS NULL, pinned_bytes < cached_bytes FROM cachedhive.cache.pins WHERE table_name = 'big'").rows())
                     .containsExactly(List.of(true, true));

@@ -2,6 +2,7 @@ package io.cachedhive.tests.cluster;
 
 import io.cachedhive.quickstart.s3.S3RequestLog;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -140,7 +142,7 @@ public class TestPlacement
             throws Exception
     {
         // places whose cache workers have not been seen yet have no node_id
-        Await.until("a ring with both cache workers", Duration.ofSeconds(60), () ->
+        Await.until("a ring with both cache workers", Duration.ofSeconds(60), QUERY_PAUSE, () ->
                 connection.query("SELECT count(node_id) FROM cachedhive.cache.nodes WHERE ring_share > 0").onlyValue().equals(2L));
     }
 

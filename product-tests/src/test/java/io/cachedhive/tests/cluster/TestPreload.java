@@ -4,6 +4,7 @@ import com.google.common.collect.Sets;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.DataProvider;
@@ -17,6 +18,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -127,7 +129,7 @@ public class TestPreload
             assertThatThrownBy(() -> connection.query("CALL system.preload_table(schema_name => 'preload', table_name => 'resumed', job => 'cancelled')"))
                     .hasMessageContaining("preload cancelled has not ended yet");
             connection.query("CALL system.cancel_preload(job => 'cancelled')");
-            Await.until("the job has ended", TIMEOUT, () -> state(connection, "cancelled").equals("CANCELED"));
+            Await.until("the job has ended", TIMEOUT, QUERY_PAUSE, () -> state(connection, "cancelled").equals("CANCELED"));
             Instant ended = Instant.now();
             assertThat(connection.query("SELECT left_bytes > 0, problem FROM cache.preloads WHERE job = 'cancelled'").rows())
                     .containsExactly(List.of(true, "test called cancel_preload"));
@@ -147,7 +149,7 @@ public class TestPreload
         testing.cluster().awaitWorkers(testing.cluster().workers().size(), TIMEOUT);
         long secondMark = mark();
         try (SqlConnection connection = testing.connect("cachedhive", "preload")) {
-            Await.until("there is a ring", TIMEOUT, () -> (boolean) connection.query("SELECT count(*) = 2 FROM cache.stats WHERE state = 'RUNNING'").onlyValue());
+            Await.until("there is a ring", TIMEOUT, QUERY_PAUSE, () -> (boolean) connection.query("SELECT count(*) = 2 FROM cache.stats WHERE state = 'RUNNING'").onlyValue());
             assertThat(connection.query("SELECT * FROM cache.preloads").rows()).isEmpty();
             connection.query("CALL system.preload_table(schema_name => 'preload', table_name => 'resumed', job => 'rest')");
             FetchedBlocks all = FetchedBlocks.since(testing.cluster().s3(), mark, lengths);
@@ -184,7 +186,7 @@ public class TestPreload
             for (ClusterNode worker : testing.cluster().cacheWorkers()) {
                 worker.start();
             }
-            Await.until("the job has ended", TIMEOUT, () -> !state(connection, "waiting").equals("RUNNING"));
+            Await.until("the job has ended", TIMEOUT, QUERY_PAUSE, () -> !state(connection, "waiting").equals("RUNNING"));
             assertThat(connection.query("SELECT state, done_bytes, left_bytes, failed_bytes, fetched_bytes > %s, problem IS NULL FROM cache.preloads WHERE job = 'waiting'"
                     .formatted(loaded)).rows()).containsExactly(List.of("FINISHED", fileBytes, 0L, 0L, true, true));
         }
@@ -199,7 +201,7 @@ public class TestPreload
         String query = "SELECT fetched_bytes FROM cache.preloads WHERE job = '%s'".formatted(job);
         long[] last = {(long) connection.query(query).onlyValue()};
         long[] since = {System.nanoTime()};
-        Await.until("nothing is fetched any more", TIMEOUT, () -> {
+        Await.until("nothing is fetched any more", TIMEOUT, QUERY_PAUSE, () -> {
             long now = (long) connection.query(query).onlyValue();
             if (now != last[0]) {
                 last[0] = now;
@@ -245,7 +247,8 @@ public class TestPreload
                 """
                 CALL system.preload_table(schema_name => 'preload', table_name => '%s', job => '%s', max_bytes_per_second => 4000000, wait => false)
                 """.formatted(table, job));
-        Await.until("some is fetched", TIMEOUT, () -> (boolean) connection.query("SELECT fetched_bytes > 5000000 FROM cache.preloads WHERE job = '%s'".formatted(job)).onlyValue());
+        Await.until("some is fetched", TIMEOUT, QUERY_PAUSE, () ->
+                (boolean) connection.query("SELECT fetched_bytes > 5000000 FROM cache.preloads WHERE job = '%s'".formatted(job)).onlyValue());
         assertThat(state(connection, job)).isEqualTo("RUNNING");
     }
 

@@ -4,6 +4,7 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -19,6 +20,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -80,7 +82,7 @@ public class TestResizedCluster
     {
         owners = awaitOwners();
         cold = table.getsOfScan(connection, "cachedhive");
-        Await.until("a scan without GETs", TIMEOUT, () -> table.getsOfScan(connection, "cachedhive").count() == 0);
+        Await.until("a scan without GETs", TIMEOUT, QUERY_PAUSE, () -> table.getsOfScan(connection, "cachedhive").count() == 0);
         keep();
         try (SqlConnection other = testing.connect("cachedhive", "resized");
                 QueryLoop loop = QueryLoop.start(() -> {

@@ -3,6 +3,7 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.home.CacheWorkerHome.SsdDirectory;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.SkipException;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
@@ -12,7 +13,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
@@ -22,6 +22,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -105,7 +106,7 @@ public class TestSsdTrouble
             throws Exception
     {
         List<List<Object>> expected = scan("hive.trouble.warm");
-        Await.until("blocks are on SSD", Duration.ofSeconds(60), () -> {
+        Await.until("blocks are on SSD", Duration.ofSeconds(60), QUERY_PAUSE, () -> {
             scan("warm");
             return gauge("ssd_blocks") > 0;
         });
@@ -116,7 +117,7 @@ public class TestSsdTrouble
             }
             Path filler = mount.resolve("filler");
             run("sh", "-c", "cat /dev/zero > '%s' || true".formatted(filler));
-            Await.until("the worker has noticed", Duration.ofMinutes(2), () -> {
+            Await.until("the worker has noticed", Duration.ofMinutes(2), QUERY_PAUSE, () -> {
                 newTable();
                 return problem().isPresent();
             });
@@ -126,7 +127,7 @@ public class TestSsdTrouble
             queries.awaitMore();
 
             Files.delete(filler);
-            Await.until("the directory is used again", MENDED, () -> {
+            Await.until("the directory is used again", MENDED, QUERY_PAUSE, () -> {
                 newTable();
                 return problem().isEmpty();
             });
@@ -148,14 +149,14 @@ public class TestSsdTrouble
             run("mount", "-o", "remount,ro", mount.toString());
             worker.start();
             worker.awaitReady();
-            Await.until("the worker says what is wrong", Duration.ofSeconds(60), () -> problem().isPresent());
+            Await.until("the worker says what is wrong", Duration.ofSeconds(60), QUERY_PAUSE, () -> problem().isPresent());
             assertThat(problem().orElseThrow()).contains(mount.toString(), "is not used since the start", "read-only file system", "mend the disk");
             assertThat(gauge("ssd_errors_read_only")).isPositive();
             queries.awaitMore();
 
             run("mount", "-o", "remount,rw", mount.toString());
-            Await.until("the directory is taken in", MENDED, () -> problem().isEmpty());
-            Await.until("the directory is used again", MENDED, () -> {
+            Await.until("the directory is taken in", MENDED, QUERY_PAUSE, () -> problem().isEmpty());
+            Await.until("the directory is used again", MENDED, QUERY_PAUSE, () -> {
                 newTable();
                 return gauge("ssd_blocks") > 0;
             });
@@ -241,9 +242,8 @@ public class TestSsdTrouble
     private List<List<Object>> answered(String query)
             throws Exception
     {
-        List<List<Object>> rows = new ArrayList<>();
-        Await.until("the worker answers", Duration.ofSeconds(60), () -> rows.addAll(connection.query(query.formatted(worker.address())).rows()));
-        return rows;
+        return Await.untilPresent("the worker answers", Duration.ofSeconds(60), QUERY_PAUSE, () ->
+                Optional.of(connection.query(query.formatted(worker.address())).rows()).filter(rows -> !rows.isEmpty()));
     }
 
     private List<List<Object>> scan(String table)

@@ -7,6 +7,7 @@ import io.cachedhive.quickstart.home.CacheWorkerHome.SsdDirectory;
 import io.cachedhive.quickstart.home.Distribution;
 import io.cachedhive.quickstart.home.TrinoHome;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.DataProvider;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -192,7 +194,7 @@ public class TestWrongConfiguration
             List<List<Object>> expected = connection.query("SELECT count(*), sum(orderkey) FROM hive.configuration.unknown_origin").rows();
             assertThat(connection.query("SELECT count(*), sum(orderkey) FROM unknown_origin").rows()).isEqualTo(expected);
             String[] problem = new String[1];
-            Await.until("stats.problem names the origin", Duration.ofSeconds(20), () -> {
+            Await.until("stats.problem names the origin", Duration.ofSeconds(20), QUERY_PAUSE, () -> {
                 problem[0] = (String) connection.query("SELECT coalesce(max(problem), '') FROM cachedhive_missing.cache.stats").onlyValue();
                 return problem[0].contains("missing");
             });
@@ -220,7 +222,7 @@ public class TestWrongConfiguration
                 assertThat(connection.query("SELECT count(*), sum(orderkey) FROM unknown_origin").rows()).isEqualTo(expected);
             }
             String[] problem = new String[1];
-            Await.until("stats.problem says that no cache worker answers", Duration.ofSeconds(20), () -> {
+            Await.until("stats.problem says that no cache worker answers", Duration.ofSeconds(20), QUERY_PAUSE, () -> {
                 problem[0] = (String) connection.query("SELECT coalesce(max(problem), '') FROM cachedhive.cache.stats").onlyValue();
                 return problem[0].contains(worker.address());
             });

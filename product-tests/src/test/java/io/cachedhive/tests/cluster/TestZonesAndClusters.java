@@ -3,6 +3,7 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.home.TrinoHome.Plugin;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
@@ -17,6 +18,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.FutureTask;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -89,7 +91,7 @@ public class TestZonesAndClusters
 
             // the preferred node is the first of its zone
             connection.setSession("cachedhive.node_selection_strategy", "SOFT_AFFINITY");
-            Await.until("a scan without GETs", TIMEOUT, () -> table.getsOfScan(connection, "cachedhive").count() == 0);
+            Await.until("a scan without GETs", TIMEOUT, QUERY_PAUSE, () -> table.getsOfScan(connection, "cachedhive").count() == 0);
             assertThat(hostBytes(connection, "cachedhive").values()).extracting(HostBytes::crossZone).containsOnly(0L);
 
             // else nothing would have been to be seen above
@@ -154,7 +156,7 @@ public class TestZonesAndClusters
                 assertThat(counters.bySource()).as("bytes by source: %s", counters).isEqualTo(counters.requested());
             }
 
-            Await.until("a scan of the second cluster without GETs", TIMEOUT, () -> table.getsOfScan(ofSecond, CROSSING).count() == 0);
+            Await.until("a scan of the second cluster without GETs", TIMEOUT, QUERY_PAUSE, () -> table.getsOfScan(ofSecond, CROSSING).count() == 0);
             assertThat(Counters.atRest(ofFirst, CROSSING).minus(firstBefore)).as("what the first cluster counted while only the second one read").isEqualTo(ofOne);
             assertThat(Counters.atRest(ofSecond, CROSSING).minus(secondBefore).requested()).as("what the second one counted").isGreaterThan(ofOther.requested());
         }

@@ -3,6 +3,7 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.Await;
 
 import javax.management.JMException;
 
@@ -17,9 +18,10 @@ import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
+
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 
 /**
  * A cluster of real processes in a directory of its own under {@code target}, whose Trino nodes can be asked over JMX.
@@ -163,12 +165,9 @@ final class TestingCluster
             throws Exception
     {
         long running = cluster.cacheWorkers().stream().filter(ClusterNode::isAlive).count();
-        AtomicReference<Object> sum = new AtomicReference<>();
-        Await.until("all cache workers answer", PATIENCE, () -> {
-            sum.set(connection.query("SELECT if(count(%1$s) = %2$s, sum(%1$s)) FROM cachedhive.cache.stats_detail".formatted(column, running)).onlyValue());
-            return sum.get() != null;
-        });
-        return ((Number) sum.get()).longValue();
+        String query = "SELECT if(count(%1$s) = %2$s, sum(%1$s)) FROM cachedhive.cache.stats_detail".formatted(column, running);
+        Object sum = Await.untilPresent("all cache workers answer", PATIENCE, QUERY_PAUSE, () -> Optional.ofNullable(connection.query(query).onlyValue()));
+        return ((Number) sum).longValue();
     }
 
     /**
@@ -179,12 +178,7 @@ final class TestingCluster
     static String page(ClusterNode node, String path)
             throws Exception
     {
-        AtomicReference<String> page = new AtomicReference<>();
-        Await.until("%s of %s".formatted(path, node), PATIENCE, () -> {
-            node.get(path).ifPresent(page::set);
-            return page.get() != null;
-        });
-        return page.get();
+        return Await.untilPresent("%s of %s".formatted(path, node), PATIENCE, QUERY_PAUSE, () -> node.get(path));
     }
 
     NodeJmx jmx(ClusterNode node)

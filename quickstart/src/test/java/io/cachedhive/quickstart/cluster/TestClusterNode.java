@@ -2,6 +2,7 @@ package io.cachedhive.quickstart.cluster;
 
 import com.sun.net.httpserver.HttpServer;
 import io.cachedhive.quickstart.home.TrinoHome;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -137,9 +138,7 @@ class TestClusterNode
         process.destroyForcibly();
         process.onExit().get();
         // the process that was started may be told after its handle
-        for (long start = System.nanoTime(); node.isAlive() && System.nanoTime() - start < 60_000_000_000L; ) {
-            Thread.sleep(1);
-        }
+        Await.until("the node has ended", () -> !node.isAlive());
         assertThatThrownBy(node::checkAlive).hasMessageStartingWith("node ended with exit code 137");
     }
 

@@ -1,6 +1,7 @@
 package io.cachedhive.quickstart.s3;
 
 import com.google.common.hash.Hashing;
+import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -326,7 +327,7 @@ abstract class AbstractTestS3Service
             hold.awaitHeld(1, LONG);
             body.abort();
         }
-        awaitTrue(() -> since().size() == 2);
+        Await.until("both requests are recorded", () -> since().size() == 2);
         assertThat(since().getLast().outcome()).isEqualTo(ABORTED);
         assertThat(since().getLast().bytesSent()).isBetween(1L << 16, (8L << 20) - 1);
     }
@@ -446,16 +447,6 @@ abstract class AbstractTestS3Service
     private static void assertStatus(int expected, Callable<?> request)
     {
         assertThat(status(request)).isEqualTo(expected);
-    }
-
-    private static void awaitTrue(Callable<Boolean> condition)
-            throws Exception
-    {
-        long deadline = System.nanoTime() + LONG.toNanos();
-        while (!condition.call()) {
-            assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
-            Thread.onSpinWait();
-        }
     }
 
     private static byte[] randomBytes(long seed, int size)
