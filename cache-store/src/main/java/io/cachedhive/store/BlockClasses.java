@@ -2,6 +2,8 @@ package io.cachedhive.store;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;

@@ -4,6 +4,8 @@ import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;

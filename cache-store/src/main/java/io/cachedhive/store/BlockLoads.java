@@ -1,6 +1,7 @@
 package io.cachedhive.store;
 
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;

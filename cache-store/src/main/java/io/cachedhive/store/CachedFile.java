@@ -1,5 +1,8 @@
 package io.cachedhive.store;
 
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
+
 import java.util.Optional;
 
 import static java.util.Objects.requireNonNull;

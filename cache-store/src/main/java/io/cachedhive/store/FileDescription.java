@@ -1,5 +1,7 @@
 package io.cachedhive.store;
 
+import io.cachedhive.store.block.BlockTerms;
+
 import java.util.Map;
 
 import static java.util.Objects.requireNonNull;

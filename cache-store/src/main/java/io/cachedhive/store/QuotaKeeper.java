@@ -1,6 +1,7 @@
 package io.cachedhive.store;
 
 import io.airlift.log.Logger;
+import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.file.StoredTable;
 import io.cachedhive.store.quota.TableQuotas;
 import io.cachedhive.store.ram.RamTier;

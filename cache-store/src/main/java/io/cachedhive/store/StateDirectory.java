@@ -5,6 +5,8 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.ssd.SsdMounts;
 

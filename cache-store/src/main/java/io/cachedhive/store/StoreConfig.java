@@ -1,5 +1,7 @@
 package io.cachedhive.store;
 
+import io.cachedhive.store.block.SsdDirectoryConfig;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

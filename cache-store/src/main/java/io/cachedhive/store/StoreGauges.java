@@ -1,5 +1,8 @@
 package io.cachedhive.store;
 
+import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.SsdRefusalCause;
+
 import java.util.Map;
 
 /**

@@ -1,6 +1,8 @@
 package io.cachedhive.store;
 
 import io.airlift.log.Logger;
+import io.cachedhive.store.block.StoreClock;
+import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.sizing.CacheSizer;

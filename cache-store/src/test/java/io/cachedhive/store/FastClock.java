@@ -1,5 +1,7 @@
 package io.cachedhive.store;
 
+import io.cachedhive.store.block.StoreClock;
+
 /**
  * Runs a hundred times as fast as the machine's, so that frames need not rest long, but for the stopwatch, which stands still.
  */

@@ -1,5 +1,7 @@
 package io.cachedhive.store;
 
+import io.cachedhive.store.block.StoreClock;
+
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 

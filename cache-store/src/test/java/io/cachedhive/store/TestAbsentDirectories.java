@@ -4,7 +4,13 @@ import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.RecoveryFinding;
+import io.cachedhive.store.block.RecoveryOutcome;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -18,9 +24,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
-import static io.cachedhive.store.RecoveryFinding.CHECKPOINT_OUTDATED;
-import static io.cachedhive.store.RecoveryFinding.CLEAN_STOP;
-import static io.cachedhive.store.RecoveryFinding.NEW_DIRECTORY;
+import static io.cachedhive.store.block.RecoveryFinding.CHECKPOINT_OUTDATED;
+import static io.cachedhive.store.block.RecoveryFinding.CLEAN_STOP;
+import static io.cachedhive.store.block.RecoveryFinding.NEW_DIRECTORY;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 

@@ -4,7 +4,12 @@ import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -25,10 +30,10 @@ import java.util.Random;
 import java.util.Set;
 import java.util.zip.CRC32C;
 
-import static io.cachedhive.store.BlockClass.GUEST;
-import static io.cachedhive.store.BlockClass.HIGH;
-import static io.cachedhive.store.BlockClass.NORMAL;
-import static io.cachedhive.store.BlockClass.PINNED;
+import static io.cachedhive.store.block.BlockClass.GUEST;
+import static io.cachedhive.store.block.BlockClass.HIGH;
+import static io.cachedhive.store.block.BlockClass.NORMAL;
+import static io.cachedhive.store.block.BlockClass.PINNED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 

@@ -3,7 +3,11 @@ package io.cachedhive.store;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -15,8 +19,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-import static io.cachedhive.store.BlockClass.HIGH;
-import static io.cachedhive.store.BlockClass.NORMAL;
+import static io.cachedhive.store.block.BlockClass.HIGH;
+import static io.cachedhive.store.block.BlockClass.NORMAL;
 import static org.assertj.core.api.Assertions.assertThat;
 
 class TestExpiry

@@ -2,7 +2,11 @@ package io.cachedhive.store;
 
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.DiskException;
 import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.BeforeEach;

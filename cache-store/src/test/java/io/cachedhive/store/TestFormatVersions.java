@@ -3,8 +3,13 @@ package io.cachedhive.store;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
-import io.cachedhive.store.ssd.SsdFormat;
+import io.cachedhive.store.block.RecoveryFinding;
+import io.cachedhive.store.block.RecoveryOutcome;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.SsdFormat;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -22,10 +27,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
-import static io.cachedhive.store.RecoveryFinding.CLEAN_STOP;
-import static io.cachedhive.store.RecoveryFinding.CRASH;
-import static io.cachedhive.store.RecoveryFinding.NEW_DIRECTORY;
-import static io.cachedhive.store.RecoveryFinding.SUPERBLOCK_TOO_NEW;
+import static io.cachedhive.store.block.RecoveryFinding.CLEAN_STOP;
+import static io.cachedhive.store.block.RecoveryFinding.CRASH;
+import static io.cachedhive.store.block.RecoveryFinding.NEW_DIRECTORY;
+import static io.cachedhive.store.block.RecoveryFinding.SUPERBLOCK_TOO_NEW;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**

@@ -3,7 +3,12 @@ package io.cachedhive.store;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,9 +28,9 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 
-import static io.cachedhive.store.BlockClass.HIGH;
-import static io.cachedhive.store.BlockClass.NORMAL;
-import static io.cachedhive.store.BlockClass.PINNED;
+import static io.cachedhive.store.block.BlockClass.HIGH;
+import static io.cachedhive.store.block.BlockClass.NORMAL;
+import static io.cachedhive.store.block.BlockClass.PINNED;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**

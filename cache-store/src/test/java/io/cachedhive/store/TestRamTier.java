@@ -11,6 +11,10 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
+import io.cachedhive.store.block.RecoveryFinding;
+import io.cachedhive.store.block.RecoveryOutcome;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 

@@ -3,7 +3,13 @@ package io.cachedhive.store;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.RecoveryFinding;
+import io.cachedhive.store.block.RecoveryOutcome;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -17,8 +23,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 
-import static io.cachedhive.store.RecoveryFinding.CLEAN_STOP;
-import static io.cachedhive.store.RecoveryFinding.CRASH;
+import static io.cachedhive.store.block.RecoveryFinding.CLEAN_STOP;
+import static io.cachedhive.store.block.RecoveryFinding.CRASH;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**

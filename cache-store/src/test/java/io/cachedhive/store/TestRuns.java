@@ -3,7 +3,12 @@ package io.cachedhive.store;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.RecoveryFinding;
+import io.cachedhive.store.block.RecoveryOutcome;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -16,9 +21,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 
-import static io.cachedhive.store.RecoveryFinding.CHECKPOINT_OUTDATED;
-import static io.cachedhive.store.RecoveryFinding.CLEAN_STOP;
-import static io.cachedhive.store.RecoveryFinding.MEMORY_FILE_RECLAIMED;
+import static io.cachedhive.store.block.RecoveryFinding.CHECKPOINT_OUTDATED;
+import static io.cachedhive.store.block.RecoveryFinding.CLEAN_STOP;
+import static io.cachedhive.store.block.RecoveryFinding.MEMORY_FILE_RECLAIMED;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**

@@ -3,7 +3,14 @@ package io.cachedhive.store;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.SsdRefusalCause;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -15,14 +22,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-import static io.cachedhive.store.BlockClass.GUEST;
-import static io.cachedhive.store.BlockClass.HIGH;
-import static io.cachedhive.store.BlockClass.NORMAL;
-import static io.cachedhive.store.BlockClass.PINNED;
-import static io.cachedhive.store.SsdRefusalCause.NOT_ADMITTED;
-import static io.cachedhive.store.SsdRefusalCause.NO_ROOM;
-import static io.cachedhive.store.SsdRefusalCause.OUT_OF_SERVICE;
-import static io.cachedhive.store.SsdRefusalCause.QUEUE_FULL;
+import static io.cachedhive.store.block.BlockClass.GUEST;
+import static io.cachedhive.store.block.BlockClass.HIGH;
+import static io.cachedhive.store.block.BlockClass.NORMAL;
+import static io.cachedhive.store.block.BlockClass.PINNED;
+import static io.cachedhive.store.block.SsdRefusalCause.NOT_ADMITTED;
+import static io.cachedhive.store.block.SsdRefusalCause.NO_ROOM;
+import static io.cachedhive.store.block.SsdRefusalCause.OUT_OF_SERVICE;
+import static io.cachedhive.store.block.SsdRefusalCause.QUEUE_FULL;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**

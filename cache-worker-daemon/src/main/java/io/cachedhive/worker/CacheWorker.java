@@ -16,7 +16,7 @@ import io.airlift.log.Logger;
 import io.airlift.node.NodeModule;
 import io.airlift.openmetrics.JmxOpenMetricsModule;
 import io.airlift.tracing.TracingModule;
-import io.cachedhive.store.StoreEnvironment;
+import io.cachedhive.store.block.StoreEnvironment;
 import org.weakref.jmx.guice.MBeanModule;
 
 import java.io.FileDescriptor;

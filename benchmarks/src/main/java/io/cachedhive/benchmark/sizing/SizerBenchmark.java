@@ -1,6 +1,6 @@
 package io.cachedhive.benchmark.sizing;
 
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.sizing.CacheSizer;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;

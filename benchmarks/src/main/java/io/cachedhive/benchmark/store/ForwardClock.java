@@ -1,6 +1,6 @@
 package io.cachedhive.benchmark.store;
 
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.StoreClock;
 
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;

@@ -8,7 +8,7 @@ import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.store.StoreConfig;
-import io.cachedhive.store.StoreEnvironment;
+import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.worker.CacheWorker;
 import io.cachedhive.worker.CacheWorkerService;
 

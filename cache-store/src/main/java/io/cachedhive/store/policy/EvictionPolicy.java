@@ -1,6 +1,6 @@
 package io.cachedhive.store.policy;
 
-import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.policy.EntryLinks.EntryList;
 
 import static io.cachedhive.store.policy.EntryLinks.NONE;

@@ -1,6 +1,6 @@
 package io.cachedhive.store.policy;
 
-import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.policy.EntryLinks.EntryList;
 
 import java.util.Map;

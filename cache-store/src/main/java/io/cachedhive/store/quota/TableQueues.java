@@ -1,6 +1,6 @@
 package io.cachedhive.store.quota;
 
-import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.file.StoredTable;
 import io.cachedhive.store.policy.EntryLinks;
 import io.cachedhive.store.policy.EvictionPolicy;

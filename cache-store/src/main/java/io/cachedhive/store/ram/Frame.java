@@ -1,8 +1,8 @@
 package io.cachedhive.store.ram;
 
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.store.BlockClass;
-import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.file.StoredTable;
 

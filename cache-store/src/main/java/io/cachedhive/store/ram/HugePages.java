@@ -1,7 +1,7 @@
 package io.cachedhive.store.ram;
 
 import io.airlift.log.Logger;
-import io.cachedhive.store.ByteSize;
+import io.cachedhive.store.block.ByteSize;
 import io.cachedhive.store.disk.DiskException;
 import io.cachedhive.store.disk.Posix;
 

@@ -7,10 +7,10 @@ import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.ByteSize;
-import io.cachedhive.store.RecoveryFinding;
-import io.cachedhive.store.RecoveryOutcome;
-import io.cachedhive.store.StoreException;
+import io.cachedhive.store.block.ByteSize;
+import io.cachedhive.store.block.RecoveryFinding;
+import io.cachedhive.store.block.RecoveryOutcome;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.DiskException;
 import io.cachedhive.store.disk.Posix;
 

@@ -1,7 +1,7 @@
 package io.cachedhive.store.ram;
 
 import io.cachedhive.protocol.memory.MemoryLayout;
-import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.ram.Frame.State;
 import io.cachedhive.store.slab.SizeClassUses;
 import io.cachedhive.store.slab.SizeClasses;

@@ -1,6 +1,6 @@
 package io.cachedhive.store.ram;
 
-import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.file.StoredTable;
 import io.cachedhive.store.quota.TableQueues;
 import io.cachedhive.store.ram.Frame.State;

@@ -1,6 +1,6 @@
 package io.cachedhive.store.sizing;
 
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.StoreClock;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.cachedhive.store.sizing;
 
-import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.policy.DigestTable;
 import io.cachedhive.store.policy.EntryLinks;
 import io.cachedhive.store.policy.EvictionPolicy;

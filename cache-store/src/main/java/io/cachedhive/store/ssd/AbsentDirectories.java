@@ -1,9 +1,9 @@
 package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
-import io.cachedhive.store.SsdErrorCause;
-import io.cachedhive.store.StoreClock;
-import io.cachedhive.store.StoreException;
+import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.StoreClock;
+import io.cachedhive.store.block.StoreException;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig;
 
 import java.nio.file.Path;
 

@@ -4,6 +4,7 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
+import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.disk.DiskFile;
 
 import java.io.IOException;

@@ -2,7 +2,7 @@ package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.wire.WireWriter;
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.file.FileImage;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;

@@ -1,7 +1,7 @@
 package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.column.IntColumn;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;

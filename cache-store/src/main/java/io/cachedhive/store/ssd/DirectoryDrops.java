@@ -2,7 +2,7 @@ package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.FileVersionId;
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.slab.SizeClasses;
 

@@ -1,8 +1,8 @@
 package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
-import io.cachedhive.store.RecoveryFinding;
-import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.block.RecoveryFinding;
+import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.Disk.Access;
 import io.cachedhive.store.disk.DiskException;

@@ -1,8 +1,8 @@
 package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
-import io.cachedhive.store.SsdErrorCause;
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.StoreClock;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -2,8 +2,8 @@ package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.BlockTerms;
-import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.file.FileTable;
 

@@ -1,8 +1,8 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.ByteSize;
-import io.cachedhive.store.SsdErrorCause;
-import io.cachedhive.store.StoreException;
+import io.cachedhive.store.block.ByteSize;
+import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.DiskException;
 
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;

@@ -2,8 +2,8 @@ package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.store.BlockClass;
-import io.cachedhive.store.SsdRefusalCause;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.SsdRefusalCause;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ssd.SsdTier.Write;
 
@@ -19,10 +19,10 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 import static com.google.common.base.Verify.verify;
-import static io.cachedhive.store.SsdRefusalCause.NOT_ADMITTED;
-import static io.cachedhive.store.SsdRefusalCause.NO_ROOM;
-import static io.cachedhive.store.SsdRefusalCause.OUT_OF_SERVICE;
-import static io.cachedhive.store.SsdRefusalCause.QUEUE_FULL;
+import static io.cachedhive.store.block.SsdRefusalCause.NOT_ADMITTED;
+import static io.cachedhive.store.block.SsdRefusalCause.NO_ROOM;
+import static io.cachedhive.store.block.SsdRefusalCause.OUT_OF_SERVICE;
+import static io.cachedhive.store.block.SsdRefusalCause.QUEUE_FULL;
 import static java.util.Objects.requireNonNull;
 
 /**

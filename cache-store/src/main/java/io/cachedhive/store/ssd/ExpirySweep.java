@@ -1,7 +1,7 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.BlockTerms;
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.block.StoreClock;
 
 import java.util.function.IntConsumer;
 

@@ -1,6 +1,6 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.policy.EvictionPolicy;
 import io.cachedhive.store.slab.SizeClassUses;
 import io.cachedhive.store.slab.SizeClasses;

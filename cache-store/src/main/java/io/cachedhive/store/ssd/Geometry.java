@@ -1,6 +1,6 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.ByteSize;
+import io.cachedhive.store.block.ByteSize;
 import io.cachedhive.store.slab.SizeClasses;
 
 import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;

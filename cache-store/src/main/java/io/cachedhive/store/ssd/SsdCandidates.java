@@ -3,8 +3,9 @@ package io.cachedhive.store.ssd;
 import com.google.common.io.Closer;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.SsdDirectoryConfig;
-import io.cachedhive.store.StoreException;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdFormat;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 
 import java.io.Closeable;

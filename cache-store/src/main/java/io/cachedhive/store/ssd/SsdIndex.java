@@ -1,7 +1,7 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.BlockClass;
-import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
 
 import java.util.Arrays;
 

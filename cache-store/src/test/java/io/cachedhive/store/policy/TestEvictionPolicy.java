@@ -1,6 +1,6 @@
 package io.cachedhive.store.policy;
 
-import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.block.BlockClass;
 import org.junit.jupiter.api.Test;
 
 import java.util.ArrayDeque;
@@ -10,10 +10,10 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 
-import static io.cachedhive.store.BlockClass.GUEST;
-import static io.cachedhive.store.BlockClass.HIGH;
-import static io.cachedhive.store.BlockClass.NORMAL;
-import static io.cachedhive.store.BlockClass.PINNED;
+import static io.cachedhive.store.block.BlockClass.GUEST;
+import static io.cachedhive.store.block.BlockClass.HIGH;
+import static io.cachedhive.store.block.BlockClass.NORMAL;
+import static io.cachedhive.store.block.BlockClass.PINNED;
 import static io.cachedhive.store.policy.EvictionPolicy.NO_ENTRY;
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -3,7 +3,7 @@ package io.cachedhive.store.policy;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.store.BlockClass;
+import io.cachedhive.store.block.BlockClass;
 
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -3,7 +3,7 @@ package io.cachedhive.store.ram;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.block.RecoveryOutcome;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

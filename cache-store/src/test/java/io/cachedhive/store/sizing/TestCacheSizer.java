@@ -1,7 +1,7 @@
 package io.cachedhive.store.sizing;
 
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.policy.BlockTraces;
 import io.cachedhive.store.policy.TraceSimulator;
 import io.cachedhive.store.sizing.CacheSizer.Prediction;

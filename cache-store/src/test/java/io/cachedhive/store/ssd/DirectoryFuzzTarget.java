@@ -3,8 +3,9 @@ package io.cachedhive.store.ssd;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.wire.WireWriter;
-import io.cachedhive.store.BlockClass;
-import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.disk.DiskFile;
 import io.cachedhive.store.file.FileTable;
 

@@ -1,5 +1,7 @@
 package io.cachedhive.store.ssd;
 
+import io.cachedhive.store.block.SsdFormat;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

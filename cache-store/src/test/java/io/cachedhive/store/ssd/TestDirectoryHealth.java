@@ -1,7 +1,7 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.SsdErrorCause;
-import io.cachedhive.store.StoreClock;
+import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.disk.DiskException;
 import io.cachedhive.store.ssd.DirectoryHealth.Operation;
 import io.cachedhive.store.ssd.DirectoryHealth.Part;

@@ -1,15 +1,15 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.BlockClass;
-import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 
-import static io.cachedhive.store.BlockClass.GUEST;
-import static io.cachedhive.store.BlockClass.HIGH;
-import static io.cachedhive.store.BlockClass.NORMAL;
-import static io.cachedhive.store.BlockClass.PINNED;
+import static io.cachedhive.store.block.BlockClass.GUEST;
+import static io.cachedhive.store.block.BlockClass.HIGH;
+import static io.cachedhive.store.block.BlockClass.NORMAL;
+import static io.cachedhive.store.block.BlockClass.PINNED;
 import static io.cachedhive.store.policy.TraceSimulator.digest;
 import static io.cachedhive.store.ssd.TracedDirectory.BLOCK;
 import static org.assertj.core.api.Assertions.assertThat;

@@ -2,9 +2,9 @@ package io.cachedhive.worker.fetch;
 
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
-import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockStore;
-import io.cachedhive.store.BlockTerms;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
 
 /**
  * What a read says of how its blocks are to be kept, in the words of the store.

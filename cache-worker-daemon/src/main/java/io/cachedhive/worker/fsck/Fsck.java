@@ -1,6 +1,6 @@
 package io.cachedhive.worker.fsck;
 
-import io.cachedhive.store.StoreException;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.LocalDisk;
 import io.cachedhive.store.ssd.DirectoryCheck;
 import io.cachedhive.store.ssd.DirectoryCheck.Finding;

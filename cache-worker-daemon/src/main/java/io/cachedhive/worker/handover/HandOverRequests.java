@@ -12,10 +12,10 @@ import io.cachedhive.protocol.wire.HandOverMessage.FileBlocks;
 import io.cachedhive.protocol.wire.HandOverMessage.HandOver;
 import io.cachedhive.protocol.wire.HandOverMessage.HandedOver;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.FileDescription;
 import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.block.BlockClass;
 
 import java.time.Duration;
 import java.util.ArrayList;

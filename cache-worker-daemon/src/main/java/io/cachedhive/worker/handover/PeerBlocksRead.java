@@ -13,9 +13,9 @@ import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.store.BlockStore;
-import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.store.block.BlockTerms;
 
 import java.nio.ByteBuffer;
 import java.time.Duration;

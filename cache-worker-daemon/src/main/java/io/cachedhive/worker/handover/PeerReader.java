@@ -14,10 +14,10 @@ import io.cachedhive.protocol.wire.HandOverMessage.DescribedBlock;
 import io.cachedhive.protocol.wire.HandOverMessage.Description;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.protocol.wire.OriginStatus;
-import io.cachedhive.store.BlockClass;
 import io.cachedhive.store.BlockStore;
-import io.cachedhive.store.BlockTerms;
 import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.block.BlockTerms;
 
 import java.time.Duration;
 import java.util.ArrayList;

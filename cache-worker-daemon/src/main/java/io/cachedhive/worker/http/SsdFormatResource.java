@@ -3,7 +3,7 @@ package io.cachedhive.worker.http;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.google.inject.Inject;
 import io.cachedhive.store.BlockStore;
-import io.cachedhive.store.StoreException;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.worker.CacheWorkerService;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.POST;

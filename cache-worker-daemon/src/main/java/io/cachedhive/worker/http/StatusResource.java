@@ -6,7 +6,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.inject.Inject;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
-import io.cachedhive.store.RecoveryOutcome;
+import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.worker.CacheWorkerService;
 import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.usage.UsageCounters;

@@ -4,8 +4,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.airlift.units.DataSize;
-import io.cachedhive.store.SsdDirectoryConfig;
-import io.cachedhive.store.SsdDirectoryConfig.Capacity;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import org.junit.jupiter.api.Test;
 
 import java.nio.file.Path;

@@ -2,8 +2,8 @@ package io.cachedhive.worker.testing;
 
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.StoreConfig;
-import io.cachedhive.store.StoreEnvironment;
-import io.cachedhive.store.StoreException;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.block.StoreException;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -2,8 +2,8 @@ package io.cachedhive.worker.testing;
 
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
-import io.cachedhive.store.SsdDirectoryConfig;
 import io.cachedhive.store.StoreConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.worker.CacheWorkerService;
 import io.cachedhive.worker.WorkerSettings;
 

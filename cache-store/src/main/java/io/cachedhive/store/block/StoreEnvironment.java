@@ -1,8 +1,7 @@
-package io.cachedhive.store;
+package io.cachedhive.store.block;
 
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.LocalDisk;
-import io.cachedhive.store.ssd.SsdFormat;
 
 import java.security.SecureRandom;
 import java.util.concurrent.ThreadFactory;

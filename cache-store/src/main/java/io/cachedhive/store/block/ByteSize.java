@@ -1,4 +1,4 @@
-package io.cachedhive.store;
+package io.cachedhive.store.block;
 
 import java.util.Locale;
 

@@ -1,4 +1,4 @@
-package io.cachedhive.store;
+package io.cachedhive.store.block;
 
 /**
  * What recovery can find. Each is a decision of its own; none costs more than misses.

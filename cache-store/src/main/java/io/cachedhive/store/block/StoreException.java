@@ -1,4 +1,4 @@
-package io.cachedhive.store;
+package io.cachedhive.store.block;
 
 /**
  * The store cannot be opened. The message is one sentence for the operator: what is wrong, where, and how to mend it.

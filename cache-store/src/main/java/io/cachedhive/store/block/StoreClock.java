@@ -1,4 +1,4 @@
-package io.cachedhive.store;
+package io.cachedhive.store.block;
 
 /**
  * Time, as the store sees it.

@@ -1,4 +1,4 @@
-package io.cachedhive.store;
+package io.cachedhive.store.block;
 
 /**
  * How much a block is worth keeping. Blocks leave for want of space in this order: one of a class leaves only if there is none of a lower class.

@@ -1,9 +1,9 @@
-package io.cachedhive.store.ssd;
+package io.cachedhive.store.block;
 
 /**
  * Which versions of the files on SSD a release knows ({@code docs/formats/ssd.md}). Superblock, checkpoints and journal of a directory have one version together.
  *
- * <p>A directory keeps the version that it has, as long as this release still writes it, until {@link SsdTier#raiseFormat}: a release that does not know the newer
+ * <p>A directory keeps the version that it has, as long as this release still writes it, until an operator raises it: a release that does not know the newer
  * one finds its blocks again when an upgrade is taken back.
  *
  * @param oldest that is restored
@@ -15,7 +15,7 @@ public record SsdFormat(int oldest, int oldestWritten, int newest)
     /**
      * Blocks have no terms.
      */
-    static final int WITHOUT_TERMS = 1;
+    public static final int WITHOUT_TERMS = 1;
 
     /**
      * This release's.
@@ -32,7 +32,7 @@ public record SsdFormat(int oldest, int oldestWritten, int newest)
     /**
      * In which a directory is gone on with that is of a version which is restored.
      */
-    int writtenFor(int version)
+    public int writtenFor(int version)
     {
         return Math.max(version, oldestWritten);
     }
