@@ -16,6 +16,7 @@ import io.cachedhive.store.block.SsdRefusalCause;
 import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
+import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;

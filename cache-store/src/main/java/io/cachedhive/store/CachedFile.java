@@ -2,6 +2,7 @@ package io.cachedhive.store;
 
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.file.FileMetadata;
 
 import java.util.Optional;
 

@@ -1,6 +1,7 @@
 package io.cachedhive.store;
 
 import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.file.FileMetadata;
 
 import java.util.Map;
 

@@ -9,6 +9,7 @@ import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.file.FileMetadata;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

@@ -13,6 +13,7 @@ import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
+import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.ssd.SsdBlock;
 import io.cachedhive.store.ssd.SsdCandidates;

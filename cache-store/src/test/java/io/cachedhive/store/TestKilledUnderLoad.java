@@ -8,6 +8,7 @@ import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.disk.LocalDisk;
+import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.ssd.DirectoryCheck;
 import io.cachedhive.store.ssd.DirectoryCheck.Finding;
 import io.cachedhive.store.ssd.DirectoryCheck.Verdict;

@@ -15,6 +15,7 @@ import io.cachedhive.store.block.RecoveryFinding;
 import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
+import io.cachedhive.store.file.FileMetadata;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 

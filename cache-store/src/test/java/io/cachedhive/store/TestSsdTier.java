@@ -13,6 +13,7 @@ import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.LocalDisk;
+import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;

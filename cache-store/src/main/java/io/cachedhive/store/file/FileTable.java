@@ -4,7 +4,6 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.column.HashChains;
 import io.cachedhive.store.column.IntColumn;

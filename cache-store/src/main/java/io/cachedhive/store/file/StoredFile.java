@@ -3,7 +3,6 @@ package io.cachedhive.store.file;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
-import io.cachedhive.store.FileMetadata;
 
 import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;

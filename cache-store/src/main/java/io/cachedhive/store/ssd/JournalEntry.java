@@ -7,9 +7,9 @@ import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
-import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.file.FileMetadata;
 
 import java.nio.ByteBuffer;
 import java.util.Optional;

@@ -3,7 +3,6 @@ package io.cachedhive.store.ssd;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.HotBlocks;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.RecoveryOutcome;
@@ -12,6 +11,7 @@ import io.cachedhive.store.block.SsdRefusalCause;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.file.FileTable;
+import io.cachedhive.store.file.HotBlocks;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.file.StoredTable;
 

@@ -7,7 +7,6 @@ import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
-import io.cachedhive.store.FileMetadata;
 import org.junit.jupiter.api.Test;
 
 import java.nio.ByteBuffer;

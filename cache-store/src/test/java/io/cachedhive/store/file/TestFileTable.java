@@ -5,7 +5,6 @@ import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.store.FileMetadata;
 import org.junit.jupiter.api.Test;
 
 import java.util.ArrayList;

@@ -4,7 +4,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.store.BlockStore;
-import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.worker.fetch.FetchQueues.Refused;
 import io.cachedhive.worker.fetch.FetchQueues.Wanted;
 import io.cachedhive.worker.origin.ObjectSourceException;

@@ -10,7 +10,7 @@ import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.store.BlockOrigin;
 import io.cachedhive.store.BlockStore;
-import io.cachedhive.store.FileMetadata;
+import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.worker.ring.RingBook;
 
 import java.time.Duration;

@@ -14,8 +14,8 @@ import io.cachedhive.protocol.wire.HandOverMessage.HandedOver;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.FileDescription;
-import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.block.BlockClass;
+import io.cachedhive.store.file.FileMetadata;
 
 import java.time.Duration;
 import java.util.ArrayList;

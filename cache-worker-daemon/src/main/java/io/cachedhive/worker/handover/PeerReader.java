@@ -15,9 +15,9 @@ import io.cachedhive.protocol.wire.HandOverMessage.Description;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.store.BlockStore;
-import io.cachedhive.store.FileMetadata;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.store.file.FileMetadata;
 
 import java.time.Duration;
 import java.util.ArrayList;

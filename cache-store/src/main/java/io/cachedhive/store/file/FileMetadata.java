@@ -1,4 +1,4 @@
-package io.cachedhive.store;
+package io.cachedhive.store.file;
 
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;

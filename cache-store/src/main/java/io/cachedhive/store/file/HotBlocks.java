@@ -1,9 +1,8 @@
-package io.cachedhive.store;
+package io.cachedhive.store.file;
 
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersionId;
-import io.cachedhive.store.file.StoredFile;
 
 import java.util.ArrayList;
 import java.util.HashMap;
