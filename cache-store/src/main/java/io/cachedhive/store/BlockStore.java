@@ -19,6 +19,7 @@ import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.quota.TableUsage;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.sizing.CacheSizer;

@@ -4,6 +4,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.file.StoredTable;
 import io.cachedhive.store.quota.TableQuotas;
+import io.cachedhive.store.quota.TableUsage;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.ssd.Courtesy;
 import io.cachedhive.store.ssd.SsdTier;

@@ -5,7 +5,7 @@ import io.cachedhive.engine.CacheSchemaModule;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3RequestCounts;
 import io.cachedhive.quickstart.s3.S3Server;
-import io.cachedhive.store.TableUsage;
+import io.cachedhive.store.quota.TableUsage;
 import io.cachedhive.testing.Await;
 import io.trino.Session;
 import io.trino.plugin.hive.HivePlugin;

@@ -1,8 +1,8 @@
 package io.cachedhive.plugin;
 
 import io.cachedhive.store.StoreConfig;
-import io.cachedhive.store.TableUsage;
 import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.quota.TableUsage;
 import io.cachedhive.worker.CacheWorkerService;
 import io.cachedhive.worker.WorkerSettings;
 

@@ -1,7 +1,6 @@
 package io.cachedhive.store.quota;
 
 import io.airlift.log.Logger;
-import io.cachedhive.store.TableUsage;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredTable;
 

@@ -1,4 +1,4 @@
-package io.cachedhive.store;
+package io.cachedhive.store.quota;
 
 import static java.util.Objects.requireNonNull;
 
