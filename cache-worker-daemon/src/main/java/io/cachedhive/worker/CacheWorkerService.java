@@ -33,6 +33,7 @@ import io.cachedhive.worker.server.Session;
 import io.cachedhive.worker.server.Session.SessionOrigin;
 import io.cachedhive.worker.server.Transport;
 import io.cachedhive.worker.server.Welcomer;
+import io.cachedhive.worker.startup.StartupException;
 import io.cachedhive.worker.state.StateDirectory;
 import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.status.WorkerStatus.Activity;

@@ -1,6 +1,7 @@
 package io.cachedhive.worker;
 
 import io.cachedhive.store.StoreConfig;
+import io.cachedhive.worker.startup.StartupException;
 
 import java.net.InetAddress;
 import java.nio.file.Path;

@@ -9,7 +9,7 @@ import io.airlift.configuration.secrets.SecretsResolver;
 import io.airlift.configuration.secrets.env.EnvironmentVariableSecretProvider;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.worker.StartupException;
+import io.cachedhive.worker.startup.StartupException;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package io.cachedhive.worker.origin;
 
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.worker.StartupException;
+import io.cachedhive.worker.startup.StartupException;
 import software.amazon.awssdk.core.exception.SdkException;
 
 import java.io.IOException;

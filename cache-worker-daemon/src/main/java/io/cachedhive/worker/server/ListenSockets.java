@@ -1,6 +1,6 @@
 package io.cachedhive.worker.server;
 
-import io.cachedhive.worker.StartupException;
+import io.cachedhive.worker.startup.StartupException;
 
 import java.io.IOException;
 import java.net.InetAddress;

@@ -1,7 +1,7 @@
 package io.cachedhive.worker.server;
 
 import io.airlift.log.Logger;
-import io.cachedhive.worker.StartupException;
+import io.cachedhive.worker.startup.StartupException;
 
 import java.io.IOException;
 import java.net.StandardProtocolFamily;

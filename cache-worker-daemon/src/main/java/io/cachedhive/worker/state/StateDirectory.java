@@ -1,7 +1,7 @@
 package io.cachedhive.worker.state;
 
 import io.cachedhive.store.disk.Disk;
-import io.cachedhive.worker.StartupException;
+import io.cachedhive.worker.startup.StartupException;
 
 import java.io.IOException;
 import java.nio.file.Files;

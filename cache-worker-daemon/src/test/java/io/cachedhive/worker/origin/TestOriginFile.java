@@ -1,7 +1,7 @@
 package io.cachedhive.worker.origin;
 
 import io.cachedhive.protocol.file.OriginId;
-import io.cachedhive.worker.StartupException;
+import io.cachedhive.worker.startup.StartupException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,6 +1,6 @@
 package io.cachedhive.worker.server;
 
-import io.cachedhive.worker.StartupException;
+import io.cachedhive.worker.startup.StartupException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 

@@ -1,4 +1,4 @@
-package io.cachedhive.worker;
+package io.cachedhive.worker.startup;
 
 /**
  * The worker cannot start for a reason that the operator can mend. The message is one sentence: what is wrong, where, and how to mend it.
