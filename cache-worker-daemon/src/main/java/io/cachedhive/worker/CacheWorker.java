@@ -17,6 +17,7 @@ import io.airlift.node.NodeModule;
 import io.airlift.openmetrics.JmxOpenMetricsModule;
 import io.airlift.tracing.TracingModule;
 import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.startup.StartupException;
 import org.weakref.jmx.guice.MBeanModule;
 

@@ -15,6 +15,8 @@ import io.cachedhive.worker.http.SsdFormatResource;
 import io.cachedhive.worker.http.StatusResource;
 import io.cachedhive.worker.http.WorkerMetrics;
 import io.cachedhive.worker.origin.OriginsConfig;
+import io.cachedhive.worker.service.CacheWorkerService;
+import io.cachedhive.worker.service.WorkerSettings;
 import io.cachedhive.worker.startup.StartupException;
 import io.cachedhive.worker.storage.RamConfig;
 import io.cachedhive.worker.storage.SsdConfig;

@@ -3,8 +3,8 @@ package io.cachedhive.plugin;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.quota.TableUsage;
-import io.cachedhive.worker.CacheWorkerService;
-import io.cachedhive.worker.WorkerSettings;
+import io.cachedhive.worker.service.CacheWorkerService;
+import io.cachedhive.worker.service.WorkerSettings;
 
 import java.io.IOException;
 import java.net.InetAddress;

@@ -10,7 +10,7 @@ import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.worker.CacheWorker;
-import io.cachedhive.worker.CacheWorkerService;
+import io.cachedhive.worker.service.CacheWorkerService;
 
 import java.io.BufferedReader;
 import java.io.FileDescriptor;

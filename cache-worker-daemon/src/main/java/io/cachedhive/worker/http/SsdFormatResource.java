@@ -4,7 +4,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import com.google.inject.Inject;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.block.StoreException;
-import io.cachedhive.worker.CacheWorkerService;
+import io.cachedhive.worker.service.CacheWorkerService;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;

@@ -7,7 +7,7 @@ import com.google.inject.Inject;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.store.block.RecoveryOutcome;
-import io.cachedhive.worker.CacheWorkerService;
+import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.usage.UsageCounters;
 import io.cachedhive.worker.usage.UsageCounters.Account;

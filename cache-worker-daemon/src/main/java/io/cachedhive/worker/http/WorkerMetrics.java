@@ -2,8 +2,8 @@ package io.cachedhive.worker.http;
 
 import com.google.inject.Inject;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.worker.CacheWorkerService;
 import io.cachedhive.worker.fetch.BlockFetcher.BucketState;
+import io.cachedhive.worker.service.CacheWorkerService;
 import org.weakref.jmx.Managed;
 
 import static java.util.Objects.requireNonNull;

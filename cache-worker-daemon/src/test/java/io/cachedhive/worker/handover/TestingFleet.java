@@ -15,7 +15,7 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.ReadMessage.Fetching;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
-import io.cachedhive.worker.WorkerSettings;
+import io.cachedhive.worker.service.WorkerSettings;
 import io.cachedhive.worker.testing.FakePeer;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;

@@ -4,8 +4,8 @@ import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig;
-import io.cachedhive.worker.CacheWorkerService;
-import io.cachedhive.worker.WorkerSettings;
+import io.cachedhive.worker.service.CacheWorkerService;
+import io.cachedhive.worker.service.WorkerSettings;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

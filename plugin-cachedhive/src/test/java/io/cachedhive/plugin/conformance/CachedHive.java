@@ -8,8 +8,8 @@ import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
-import io.cachedhive.worker.CacheWorkerService;
-import io.cachedhive.worker.WorkerSettings;
+import io.cachedhive.worker.service.CacheWorkerService;
+import io.cachedhive.worker.service.WorkerSettings;
 import io.cachedhive.worker.usage.UsageCounters.Account;
 import io.trino.testing.DistributedQueryRunner;
 

@@ -1,4 +1,4 @@
-package io.cachedhive.worker;
+package io.cachedhive.worker.service;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;

@@ -1,4 +1,4 @@
-package io.cachedhive.worker;
+package io.cachedhive.worker.service;
 
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.worker.startup.StartupException;
@@ -58,7 +58,7 @@ public record WorkerSettings(
      *
      * @throws StartupException if the address is none and there is no secret
      */
-    static void requireSecretForStrangers(InetAddress bindAddress, Optional<String> sharedSecret)
+    public static void requireSecretForStrangers(InetAddress bindAddress, Optional<String> sharedSecret)
     {
         if (!bindAddress.isLoopbackAddress() && sharedSecret.isEmpty()) {
             throw new StartupException(

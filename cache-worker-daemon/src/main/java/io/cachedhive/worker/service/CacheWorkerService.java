@@ -1,4 +1,4 @@
-package io.cachedhive.worker;
+package io.cachedhive.worker.service;
 
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
