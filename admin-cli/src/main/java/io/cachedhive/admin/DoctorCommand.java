@@ -4,7 +4,7 @@ import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
 import io.cachedhive.admin.doctor.ClusterInspection;
-import io.cachedhive.admin.install.Fault;
+import io.cachedhive.admin.fault.Fault;
 import io.cachedhive.admin.settings.HostFiles;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

@@ -2,7 +2,7 @@ package io.cachedhive.admin;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.cachedhive.admin.install.Fault;
+import io.cachedhive.admin.fault.Fault;
 
 import java.util.List;
 

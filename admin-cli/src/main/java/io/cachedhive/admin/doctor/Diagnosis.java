@@ -2,8 +2,8 @@ package io.cachedhive.admin.doctor;
 
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
-import io.cachedhive.admin.install.Fault;
-import io.cachedhive.admin.install.Fault.Kind;
+import io.cachedhive.admin.fault.Fault;
+import io.cachedhive.admin.fault.Fault.Kind;
 import io.cachedhive.admin.install.HostChecks;
 import io.cachedhive.admin.install.HostFacts;
 import io.cachedhive.admin.settings.HostFile;

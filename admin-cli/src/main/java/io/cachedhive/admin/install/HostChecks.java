@@ -2,7 +2,8 @@ package io.cachedhive.admin.install;
 
 import io.cachedhive.admin.cluster.ClusterHost;
 import io.cachedhive.admin.cluster.Size;
-import io.cachedhive.admin.install.Fault.Kind;
+import io.cachedhive.admin.fault.Fault;
+import io.cachedhive.admin.fault.Fault.Kind;
 
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -3,6 +3,7 @@ package io.cachedhive.admin.install;
 import io.cachedhive.admin.bundle.Bundle;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.fault.Fault;
 import io.cachedhive.admin.settings.HostFile;
 import io.cachedhive.admin.settings.HostFiles;
 import io.cachedhive.admin.ssh.RemoteResult;

@@ -3,7 +3,7 @@ package io.cachedhive.admin.settings;
 import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFile;
 import io.cachedhive.admin.cluster.ClusterFileException;
-import io.cachedhive.admin.install.Fault;
+import io.cachedhive.admin.fault.Fault;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

@@ -1,4 +1,4 @@
-package io.cachedhive.admin.install;
+package io.cachedhive.admin.fault;
 
 import static java.util.Objects.requireNonNull;
 
