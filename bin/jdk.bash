@@ -28,14 +28,13 @@ jdk_version() {
     echo "${version:-0}"
 }
 
-# Prints the options that tell a Java program what its standard streams are connected to.
+# Prints the options that tell a Java program which of its output streams are terminals.
 terminal_options() {
-    local columns=0 size
+    local size
     if [ -t 1 ] && size=$(stty size 2>/dev/null </dev/tty); then
-        columns=${size#* }
+        echo "-Dcachedhive.terminal.columns=${size#* }"
     fi
-    [ -t 0 ] && echo "-Dcachedhive.terminal.input=true"
-    [ -t 1 ] && echo "-Dcachedhive.terminal.output=true"
-    [ -t 2 ] && echo "-Dcachedhive.terminal.error=true"
-    echo "-Dcachedhive.terminal.columns=$columns"
+    if [ -t 2 ]; then
+        echo "-Dcachedhive.terminal.error=true"
+    fi
 }

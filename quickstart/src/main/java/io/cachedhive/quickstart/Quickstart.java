@@ -15,12 +15,9 @@ import io.cachedhive.quickstart.cluster.ClusterException;
 import io.cachedhive.quickstart.home.Distribution;
 import io.cachedhive.quickstart.page.SqlPage;
 import io.cachedhive.quickstart.s3.S3Faults;
-import io.cachedhive.quickstart.sql.OutputFormat;
-import io.cachedhive.quickstart.sql.QueryResult;
-import io.cachedhive.quickstart.sql.ResultPrinter;
+import io.cachedhive.quickstart.sql.ResultText;
 import io.cachedhive.quickstart.sql.RunningQuickstart;
 import io.cachedhive.quickstart.sql.SqlConnection;
-import io.cachedhive.quickstart.sql.Terminal;
 import io.cachedhive.quickstart.tpch.TpchTables;
 import io.cachedhive.quickstart.tpch.TpchTables.Schema;
 import picocli.CommandLine;
@@ -66,6 +63,8 @@ public final class Quickstart
     private static final Duration LOAD_TIMEOUT = Duration.ofMinutes(30);
     private static final Duration CACHE_WORKERS_TIMEOUT = Duration.ofMinutes(2);
     private static final Duration SQL_PAGE_TIMEOUT = Duration.ofMinutes(10);
+    // readable on any screen and in any log
+    private static final int DEFAULT_COLUMNS = 120;
     private static final long MIB = 1L << 20;
     private static final long GIB = 1L << 30;
     private static final long RAM_TIER_BYTES = 256 * MIB;
@@ -413,13 +412,7 @@ public final class Quickstart
         out.println();
         out.println(sql);
         try (SqlConnection connection = connect(cluster)) {
-            QueryResult result = connection.query(sql);
-            ResultPrinter printer = OutputFormat.TABLE.printer(out, Terminal.detect().columns());
-            printer.columns(result.columns());
-            for (List<Object> row : result.rows()) {
-                printer.row(row);
-            }
-            printer.finish();
+            out.print(ResultText.format(connection.query(sql), Integer.getInteger("cachedhive.terminal.columns", DEFAULT_COLUMNS)));
         }
         out.println();
     }
@@ -434,7 +427,7 @@ public final class Quickstart
                   bin/sql%2$s "SELECT * FROM system.cache.stats"
                   bin/sql%2$s "SELECT l_shipmode, count(*) FROM lineitem GROUP BY 1"
                   bin/sql%2$s "EXPLAIN ANALYZE VERBOSE SELECT max(o_totalprice) FROM orders"
-                  bin/sql%2$s --session cachedhive.node_selection_strategy=NO_PREFERENCE "SELECT max(o_totalprice) FROM orders"
+                  bin/sql%2$s "SELECT max(o_totalprice) FROM orders" --session cachedhive.node_selection_strategy=NO_PREFERENCE
                   bin/sql%2$s "CALL cachedhive.system.preload_partition('tpch_orc', 'lineitem', ARRAY['l_returnflag'], ARRAY['R'])"
                   bin/sql%2$s "SELECT * FROM cachedhive.cache.preloads"
 

@@ -1,9 +1,8 @@
 package io.cachedhive.quickstart.check;
 
 import io.cachedhive.quickstart.s3.S3RequestCounts;
-import io.cachedhive.quickstart.sql.OutputFormat;
 import io.cachedhive.quickstart.sql.ResultColumn;
-import io.cachedhive.quickstart.sql.ResultPrinter;
+import io.cachedhive.quickstart.sql.ResultText;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -96,11 +95,6 @@ public final class RunReport
     private static void print(List<ResultColumn> columns, List<List<Object>> rows, Appendable out)
             throws IOException
     {
-        ResultPrinter printer = OutputFormat.TABLE.printer(out, Integer.MAX_VALUE);
-        printer.columns(columns);
-        for (List<Object> row : rows) {
-            printer.row(row);
-        }
-        printer.finish();
+        out.append(ResultText.format(columns, rows, Integer.MAX_VALUE));
     }
 }

@@ -4,15 +4,10 @@ import io.cachedhive.quickstart.page.SqlScript.Columns;
 import io.cachedhive.quickstart.page.SqlScript.Part;
 import io.cachedhive.quickstart.page.SqlScript.Statement;
 import io.cachedhive.quickstart.page.SqlScript.Text;
-import io.cachedhive.quickstart.sql.Sql;
+import io.cachedhive.quickstart.sql.ResultText;
 import io.cachedhive.quickstart.sql.SqlConnection;
-import io.cachedhive.quickstart.sql.Terminal;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.PrintStream;
-import java.io.StringWriter;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,16 +16,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Runs a {@link SqlScript} through the SQL client of {@code bin/sql} on a running cluster, and writes down what it prints: {@code docs/sql.md}.
+ * Runs a {@link SqlScript} on a running cluster and writes {@code docs/sql.md}: the script with the results of its statements.
  */
 public final class SqlPage
 {
@@ -41,8 +34,8 @@ public final class SqlPage
     private static final String CATALOG = "cachedhive";
     private static final Duration AWAIT_TIMEOUT = Duration.ofMinutes(1);
     private static final Duration POLL_INTERVAL = Duration.ofMillis(250);
-    // what fits on a page of a browser
-    private static final Terminal TERMINAL = new Terminal(false, false, false, 130);
+    // fits on a page of a browser
+    private static final int MAX_WIDTH = 130;
 
     private final URI server;
     private final Consumer<String> progress;
@@ -88,7 +81,7 @@ public final class SqlPage
     {
         StringBuilder page = new StringBuilder();
         Set<String> shown = new HashSet<>();
-        try (SqlConnection connection = SqlConnection.open(server, "docs", Optional.of(CATALOG), Optional.of("cache"))) {
+        try (SqlConnection connection = SqlConnection.open(server, "docs", Optional.of(CATALOG), Optional.of("web"))) {
             for (Part part : script.parts()) {
                 switch (part) {
                     case Text text -> page.append(text.markdown());
@@ -96,7 +89,7 @@ public final class SqlPage
                         shown.add(columns.table());
                         page.append(columns(connection, columns.table()));
                     }
-                    case Statement statement -> page.append(statement(statement));
+                    case Statement statement -> page.append(statement(connection, statement));
                 }
             }
             // in both places: the same tables may be in one and not in the other
@@ -125,27 +118,19 @@ public final class SqlPage
         return markdown.toString();
     }
 
-    private record Output(int code, String out, String error) {}
-
-    private String statement(Statement statement)
+    private String statement(SqlConnection connection, Statement statement)
             throws InterruptedException
     {
         progress.accept(statement.sql().lines().findFirst().orElseThrow());
         return switch (statement.kind()) {
-            case SHOWN -> shown(statement.sql(), succeed(statement));
+            case SHOWN -> shown(statement.sql(), succeed(connection, statement));
             case HIDDEN -> {
-                succeed(statement);
+                succeed(connection, statement);
                 yield "";
             }
-            case ERROR -> {
-                Output output = execute(statement);
-                if (output.code() != Sql.STATEMENT_FAILED) {
-                    problems.add("this should have failed: " + statement.sql());
-                }
-                yield shown(statement.sql(), output.error());
-            }
+            case ERROR -> shown(statement.sql(), fail(connection, statement));
             case AWAIT -> {
-                await(statement);
+                await(connection, statement);
                 yield "";
             }
         };
@@ -156,41 +141,48 @@ public final class SqlPage
         return "```sql\n%s\n```\n".formatted(sql) + (output.isBlank() ? "" : "\n```text\n%s\n```\n".formatted(output.stripTrailing()));
     }
 
-    private String succeed(Statement statement)
+    private String succeed(SqlConnection connection, Statement statement)
     {
-        Output output = execute(statement);
-        if (output.code() != Sql.OK) {
-            problems.add("%s: %s".formatted(statement.sql(), output.error().strip()));
+        try {
+            return ResultText.format(connection.query(statement.sql()), MAX_WIDTH);
         }
-        return output.out();
+        catch (SQLException e) {
+            problems.add("%s: %s".formatted(statement.sql(), e.getMessage()));
+            return "";
+        }
     }
 
-    private void await(Statement statement)
+    private String fail(SqlConnection connection, Statement statement)
+    {
+        try {
+            connection.query(statement.sql());
+        }
+        catch (SQLException e) {
+            return e.getMessage();
+        }
+        problems.add("this should have failed: " + statement.sql());
+        return "";
+    }
+
+    private void await(SqlConnection connection, Statement statement)
             throws InterruptedException
     {
         long deadline = System.nanoTime() + AWAIT_TIMEOUT.toNanos();
         while (true) {
-            Output output = execute(statement);
-            if (output.code() == Sql.OK && output.out().lines().toList().getLast().strip().equals("true")) {
-                return;
+            String failure = "";
+            try {
+                if (connection.query(statement.sql()).onlyValue().equals(true)) {
+                    return;
+                }
+            }
+            catch (SQLException e) {
+                failure = e.getMessage();
             }
             if (System.nanoTime() - deadline > 0) {
-                problems.add("not within %s: %s %s".formatted(AWAIT_TIMEOUT, statement.sql(), output.error().strip()));
+                problems.add("not within %s: %s %s".formatted(AWAIT_TIMEOUT, statement.sql(), failure));
                 return;
             }
             Thread.sleep(POLL_INTERVAL);
         }
-    }
-
-    private Output execute(Statement statement)
-    {
-        StringWriter out = new StringWriter();
-        ByteArrayOutputStream error = new ByteArrayOutputStream();
-        List<String> arguments = new ArrayList<>(List.of("--server", server.toString(), "--user", "docs", "--catalog", CATALOG, "--schema", "web"));
-        arguments.addAll(statement.options());
-        arguments.add(statement.sql());
-        Sql sql = new Sql(InputStream.nullInputStream(), out, new PrintStream(error, true, UTF_8), TERMINAL, Map.of(), Optional.empty());
-        int code = sql.run(arguments.toArray(String[]::new));
-        return new Output(code, out.toString(), error.toString(UTF_8));
     }
 }

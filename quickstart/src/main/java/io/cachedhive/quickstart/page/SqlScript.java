@@ -6,7 +6,6 @@ import com.google.common.io.Resources;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,13 +19,13 @@ import static java.util.Objects.requireNonNull;
  *
  * <ul>
  * <li>A fenced block {@code ```sql}: one statement, shown with its result. After {@code sql} there may be {@code error}, for one that has to fail, {@code hidden}, for one that
- * is not shown, or {@code await}, for one that is not shown and run again until it returns true; and then options of {@code bin/sql}.
+ * is not shown, or {@code await}, for one that is not shown and run again until it returns true.
  * <li>A line <code>{columns stats}</code>: the columns of the table {@code stats} of the schema {@code cache}, as a Markdown table.
  * </ul>
  */
 record SqlScript(List<Part> parts)
 {
-    private static final Pattern FENCE = Pattern.compile("```sql((?: \\S+)*)");
+    private static final Pattern FENCE = Pattern.compile("```sql(.*)");
     private static final Pattern COLUMNS = Pattern.compile("\\{columns (\\w+)}");
 
     sealed interface Part {}
@@ -40,16 +39,12 @@ record SqlScript(List<Part> parts)
     record Columns(String table)
             implements Part {}
 
-    /**
-     * @param options of {@code bin/sql}
-     */
-    record Statement(Kind kind, List<String> options, String sql)
+    record Statement(Kind kind, String sql)
             implements Part
     {
         public Statement
         {
             requireNonNull(kind, "kind is null");
-            options = ImmutableList.copyOf(options);
             checkArgument(!sql.isBlank(), "sql is blank");
         }
     }
@@ -112,18 +107,15 @@ record SqlScript(List<Part> parts)
         }
     }
 
-    private static Statement statement(String words, String sql)
+    private static Statement statement(String word, String sql)
     {
-        List<String> options = new ArrayList<>(words.isEmpty() ? List.of() : Arrays.asList(words.split(" ")));
-        Kind kind = Kind.SHOWN;
-        if (!options.isEmpty() && !options.getFirst().startsWith("--")) {
-            kind = switch (options.removeFirst()) {
-                case "error" -> Kind.ERROR;
-                case "hidden" -> Kind.HIDDEN;
-                case "await" -> Kind.AWAIT;
-                default -> throw new IllegalArgumentException("a block is none of sql, sql error, sql hidden, sql await, but sql " + words);
-            };
-        }
-        return new Statement(kind, options, sql);
+        Kind kind = switch (word) {
+            case "" -> Kind.SHOWN;
+            case "error" -> Kind.ERROR;
+            case "hidden" -> Kind.HIDDEN;
+            case "await" -> Kind.AWAIT;
+            default -> throw new IllegalArgumentException("a block is none of sql, sql error, sql hidden, sql await, but sql " + word);
+        };
+        return new Statement(kind, sql);
     }
 }

@@ -6,8 +6,6 @@ import io.cachedhive.quickstart.page.SqlScript.Statement;
 import io.cachedhive.quickstart.page.SqlScript.Text;
 import org.junit.jupiter.api.Test;
 
-import java.util.List;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -24,7 +22,7 @@ class TestSqlScript
                 SELECT 1,
                     2
                 ```
-                ```sql hidden --session a=b
+                ```sql hidden
                 SELECT 3
                 ```
                 {columns stats}
@@ -40,12 +38,12 @@ class TestSqlScript
                 """).parts())
                 .containsExactly(
                         new Text("# Title\n\n"),
-                        new Statement(Kind.SHOWN, List.of(), "SELECT 1,\n    2"),
-                        new Statement(Kind.HIDDEN, List.of("--session", "a=b"), "SELECT 3"),
+                        new Statement(Kind.SHOWN, "SELECT 1,\n    2"),
+                        new Statement(Kind.HIDDEN, "SELECT 3"),
                         new Columns("stats"),
                         new Text("```\nno SQL\n```\n"),
-                        new Statement(Kind.ERROR, List.of(), "CALL x()"),
-                        new Statement(Kind.AWAIT, List.of(), "SELECT true"));
+                        new Statement(Kind.ERROR, "CALL x()"),
+                        new Statement(Kind.AWAIT, "SELECT true"));
     }
 
     @Test
