@@ -1,7 +1,7 @@
 package io.cachedhive.plugin;
 
 import com.google.common.collect.ImmutableMap;
-import io.cachedhive.plugin.split.NodeSelectionStrategy;
+import io.cachedhive.plugin.config.NodeSelectionStrategy;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.testing.Await;
@@ -25,7 +25,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import static io.airlift.testing.Closeables.closeAll;
-import static io.cachedhive.plugin.split.NodeSelectionStrategy.NO_PREFERENCE;
+import static io.cachedhive.plugin.config.NodeSelectionStrategy.NO_PREFERENCE;
 import static io.cachedhive.testing.Await.DEADLINE;
 import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static io.trino.testing.TestingSession.testSessionBuilder;

@@ -2,8 +2,8 @@ package io.cachedhive.benchmark.placement;
 
 import io.cachedhive.benchmark.placement.OwnedChunks.Moved;
 import io.cachedhive.benchmark.placement.SimulatedCluster.Host;
-import io.cachedhive.plugin.split.NodeSelectionStrategy;
-import io.cachedhive.plugin.split.PlacementCounts;
+import io.cachedhive.plugin.config.NodeSelectionStrategy;
+import io.cachedhive.plugin.placement.PlacementCounts;
 import io.cachedhive.protocol.ring.HashRing;
 import io.trino.plugin.hive.HiveSplit;
 import io.trino.spi.HostAddress;

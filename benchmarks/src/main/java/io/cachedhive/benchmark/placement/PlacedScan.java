@@ -1,13 +1,13 @@
 package io.cachedhive.benchmark.placement;
 
-import io.cachedhive.plugin.context.CacheDecision;
-import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.config.NodeSelectionStrategy;
+import io.cachedhive.plugin.membership.RingView;
+import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.placement.PlacementCounts;
+import io.cachedhive.plugin.placement.ScanPlacement;
 import io.cachedhive.plugin.split.CachedHiveSplit;
 import io.cachedhive.plugin.split.CachedHiveSplitSource;
-import io.cachedhive.plugin.split.NodeSelectionStrategy;
-import io.cachedhive.plugin.split.PlacementCounts;
-import io.cachedhive.plugin.split.RingView;
-import io.cachedhive.plugin.split.ScanPlacement;
 import io.trino.plugin.hive.HiveSplit;
 import io.trino.spi.HostAddress;
 import io.trino.spi.connector.ConnectorSplit;

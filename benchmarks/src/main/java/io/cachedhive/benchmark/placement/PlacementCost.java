@@ -1,7 +1,7 @@
 package io.cachedhive.benchmark.placement;
 
-import io.cachedhive.plugin.split.NodeSelectionStrategy;
-import io.cachedhive.plugin.split.RingView;
+import io.cachedhive.plugin.config.NodeSelectionStrategy;
+import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.protocol.ring.HashRing;
 import io.trino.plugin.hive.HiveSplit;

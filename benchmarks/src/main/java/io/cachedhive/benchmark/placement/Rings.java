@@ -1,6 +1,6 @@
 package io.cachedhive.benchmark.placement;
 
-import io.cachedhive.plugin.split.RingView;
+import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.RingMember;

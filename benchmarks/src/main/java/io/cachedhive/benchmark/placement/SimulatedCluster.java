@@ -1,8 +1,8 @@
 package io.cachedhive.benchmark.placement;
 
 import io.cachedhive.plugin.membership.Places;
+import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.membership.TrinoNodes;
-import io.cachedhive.plugin.split.RingView;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;

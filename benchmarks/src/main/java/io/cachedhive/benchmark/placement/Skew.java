@@ -1,6 +1,6 @@
 package io.cachedhive.benchmark.placement;
 
-import io.cachedhive.plugin.split.RingView;
+import io.cachedhive.plugin.membership.RingView;
 import io.trino.plugin.hive.HiveSplit;
 import io.trino.spi.HostAddress;
 

@@ -3,7 +3,7 @@ package io.cachedhive.benchmark.scans;
 import io.cachedhive.benchmark.figure.Figure;
 import io.cachedhive.benchmark.scans.ScanCluster.Scan;
 import io.cachedhive.benchmark.scans.ScanCluster.Settings;
-import io.cachedhive.plugin.split.NodeSelectionStrategy;
+import io.cachedhive.plugin.config.NodeSelectionStrategy;
 import io.cachedhive.quickstart.check.BytesBySource;
 
 import java.io.IOException;

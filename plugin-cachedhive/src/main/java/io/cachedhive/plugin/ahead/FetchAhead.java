@@ -2,8 +2,8 @@ package io.cachedhive.plugin.ahead;
 
 import io.cachedhive.plugin.ahead.ScanAnnouncements.Announcer;
 import io.cachedhive.plugin.ahead.ScanAnnouncements.SmallFile;
-import io.cachedhive.plugin.filesystem.FileOrigins;
-import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.plugin.split.CachedHiveSplit;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.ChunkKey;

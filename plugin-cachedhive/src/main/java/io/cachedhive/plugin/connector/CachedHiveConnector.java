@@ -2,7 +2,10 @@ package io.cachedhive.plugin.connector;
 
 import com.google.common.collect.ImmutableSet;
 import io.cachedhive.plugin.ahead.AnnouncingSplitManager;
+import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.scan.ReadContextPageSourceProvider;
+import io.cachedhive.plugin.session.CacheSessionProperties;
 import io.cachedhive.plugin.split.CachedHiveSplitManager;
 import io.cachedhive.plugin.split.StableBucketPartitioning;
 import io.trino.plugin.base.classloader.ClassLoaderSafeConnectorPageSourceProvider;
@@ -54,21 +57,26 @@ final class CachedHiveConnector
         this.hive = requireNonNull(hive, "hive is null");
         this.catalogName = requireNonNull(catalogName, "catalogName is null");
         this.classLoader = requireNonNull(classLoader, "classLoader is null");
+        this.decisions = extensions.decisions();
         ConnectorSplitManager placing = new CachedHiveSplitManager(
                 hive.getSplitManager(),
                 extensions.origins(),
                 extensions.config().getChunkSize().toBytes(),
                 extensions.ringView(),
-                extensions.decisions()::decide,
+                this::decide,
                 CacheSessionProperties::getNodeSelectionStrategy,
                 CacheSessionProperties::getMaxScanSkew,
                 extensions.rules());
         this.splitManager = new ClassLoaderSafeConnectorSplitManager(new AnnouncingSplitManager(placing, extensions.fetchAhead()), classLoader);
-        this.decisions = extensions.decisions();
         ImmutableSet.Builder<SystemTable> systemTables = ImmutableSet.builder();
         systemTables.addAll(hive.getSystemTables());
         extensions.systemTables().forEach(table -> systemTables.add(new ClassLoaderSafeSystemTable(table, classLoader)));
         this.systemTables = systemTables.build();
+    }
+
+    private Optional<CacheDecision> decide(ConnectorSession session)
+    {
+        return decisions.decide(CacheSessionProperties.isCacheEnabled(session));
     }
 
     @Override
@@ -129,7 +137,7 @@ final class CachedHiveConnector
     public ConnectorNodePartitioningProvider getNodePartitioningProvider()
     {
         return new ClassLoaderSafeNodePartitioningProvider(
-                new StableBucketPartitioning(hive.getNodePartitioningProvider(), session -> decisions.decide(session).isPresent()),
+                new StableBucketPartitioning(hive.getNodePartitioningProvider(), session -> decide(session).isPresent()),
                 classLoader);
     }
 

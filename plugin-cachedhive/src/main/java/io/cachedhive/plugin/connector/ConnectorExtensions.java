@@ -2,9 +2,11 @@ package io.cachedhive.plugin.connector;
 
 import com.google.inject.Inject;
 import io.cachedhive.plugin.ahead.FetchAhead;
-import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.config.CachedHiveConfig;
+import io.cachedhive.plugin.membership.RingView;
+import io.cachedhive.plugin.mode.CacheDecisions;
+import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.rules.RuleBook;
-import io.cachedhive.plugin.split.RingView;
 import io.trino.spi.connector.SystemTable;
 
 import java.util.Set;

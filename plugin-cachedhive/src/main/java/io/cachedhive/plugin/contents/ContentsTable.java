@@ -1,6 +1,6 @@
 package io.cachedhive.plugin.contents;
 
-import io.cachedhive.plugin.stats.CacheTable.Column;
+import io.cachedhive.plugin.table.CacheTable.Column;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.connector.ConnectorSplit;

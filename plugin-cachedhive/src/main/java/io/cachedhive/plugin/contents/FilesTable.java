@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.contents;
 
 import com.google.inject.Inject;
-import io.cachedhive.plugin.stats.CacheTable.Column;
+import io.cachedhive.plugin.table.CacheTable.Column;
 import io.cachedhive.protocol.wire.ListingMessage.ListedFile;
 import io.trino.spi.connector.SchemaTableName;
 

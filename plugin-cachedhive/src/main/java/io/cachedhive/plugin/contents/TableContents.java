@@ -1,5 +1,6 @@
 package io.cachedhive.plugin.contents;
 
+import io.cachedhive.plugin.config.PricesConfig;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.trino.spi.connector.SchemaTableName;
 

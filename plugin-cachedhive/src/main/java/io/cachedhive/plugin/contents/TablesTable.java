@@ -2,9 +2,10 @@ package io.cachedhive.plugin.contents;
 
 import com.google.common.collect.ImmutableList;
 import com.google.inject.Inject;
-import io.cachedhive.plugin.stats.CacheTable.Column;
-import io.cachedhive.plugin.stats.HitRate;
-import io.cachedhive.plugin.stats.WorkerReports;
+import io.cachedhive.plugin.config.PricesConfig;
+import io.cachedhive.plugin.counters.HitRate;
+import io.cachedhive.plugin.counters.WorkerReports;
+import io.cachedhive.plugin.table.CacheTable.Column;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.ListingMessage.ListedFile;
 import io.trino.spi.connector.SchemaTableName;

@@ -3,6 +3,7 @@ package io.cachedhive.plugin.context;
 import io.cachedhive.client.DeliveredStates;
 import io.cachedhive.client.ReadScope;
 import io.cachedhive.client.counters.ReadObserver;
+import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.trino.spi.connector.SchemaTableName;
 import io.trino.spi.security.ConnectorIdentity;

@@ -2,6 +2,7 @@ package io.cachedhive.plugin.filesystem;
 
 import com.google.inject.Inject;
 import io.cachedhive.plugin.context.ReadContext;
+import io.cachedhive.plugin.origin.FileOrigins;
 import io.trino.filesystem.TrinoInputFile;
 import io.trino.filesystem.cache.CacheKeyProvider;
 import io.trino.spi.catalog.CatalogName;

@@ -2,10 +2,10 @@ package io.cachedhive.plugin.flush;
 
 import com.google.inject.Inject;
 import io.airlift.log.Logger;
-import io.cachedhive.plugin.filesystem.FileOrigins;
-import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
 import io.cachedhive.plugin.membership.WorkerNotices;
 import io.cachedhive.plugin.membership.WorkerNotices.Answer;
+import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.plugin.partition.PartitionProcedure;
 import io.cachedhive.plugin.partition.TablePartitions;
 import io.cachedhive.plugin.partition.TablePartitions.PartitionLocation;

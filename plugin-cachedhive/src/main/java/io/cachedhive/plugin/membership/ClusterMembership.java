@@ -3,7 +3,6 @@ package io.cachedhive.plugin.membership;
 import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.connection.StateLog;
-import io.cachedhive.plugin.split.RingView;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;

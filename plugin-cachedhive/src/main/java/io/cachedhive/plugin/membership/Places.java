@@ -1,6 +1,5 @@
 package io.cachedhive.plugin.membership;
 
-import io.cachedhive.plugin.split.RingView;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;

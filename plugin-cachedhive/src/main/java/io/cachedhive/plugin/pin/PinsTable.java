@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.pin;
 
 import com.google.inject.Inject;
-import io.cachedhive.plugin.stats.CacheTable;
+import io.cachedhive.plugin.table.CacheTable;
 import io.cachedhive.protocol.file.Pin;
 import io.trino.spi.connector.SchemaTableName;
 

@@ -2,7 +2,7 @@ package io.cachedhive.plugin.preload;
 
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.connection.CachedBlock;
-import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;

@@ -1,6 +1,6 @@
 package io.cachedhive.plugin.preload;
 
-import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 
 import java.util.List;

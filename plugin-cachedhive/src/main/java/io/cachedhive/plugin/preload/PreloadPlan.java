@@ -1,8 +1,8 @@
 package io.cachedhive.plugin.preload;
 
 import com.google.inject.Inject;
-import io.cachedhive.plugin.filesystem.FileOrigins;
-import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.trino.filesystem.Location;
 import io.trino.parquet.ParquetReaderOptions;

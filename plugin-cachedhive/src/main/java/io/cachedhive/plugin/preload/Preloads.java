@@ -2,10 +2,10 @@ package io.cachedhive.plugin.preload;
 
 import com.google.inject.Inject;
 import io.airlift.log.Logger;
-import io.cachedhive.plugin.connector.CacheDecisions;
-import io.cachedhive.plugin.connector.CachedHiveConfig;
+import io.cachedhive.plugin.config.CachedHiveConfig;
 import io.cachedhive.plugin.membership.ClusterMembership;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.pin.Pins;
 import io.cachedhive.plugin.preload.PieceQueue.Patience;
 import io.cachedhive.plugin.preload.PreloadPlan.Listing;

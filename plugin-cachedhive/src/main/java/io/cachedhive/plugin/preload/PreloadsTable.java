@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.preload;
 
 import com.google.inject.Inject;
-import io.cachedhive.plugin.stats.CacheTable;
+import io.cachedhive.plugin.table.CacheTable;
 import io.trino.spi.connector.SchemaTableName;
 
 import java.time.Instant;

@@ -1,6 +1,6 @@
 package io.cachedhive.plugin.rules;
 
-import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.rules.RuleConditions;
 
 import java.util.OptionalLong;
@@ -13,9 +13,9 @@ import static java.util.Objects.requireNonNull;
  * @param conditionsText as they stand in the file
  * @param definition all of the rule as it stands in the file: rules with the same one are the same
  */
-record CacheRule(String name, RuleConditions conditions, CacheDecision decision, OptionalLong tableQuotaBytes, String conditionsText, String definition)
+public record CacheRule(String name, RuleConditions conditions, CacheDecision decision, OptionalLong tableQuotaBytes, String conditionsText, String definition)
 {
-    CacheRule
+    public CacheRule
     {
         requireNonNull(name, "name is null");
         requireNonNull(conditions, "conditions is null");

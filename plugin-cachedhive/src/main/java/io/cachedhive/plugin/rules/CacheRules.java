@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.rules;
 
 import com.google.common.collect.ImmutableList;
-import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.rules.RuleConditions;
 
 import java.time.Instant;
@@ -16,27 +16,27 @@ import static java.util.Objects.requireNonNull;
  *
  * @param loaded when they came into force
  */
-record CacheRules(List<CountedRule> rules, Instant loaded)
+public record CacheRules(List<CountedRule> rules, Instant loaded)
 {
     static final String DEFAULT_NAME = io.cachedhive.rules.RulesParser.DEFAULT_NAME;
 
     private static final CacheRule DEFAULT = new CacheRule(DEFAULT_NAME, RuleConditions.ANY, CacheDecision.CACHE, OptionalLong.empty(), "{}", DEFAULT_NAME);
 
-    CacheRules
+    public CacheRules
     {
         rules = List.copyOf(rules);
         requireNonNull(loaded, "loaded is null");
     }
 
-    record CountedRule(CacheRule rule, RuleCounter counter)
+    public record CountedRule(CacheRule rule, RuleCounter counter)
     {
-        CountedRule
+        public CountedRule
         {
             requireNonNull(rule, "rule is null");
             requireNonNull(counter, "counter is null");
         }
 
-        boolean isDefault()
+        public boolean isDefault()
         {
             return rule == DEFAULT;
         }

@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.rules;
 
 import io.airlift.log.Logger;
-import io.cachedhive.plugin.context.CacheMode;
+import io.cachedhive.plugin.mode.CacheMode;
 import io.cachedhive.plugin.rules.RulesParser.ParsedRules;
 import io.cachedhive.rules.RulesException;
 
@@ -137,7 +137,7 @@ public final class RuleBook
     /**
      * Those in force.
      */
-    CacheRules current()
+    public CacheRules current()
     {
         if (file.isPresent() && nanoTime.getAsLong() - lookedNanos >= refreshNanos && lock.tryLock()) {
             try {
@@ -156,7 +156,7 @@ public final class RuleBook
     /**
      * What is wrong with the file as it was when it was looked at last; empty if those are the rules in force.
      */
-    Optional<String> problem()
+    public Optional<String> problem()
     {
         return problem;
     }
@@ -166,7 +166,7 @@ public final class RuleBook
      *
      * @throws RulesException if it is broken, or there is none; the rules in force stay
      */
-    void refresh()
+    public void refresh()
             throws RulesException
     {
         if (file.isEmpty()) {

@@ -9,7 +9,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * How often a rule decided. Any number of threads may count.
  */
-final class RuleCounter
+public final class RuleCounter
 {
     private final LongAdder scans = new LongAdder();
     private final LongAdder splits = new LongAdder();
@@ -31,12 +31,12 @@ final class RuleCounter
     /**
      * Scans with a split for which the rule decided.
      */
-    long scans()
+    public long scans()
     {
         return scans.sum();
     }
 
-    long splits()
+    public long splits()
     {
         return splits.sum();
     }
@@ -44,7 +44,7 @@ final class RuleCounter
     /**
      * Of these splits, read or not.
      */
-    long bytes()
+    public long bytes()
     {
         return bytes.sum();
     }
@@ -52,7 +52,7 @@ final class RuleCounter
     /**
      * When the last of these scans began.
      */
-    Optional<Instant> last()
+    public Optional<Instant> last()
     {
         return Optional.ofNullable(last);
     }

@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.rules;
 
 import com.google.common.collect.ImmutableList;
-import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.rules.CacheRules.CountedRule;
 import io.cachedhive.protocol.wire.FillTerms;
 

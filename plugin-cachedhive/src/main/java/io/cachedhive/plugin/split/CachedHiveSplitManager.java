@@ -1,7 +1,10 @@
 package io.cachedhive.plugin.split;
 
-import io.cachedhive.plugin.context.CacheDecision;
-import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.config.NodeSelectionStrategy;
+import io.cachedhive.plugin.membership.RingView;
+import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.placement.ScanPlacement;
 import io.cachedhive.plugin.rules.RuleBook;
 import io.cachedhive.plugin.rules.RuleScan;
 import io.cachedhive.plugin.rules.ScanRules;

@@ -1,7 +1,9 @@
 package io.cachedhive.plugin.split;
 
 import com.google.common.collect.ImmutableMap;
-import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.plugin.placement.NodePreference;
+import io.cachedhive.plugin.placement.ScanPlacement;
 import io.cachedhive.plugin.rules.RuleSplit;
 import io.cachedhive.plugin.rules.ScanRules;
 import io.trino.plugin.base.metrics.LongCount;
@@ -118,7 +120,7 @@ public final class CachedHiveSplitSource
     /**
      * Who is passed the split on reads it again in the next scan.
      */
-    static boolean keepsFills(HiveSplit split, NodePreference nodes, long nowMillis)
+    public static boolean keepsFills(HiveSplit split, NodePreference nodes, long nowMillis)
     {
         return nodes.isPassedOn() && split.getFileModifiedTime() <= nowMillis - MIN_AGE_MILLIS;
     }

@@ -1,6 +1,7 @@
 package io.cachedhive.plugin.stats;
 
 import com.google.inject.Inject;
+import io.cachedhive.plugin.counters.CacheStats;
 import io.trino.spi.Node;
 import io.trino.spi.catalog.CatalogName;
 import jakarta.annotation.PostConstruct;

@@ -4,6 +4,7 @@ import com.google.inject.Inject;
 import io.cachedhive.plugin.membership.ClusterMembership;
 import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.PlaceState;
+import io.cachedhive.plugin.table.CacheTable;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 
 import java.util.List;

@@ -2,6 +2,9 @@ package io.cachedhive.plugin.stats;
 
 import com.google.common.collect.ImmutableList;
 import com.google.inject.Inject;
+import io.cachedhive.plugin.counters.SizedCapacity;
+import io.cachedhive.plugin.counters.WorkerReports;
+import io.cachedhive.plugin.table.CacheTable;
 import io.cachedhive.protocol.wire.CounterNames;
 
 import java.util.List;

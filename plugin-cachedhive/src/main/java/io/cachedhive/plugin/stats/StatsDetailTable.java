@@ -2,6 +2,9 @@ package io.cachedhive.plugin.stats;
 
 import com.google.common.collect.ImmutableList;
 import com.google.inject.Inject;
+import io.cachedhive.plugin.counters.WorkerReport;
+import io.cachedhive.plugin.counters.WorkerReports;
+import io.cachedhive.plugin.table.CacheTable;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.trino.spi.block.SqlMap;
 import io.trino.spi.type.MapType;

@@ -4,6 +4,9 @@ import com.google.inject.Binder;
 import com.google.inject.Module;
 import com.google.inject.Scopes;
 import com.google.inject.multibindings.Multibinder;
+import io.cachedhive.plugin.counters.CacheStats;
+import io.cachedhive.plugin.counters.LocalExtraBytes;
+import io.cachedhive.plugin.counters.WorkerReports;
 import io.trino.spi.connector.SystemTable;
 
 import static com.google.inject.multibindings.Multibinder.newSetBinder;

@@ -1,6 +1,9 @@
 package io.cachedhive.plugin.stats;
 
 import com.google.inject.Inject;
+import io.cachedhive.plugin.counters.WorkerReport;
+import io.cachedhive.plugin.counters.WorkerReports;
+import io.cachedhive.plugin.table.CacheTable;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
 

@@ -1,10 +1,10 @@
 package io.cachedhive.plugin.ahead;
 
 import com.google.common.collect.ImmutableMap;
-import io.cachedhive.plugin.context.CacheDecision;
-import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.placement.NodePreference;
 import io.cachedhive.plugin.split.CachedHiveSplit;
-import io.cachedhive.plugin.split.NodePreference;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;

@@ -1,10 +1,12 @@
 package io.cachedhive.plugin.connector;
 
 import io.cachedhive.plugin.ahead.FetchAhead;
-import io.cachedhive.plugin.context.CacheMode;
-import io.cachedhive.plugin.filesystem.FileOrigins;
+import io.cachedhive.plugin.config.CachedHiveConfig;
+import io.cachedhive.plugin.membership.RingView;
+import io.cachedhive.plugin.mode.CacheDecisions;
+import io.cachedhive.plugin.mode.CacheMode;
+import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.rules.RuleBook;
-import io.cachedhive.plugin.split.RingView;
 import io.trino.spi.connector.Connector;
 import io.trino.spi.connector.ConnectorNodePartitioningProvider;
 import io.trino.spi.connector.ConnectorPageSourceProviderFactory;

@@ -1,5 +1,6 @@
 package io.cachedhive.plugin.context;
 
+import io.cachedhive.plugin.mode.CacheDecision;
 import io.trino.filesystem.Location;
 import io.trino.spi.connector.SchemaTableName;
 import io.trino.spi.security.ConnectorIdentity;

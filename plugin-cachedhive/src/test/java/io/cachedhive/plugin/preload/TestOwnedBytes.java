@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.preload;
 
 import io.cachedhive.client.connection.CachedBlock;
-import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import org.junit.jupiter.api.Test;

@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.preload;
 
 import com.google.common.collect.ImmutableList;
-import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.plugin.preload.PieceQueue.GivenUp;
 import io.cachedhive.plugin.preload.PieceQueue.Patience;
 import io.cachedhive.plugin.preload.PieceQueue.Sending;

@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.preload;
 
 import com.google.common.collect.ImmutableList;
-import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.ChunkKey;

@@ -3,7 +3,7 @@ package io.cachedhive.plugin.preload;
 import io.cachedhive.client.connection.CachedBlock;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerException.Reason;
-import io.cachedhive.plugin.filesystem.FileOrigins.FileOrigin;
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.plugin.preload.PieceQueue.Patience;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;

@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.rules;
 
-import io.cachedhive.plugin.context.CacheDecision;
-import io.cachedhive.plugin.context.CacheMode;
+import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.plugin.mode.CacheMode;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.rules.RulesException;
 import io.cachedhive.rules.RulesFile;

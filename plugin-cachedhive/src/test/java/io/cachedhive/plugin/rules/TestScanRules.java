@@ -1,6 +1,6 @@
 package io.cachedhive.plugin.rules;
 
-import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.protocol.wire.FillClass;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.rules.RulesException;

@@ -1,8 +1,8 @@
 package io.cachedhive.plugin.scan;
 
-import io.cachedhive.plugin.context.CacheDecision;
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
+import io.cachedhive.plugin.mode.CacheDecision;
 import io.trino.filesystem.Location;
 import io.trino.plugin.base.metrics.LongCount;
 import io.trino.spi.connector.ConnectorPageSource;

@@ -2,7 +2,9 @@ package io.cachedhive.plugin.split;
 
 import com.google.common.collect.ImmutableMap;
 import io.airlift.json.JsonCodec;
-import io.cachedhive.plugin.context.CacheDecision;
+import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.plugin.placement.NodePreference;
+import io.cachedhive.plugin.placement.WaitingLines;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.FillClass;
@@ -23,7 +25,7 @@ import java.util.OptionalLong;
 import static io.airlift.json.JsonCodec.jsonCodec;
 import static org.assertj.core.api.Assertions.assertThat;
 
-class TestCachedHiveSplit
+public class TestCachedHiveSplit
 {
     private static final JsonCodec<CachedHiveSplit> CODEC = jsonCodec(CachedHiveSplit.class);
     private static final SchemaTableName TABLE = new SchemaTableName("s", "t");
@@ -98,17 +100,17 @@ class TestCachedHiveSplit
         }
     }
 
-    static HiveSplit hiveSplit(boolean forceLocalScheduling)
+    public static HiveSplit hiveSplit(boolean forceLocalScheduling)
     {
         return hiveSplit("s3://lake/t/ds=1/file", 10, 20, forceLocalScheduling);
     }
 
-    static HiveSplit hiveSplit(String path, long start, long length, boolean forceLocalScheduling)
+    public static HiveSplit hiveSplit(String path, long start, long length, boolean forceLocalScheduling)
     {
         return hiveSplit(path, start, length, start + length, forceLocalScheduling);
     }
 
-    static HiveSplit hiveSplit(String path, long start, long length, long fileSize, boolean forceLocalScheduling)
+    public static HiveSplit hiveSplit(String path, long start, long length, long fileSize, boolean forceLocalScheduling)
     {
         return new HiveSplit(
                 "ds=1",

@@ -62,7 +62,7 @@ public class TestMonitoringPage
     public void testJmxAttributes()
             throws IOException
     {
-        List<String> attributes = find(ATTRIBUTE, "plugin-cachedhive/src/main/java/io/cachedhive/plugin/stats/CacheStats.java");
+        List<String> attributes = find(ATTRIBUTE, "plugin-cachedhive/src/main/java/io/cachedhive/plugin/counters/CacheStats.java");
 
         assertThat(attributes).contains("HitRate", "CachedReads");
         assertThat(attributes).allSatisfy(attribute -> assertThat(page()).contains("`" + attribute + "`"));

@@ -1,0 +1,311 @@
+package io.cachedhive.plugin.config;
+
+import io.airlift.configuration.Config;
+import io.airlift.configuration.ConfigDescription;
+import io.airlift.configuration.ConfigSecuritySensitive;
+import io.airlift.units.DataSize;
+import io.airlift.units.Duration;
+import io.airlift.units.MinDataSize;
+import io.airlift.units.MinDuration;
+import io.cachedhive.plugin.mode.CacheMode;
+import jakarta.validation.constraints.AssertTrue;
+import jakarta.validation.constraints.DecimalMax;
+import jakarta.validation.constraints.DecimalMin;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.NotNull;
+import jakarta.validation.constraints.Pattern;
+
+import java.util.Optional;
+
+import static io.airlift.units.DataSize.Unit.MEGABYTE;
+import static java.util.concurrent.TimeUnit.MINUTES;
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+/**
+ * The {@code cachedhive.*} properties of a catalog. The same on all nodes of a cluster.
+ */
+public class CachedHiveConfig
+{
+    private CacheMode mode = CacheMode.ON;
+    private String clusterName = "trino";
+    private String origin = "default";
+    private String workerSocketPath = "/run/cachedhive/worker.sock";
+    private int workerPort = 8484;
+    private Optional<String> sharedSecret = Optional.empty();
+    private DataSize chunkSize = DataSize.of(512, MEGABYTE);
+    private NodeSelectionStrategy nodeSelectionStrategy = NodeSelectionStrategy.SOFT_AFFINITY;
+    private double maxScanSkew = 0.25;
+    private boolean crossZoneReads;
+    private double verifySampleRatio;
+    private Duration gracePeriod = new Duration(5, MINUTES);
+    private double minLiveShare = 0.8;
+    private boolean sharedPermissions;
+    private boolean cacheLocalFiles;
+    private boolean fetchAhead = true;
+    private Optional<String> rulesFile = Optional.empty();
+    private Duration rulesRefreshPeriod = new Duration(2, SECONDS);
+
+    @NotNull
+    public CacheMode getMode()
+    {
+        return mode;
+    }
+
+    @Config("cachedhive.mode")
+    @ConfigDescription("ON; READ_ONLY to fetch nothing into the cache; SHADOW to read without the cache and only count; OFF for exactly plain Hive")
+    public CachedHiveConfig setMode(CacheMode mode)
+    {
+        this.mode = mode;
+        return this;
+    }
+
+    @NotNull
+    @Pattern(regexp = "[A-Za-z0-9._-]{1,64}", message = "must be 1 to 64 letters, digits, '-', '_', '.'")
+    public String getClusterName()
+    {
+        return clusterName;
+    }
+
+    @Config("cachedhive.cluster-name")
+    @ConfigDescription("Name of this Trino cluster: cache workers keep the counters of each cluster apart")
+    public CachedHiveConfig setClusterName(String clusterName)
+    {
+        this.clusterName = clusterName;
+        return this;
+    }
+
+    @NotNull
+    @Pattern(regexp = "[A-Za-z0-9._-]{1,64}", message = "must be 1 to 64 letters, digits, '-', '_', '.'")
+    public String getOrigin()
+    {
+        return origin;
+    }
+
+    @Config("cachedhive.origin")
+    @ConfigDescription("Name of the file etc/origins/<name>.properties of the cache workers with which they read this catalog's files")
+    public CachedHiveConfig setOrigin(String origin)
+    {
+        this.origin = origin;
+        return this;
+    }
+
+    @NotNull
+    public String getWorkerSocketPath()
+    {
+        return workerSocketPath;
+    }
+
+    @Config("cachedhive.worker.socket-path")
+    @ConfigDescription("Unix socket of the cache worker of each host")
+    public CachedHiveConfig setWorkerSocketPath(String workerSocketPath)
+    {
+        this.workerSocketPath = workerSocketPath;
+        return this;
+    }
+
+    @Min(1)
+    @Max(65535)
+    public int getWorkerPort()
+    {
+        return workerPort;
+    }
+
+    @Config("cachedhive.worker.port")
+    @ConfigDescription("TCP port of the cache worker of each host")
+    public CachedHiveConfig setWorkerPort(int workerPort)
+    {
+        this.workerPort = workerPort;
+        return this;
+    }
+
+    @NotNull
+    public Optional<String> getSharedSecret()
+    {
+        return sharedSecret;
+    }
+
+    @Config("cachedhive.shared-secret")
+    @ConfigSecuritySensitive
+    @ConfigDescription("The cache workers' internal-communication.shared-secret")
+    public CachedHiveConfig setSharedSecret(String sharedSecret)
+    {
+        this.sharedSecret = Optional.ofNullable(sharedSecret);
+        return this;
+    }
+
+    @NotNull
+    @MinDataSize("1MB")
+    public DataSize getChunkSize()
+    {
+        return chunkSize;
+    }
+
+    @Config("cachedhive.chunk-size")
+    @ConfigDescription("Aligned ranges of this size of a file have one owner")
+    public CachedHiveConfig setChunkSize(DataSize chunkSize)
+    {
+        this.chunkSize = chunkSize;
+        return this;
+    }
+
+    @AssertTrue(message = "cachedhive.chunk-size must be a multiple of 1MB")
+    public boolean isChunkSizeOfWholeMegabytes()
+    {
+        return chunkSize.toBytes() % DataSize.of(1, MEGABYTE).toBytes() == 0;
+    }
+
+    @NotNull
+    public NodeSelectionStrategy getNodeSelectionStrategy()
+    {
+        return nodeSelectionStrategy;
+    }
+
+    @Config("cachedhive.node-selection-strategy")
+    @ConfigDescription("SOFT_AFFINITY, HARD_AFFINITY or NO_PREFERENCE; the session property node_selection_strategy overrides it")
+    public CachedHiveConfig setNodeSelectionStrategy(NodeSelectionStrategy nodeSelectionStrategy)
+    {
+        this.nodeSelectionStrategy = nodeSelectionStrategy;
+        return this;
+    }
+
+    @DecimalMin("0.0")
+    public double getMaxScanSkew()
+    {
+        return maxScanSkew;
+    }
+
+    @Config("cachedhive.max-scan-skew")
+    @ConfigDescription("By how much of its share of a scan's bytes a node may be given more than its share; the session property max_scan_skew overrides it")
+    public CachedHiveConfig setMaxScanSkew(double maxScanSkew)
+    {
+        this.maxScanSkew = maxScanSkew;
+        return this;
+    }
+
+    public boolean isCrossZoneReads()
+    {
+        return crossZoneReads;
+    }
+
+    @Config("cachedhive.cross-zone-reads")
+    @ConfigDescription("Read from owners in whatever zone they are; if not, each zone caches what its hosts read")
+    public CachedHiveConfig setCrossZoneReads(boolean crossZoneReads)
+    {
+        this.crossZoneReads = crossZoneReads;
+        return this;
+    }
+
+    @DecimalMin("0")
+    @DecimalMax("1")
+    public double getVerifySampleRatio()
+    {
+        return verifySampleRatio;
+    }
+
+    @Config("cachedhive.verify-sample-ratio")
+    @ConfigDescription("Share of hits that are read from the object store once more and compared")
+    public CachedHiveConfig setVerifySampleRatio(double verifySampleRatio)
+    {
+        this.verifySampleRatio = verifySampleRatio;
+        return this;
+    }
+
+    @NotNull
+    @MinDuration("0s")
+    public Duration getGracePeriod()
+    {
+        return gracePeriod;
+    }
+
+    @Config("cachedhive.grace-period")
+    @ConfigDescription("How long a silent cache worker keeps its chunks")
+    public CachedHiveConfig setGracePeriod(Duration gracePeriod)
+    {
+        this.gracePeriod = gracePeriod;
+        return this;
+    }
+
+    @DecimalMin("0.0")
+    @DecimalMax("1.0")
+    public double getMinLiveShare()
+    {
+        return minLiveShare;
+    }
+
+    @Config("cachedhive.min-live-share")
+    @ConfigDescription("While at least this share of the places has a live cache worker, those own all chunks; below, the others' chunks are read from the origin")
+    public CachedHiveConfig setMinLiveShare(double minLiveShare)
+    {
+        this.minLiveShare = minLiveShare;
+        return this;
+    }
+
+    public boolean isSharedPermissions()
+    {
+        return sharedPermissions;
+    }
+
+    @Config("cachedhive.shared-permissions")
+    @ConfigDescription("Cache also where the origin's permissions depend on the user: whoever may read a table through Trino then reads what others have cached")
+    public CachedHiveConfig setSharedPermissions(boolean sharedPermissions)
+    {
+        this.sharedPermissions = sharedPermissions;
+        return this;
+    }
+
+    public boolean isCacheLocalFiles()
+    {
+        return cacheLocalFiles;
+    }
+
+    @Config("cachedhive.cache-local-files")
+    @ConfigDescription("Cache file: and local: locations; only where all hosts see the same files")
+    public CachedHiveConfig setCacheLocalFiles(boolean cacheLocalFiles)
+    {
+        this.cacheLocalFiles = cacheLocalFiles;
+        return this;
+    }
+
+    public boolean isFetchAhead()
+    {
+        return fetchAhead;
+    }
+
+    @Config("cachedhive.fetch-ahead")
+    @ConfigDescription("Tell cache workers which files of at most 1MB a scan is about to read, so that they fetch them before they are asked for")
+    public CachedHiveConfig setFetchAhead(boolean fetchAhead)
+    {
+        this.fetchAhead = fetchAhead;
+        return this;
+    }
+
+    @NotNull
+    public Optional<String> getRulesFile()
+    {
+        return rulesFile;
+    }
+
+    @Config("cachedhive.rules-file")
+    @ConfigDescription("JSON file of the coordinator with rules that say what is cached, and how; without one everything is")
+    public CachedHiveConfig setRulesFile(String rulesFile)
+    {
+        this.rulesFile = Optional.ofNullable(rulesFile);
+        return this;
+    }
+
+    @NotNull
+    @MinDuration("1ms")
+    public Duration getRulesRefreshPeriod()
+    {
+        return rulesRefreshPeriod;
+    }
+
+    @Config("cachedhive.rules-refresh-period")
+    @ConfigDescription("How often the rules file is looked at, while there are scans")
+    public CachedHiveConfig setRulesRefreshPeriod(Duration rulesRefreshPeriod)
+    {
+        this.rulesRefreshPeriod = rulesRefreshPeriod;
+        return this;
+    }
+}

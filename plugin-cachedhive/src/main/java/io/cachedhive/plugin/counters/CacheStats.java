@@ -1,0 +1,130 @@
+package io.cachedhive.plugin.counters;
+
+import com.google.inject.Inject;
+import io.cachedhive.plugin.client.NodeCacheClient;
+import io.cachedhive.protocol.wire.CounterNames;
+import org.weakref.jmx.Managed;
+
+import java.util.Map;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * What this Trino node read of the catalog since the catalog was loaded: the JMX bean. Beside the names of the table {@code cache.stats} it has those of
+ * RubiX, for dashboards that know them. All amounts of data are bytes, all rates 0 to 1, and a rate of nothing is not a number.
+ */
+public final class CacheStats
+{
+    private final NodeCacheClient client;
+    private final LocalExtraBytes extraBytes;
+
+    @Inject
+    CacheStats(NodeCacheClient client, LocalExtraBytes extraBytes)
+    {
+        this.client = requireNonNull(client, "client is null");
+        this.extraBytes = requireNonNull(extraBytes, "extraBytes is null");
+    }
+
+    private long counter(String name)
+    {
+        return client.totals().getOrDefault(name, 0L);
+    }
+
+    @Managed(description = "Reads with bytes from the own host's cache worker")
+    public long getCachedReads()
+    {
+        Map<String, Long> totals = client.totals();
+        return totals.get(CounterNames.RAM_HIT_REQUESTS) + totals.get(CounterNames.SSD_HIT_REQUESTS);
+    }
+
+    @Managed(description = "Reads with bytes from other hosts' cache workers")
+    public long getNonLocalReads()
+    {
+        return counter(CounterNames.NON_LOCAL_HIT_REQUESTS);
+    }
+
+    @Managed(description = "Reads with bytes from the origin into the cache")
+    public long getRemoteReads()
+    {
+        return counter(CounterNames.REMOTE_READ_REQUESTS);
+    }
+
+    @Managed(description = "Share of bytes served from RAM, SSD and other hosts")
+    public double getHitRate()
+    {
+        return HitRate.of(client.totals()).orElse(Double.NaN);
+    }
+
+    @Managed(description = "Share of bytes read from the origin into the cache")
+    public double getMissRate()
+    {
+        return 1 - getHitRate();
+    }
+
+    @Managed(description = "Bytes from the own host's cache worker")
+    public long getReadFromCache()
+    {
+        Map<String, Long> totals = client.totals();
+        return totals.get(CounterNames.RAM_HIT_BYTES) + totals.get(CounterNames.SSD_HIT_BYTES);
+    }
+
+    @Managed(description = "Bytes from the origin, asked for by queries")
+    public long getReadFromRemote()
+    {
+        return getRemoteReadBytes();
+    }
+
+    @Managed(description = "Bytes from other hosts' cache workers")
+    public long getNonLocalDataRead()
+    {
+        return getNonLocalHitBytes();
+    }
+
+    @Managed(description = "Bytes from origins beyond what was asked for: of all catalogs by the own host's cache worker, while it answers, of this one by vain hedges and checks")
+    public long getExtraReadFromRemote()
+    {
+        return extraBytes.get() + counter(CounterNames.HEDGE_EXTRA_BYTES) + counter(CounterNames.VERIFIED_BYTES);
+    }
+
+    @Managed(description = "Reads")
+    public long getRequests()
+    {
+        return counter(CounterNames.REQUESTS);
+    }
+
+    @Managed(description = "Bytes that queries asked for, counted apart from their sources")
+    public long getRequestedBytes()
+    {
+        return counter(CounterNames.REQUESTED_BYTES);
+    }
+
+    @Managed(description = "Bytes read from RAM of the own host")
+    public long getRamHitBytes()
+    {
+        return counter(CounterNames.RAM_HIT_BYTES);
+    }
+
+    @Managed(description = "Bytes read from SSD of the own host")
+    public long getSsdHitBytes()
+    {
+        return counter(CounterNames.SSD_HIT_BYTES);
+    }
+
+    @Managed(description = "Bytes read from other hosts' cache workers")
+    public long getNonLocalHitBytes()
+    {
+        return counter(CounterNames.NON_LOCAL_HIT_BYTES);
+    }
+
+    @Managed(description = "Bytes read from the origin into the cache")
+    public long getRemoteReadBytes()
+    {
+        return counter(CounterNames.REMOTE_READ_BYTES);
+    }
+
+    @Managed(description = "Bytes read from the origin without the cache")
+    public long getBypassBytes()
+    {
+        return counter(CounterNames.BYPASS_BYTES);
+    }
+}

@@ -1,0 +1,104 @@
+package io.cachedhive.plugin.config;
+
+import com.google.common.collect.ImmutableMap;
+import io.airlift.units.DataSize;
+import io.airlift.units.Duration;
+import io.cachedhive.plugin.mode.CacheMode;
+import org.junit.jupiter.api.Test;
+
+import java.util.Map;
+
+import static io.airlift.configuration.testing.ConfigAssertions.assertFullMapping;
+import static io.airlift.configuration.testing.ConfigAssertions.assertRecordedDefaults;
+import static io.airlift.configuration.testing.ConfigAssertions.recordDefaults;
+import static io.airlift.testing.ValidationAssertions.assertFailsValidation;
+import static io.airlift.testing.ValidationAssertions.assertValidates;
+import static io.airlift.units.DataSize.Unit.KILOBYTE;
+import static io.airlift.units.DataSize.Unit.MEGABYTE;
+import static io.cachedhive.plugin.config.NodeSelectionStrategy.NO_PREFERENCE;
+import static io.cachedhive.plugin.config.NodeSelectionStrategy.SOFT_AFFINITY;
+import static java.util.concurrent.TimeUnit.MINUTES;
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+class TestCachedHiveConfig
+{
+    @Test
+    void testDefaults()
+    {
+        assertRecordedDefaults(recordDefaults(CachedHiveConfig.class)
+                .setMode(CacheMode.ON)
+                .setClusterName("trino")
+                .setOrigin("default")
+                .setWorkerSocketPath("/run/cachedhive/worker.sock")
+                .setWorkerPort(8484)
+                .setSharedSecret(null)
+                .setChunkSize(DataSize.of(512, MEGABYTE))
+                .setNodeSelectionStrategy(SOFT_AFFINITY)
+                .setMaxScanSkew(0.25)
+                .setCrossZoneReads(false)
+                .setVerifySampleRatio(0)
+                .setGracePeriod(new Duration(5, MINUTES))
+                .setMinLiveShare(0.8)
+                .setSharedPermissions(false)
+                .setCacheLocalFiles(false)
+                .setFetchAhead(true)
+                .setRulesFile(null)
+                .setRulesRefreshPeriod(new Duration(2, SECONDS)));
+    }
+
+    @Test
+    void testExplicitPropertyMappings()
+    {
+        Map<String, String> properties = ImmutableMap.<String, String>builder()
+                .put("cachedhive.mode", "OFF")
+                .put("cachedhive.cluster-name", "adhoc")
+                .put("cachedhive.origin", "lake")
+                .put("cachedhive.worker.socket-path", "/tmp/worker.sock")
+                .put("cachedhive.worker.port", "9999")
+                .put("cachedhive.shared-secret", "open sesame")
+                .put("cachedhive.chunk-size", "64MB")
+                .put("cachedhive.node-selection-strategy", "NO_PREFERENCE")
+                .put("cachedhive.max-scan-skew", "0.1")
+                .put("cachedhive.cross-zone-reads", "true")
+                .put("cachedhive.verify-sample-ratio", "0.01")
+                .put("cachedhive.grace-period", "30s")
+                .put("cachedhive.min-live-share", "0.5")
+                .put("cachedhive.shared-permissions", "true")
+                .put("cachedhive.cache-local-files", "true")
+                .put("cachedhive.fetch-ahead", "false")
+                .put("cachedhive.rules-file", "etc/cache-rules.json")
+                .put("cachedhive.rules-refresh-period", "1m")
+                .buildOrThrow();
+
+        assertFullMapping(properties, new CachedHiveConfig()
+                .setMode(CacheMode.OFF)
+                .setClusterName("adhoc")
+                .setOrigin("lake")
+                .setWorkerSocketPath("/tmp/worker.sock")
+                .setWorkerPort(9999)
+                .setSharedSecret("open sesame")
+                .setChunkSize(DataSize.of(64, MEGABYTE))
+                .setNodeSelectionStrategy(NO_PREFERENCE)
+                .setMaxScanSkew(0.1)
+                .setCrossZoneReads(true)
+                .setVerifySampleRatio(0.01)
+                .setGracePeriod(new Duration(30, SECONDS))
+                .setMinLiveShare(0.5)
+                .setSharedPermissions(true)
+                .setCacheLocalFiles(true)
+                .setFetchAhead(false)
+                .setRulesFile("etc/cache-rules.json")
+                .setRulesRefreshPeriod(new Duration(1, MINUTES)));
+    }
+
+    @Test
+    void testChunksAreOfWholeMegabytes()
+    {
+        assertValidates(new CachedHiveConfig().setChunkSize(DataSize.of(1, MEGABYTE)));
+        assertFailsValidation(
+                new CachedHiveConfig().setChunkSize(DataSize.of(1500, KILOBYTE)),
+                "chunkSizeOfWholeMegabytes",
+                "cachedhive.chunk-size must be a multiple of 1MB",
+                jakarta.validation.constraints.AssertTrue.class);
+    }
+}
