@@ -122,7 +122,9 @@ final class HostCluster
                 .readOnly(distribution.root().resolve("quickstart/target/classes"), "/opt/s3/classes")
                 .writable(Files.createDirectories(directory.resolve("s3")), "/data"));
         builders.put("metastore", hostBuilder("metastore")
-                .readOnly(distribution.root().resolve("product-tests-metastore/target/metastore/lib"), "/opt/metastore/lib"));
+                .readOnly(Path.of("target", "metastore", "lib").toAbsolutePath(), "/opt/metastore/lib")
+                // its configuration, and the file system that it sees
+                .readOnly(Path.of("target", "test-classes").toAbsolutePath(), "/opt/metastore/classes"));
         builders.put("coordinator", trinoHost("coordinator"));
         for (int worker = 1; worker <= workerCount; worker++) {
             builders.put("worker-" + worker, trinoHost("worker-" + worker));
@@ -307,7 +309,7 @@ final class HostCluster
         startInBackground(metastore(), List.of(
                 JAVA_HOME + "/bin/java",
                 "-Xmx256m",
-                "-cp '/opt/metastore/lib/*'",
+                "-cp '/opt/metastore/classes:/opt/metastore/lib/*'",
                 "org.apache.hadoop.hive.metastore.HiveMetaStore",
                 "-p " + Ports.METASTORE,
                 "--hiveconf metastore.warehouse.dir=s3://%s/warehouse".formatted(BUCKET),

@@ -50,7 +50,6 @@ final class ModuleArrows
                 new Rule("io.cachedhive.packages", Set.of("cache-protocol", "cache-store", "cache-worker-daemon", "plugin-cachedhive", "engine-extension", "admin-cli"), false));
         rules.put("product-tests", new Rule("io.cachedhive.tests", Set.of("quickstart"), true));
         rules.put("product-tests-containers", new Rule("io.cachedhive.tests.containers", Set.of("quickstart"), true));
-        rules.put("product-tests-metastore", new Rule("io.cachedhive.metastore", Set.of(), false));
         rules.put(
                 "benchmarks",
                 new Rule("io.cachedhive.benchmark", Set.of("cache-protocol", "cache-store", "cache-client", "cache-worker-daemon", "plugin-cachedhive", "quickstart"), true));

@@ -1,4 +1,4 @@
-package io.cachedhive.metastore;
+package io.cachedhive.tests.containers.metastore;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -14,12 +14,13 @@ import java.io.IOException;
 import java.net.URI;
 
 /**
- * What the metastore is told of an object store: each directory is there and empty, and is made, moved and deleted at once.
+ * Stands in for the object store in the metastore: every directory exists and is empty, and every change of one succeeds at once.
  *
- * <p>A metastore asks for the directories of schemas, tables and partitions and makes the missing ones; object stores have none. The objects are
- * Trino's, which writes, moves and deletes them itself. Statistics that the metastore would gather from files are zero.
+ * <p>The metastore looks for the directories of schemas, tables and partitions and creates missing ones; object stores have no directories. Trino
+ * writes, moves and deletes the objects itself. Statistics that the metastore would gather from files are zero. This class is loaded by the metastore
+ * on its container host, and not by the tests.
  */
-public final class AgreeableFileSystem
+public final class DirectoriesFileSystem
         extends FileSystem
 {
     private URI uri;
