@@ -110,7 +110,7 @@ final class Administrator
                   - worker-[1-%s]
                 ssh-user: root
                 ssh:
-                  connect-timeout: 5s
+                  connect-timeout: 20s
                 secret-file: ~/.cache-admin.secret
                 configuration-directory: ~/.cache-admin.d
                 trino-url: http://coordinator:%s
@@ -148,6 +148,30 @@ final class Administrator
     CommandResult install()
     {
         return cacheAdmin("install", "--package", release, "--engine-extension");
+    }
+
+    /**
+     * Starts cache workers, and waits until each has answered a request: the first answers after a start take long on a loaded machine.
+     *
+     * @param options such as {@code --hosts}
+     */
+    CommandResult start(String... options)
+    {
+        CommandResult started = cacheAdmin(withOptions(List.of("start"), options));
+        return started.exitCode() == 0 ? status(options) : started;
+    }
+
+    /**
+     * Runs {@code cache-admin status} with a time-out that no machine is too slow for.
+     */
+    CommandResult status(String... options)
+    {
+        return cacheAdmin(withOptions(List.of("status", Patience.TIMEOUT_OPTION), options));
+    }
+
+    private static String[] withOptions(List<String> command, String... options)
+    {
+        return Stream.concat(command.stream(), Stream.of(options)).toArray(String[]::new);
     }
 
     /**

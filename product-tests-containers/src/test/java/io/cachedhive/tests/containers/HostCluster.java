@@ -20,7 +20,6 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -61,8 +60,6 @@ final class HostCluster
     private static final int WORKER_HEAP_MEGABYTES = 800;
     private static final int HOST_MEMORY_MEGABYTES = 4096;
     private static final int HOST_SHARED_MEGABYTES = 512;
-    // all of them start at once, on as little as two processors
-    private static final Duration START_TIMEOUT = Duration.ofMinutes(5);
     private static final String SSH_KEY = "/root/.ssh/id_ed25519";
 
     private final Path directory;
@@ -135,7 +132,7 @@ final class HostCluster
             say("host %s is there", entry.getKey());
         }
         for (ContainerHost host : hosts.values()) {
-            Ports.awaitOpen(host.address(), Ports.SSH, START_TIMEOUT);
+            Ports.awaitOpen(host.address(), Ports.SSH, Patience.LIMIT);
         }
         hosts.values().forEach(host -> host.mustRun("mkdir -p /usr/lib/jvm && ln -s %s %s".formatted(JAVA_MOUNT, JAVA_HOME)));
         letAdministratorIn();
@@ -314,8 +311,8 @@ final class HostCluster
                 "-p " + Ports.METASTORE,
                 "--hiveconf metastore.warehouse.dir=s3://%s/warehouse".formatted(BUCKET),
                 "--hiveconf 'javax.jdo.option.ConnectionURL=jdbc:derby:;databaseName=/var/lib/metastore-derby;create=true'"));
-        Ports.awaitOpen(s3().address(), Ports.S3, START_TIMEOUT);
-        Ports.awaitOpen(metastore().address(), Ports.METASTORE, START_TIMEOUT);
+        Ports.awaitOpen(s3().address(), Ports.S3, Patience.LIMIT);
+        Ports.awaitOpen(metastore().address(), Ports.METASTORE, Patience.LIMIT);
         say("object store and metastore listen");
     }
 
@@ -334,7 +331,7 @@ final class HostCluster
             host.mustRun("runuser -u %1$s -- %2$s/bin/launcher -jvm-dir %3$s start".formatted(TRINO_USER, TRINO_HOME, JAVA_HOME));
         }
         try {
-            Await.until("the coordinator sees %s workers".formatted(workerCount), START_TIMEOUT, QUERY_PAUSE, () -> activeWorkers() == workerCount);
+            Await.until("the coordinator sees %s workers".formatted(workerCount), Patience.LIMIT, QUERY_PAUSE, () -> activeWorkers() == workerCount);
         }
         catch (AssertionError e) {
             for (ContainerHost host : trinoHosts()) {

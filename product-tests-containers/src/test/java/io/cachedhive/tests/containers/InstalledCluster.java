@@ -4,7 +4,6 @@ import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
 
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
@@ -17,8 +16,6 @@ import static java.util.Objects.requireNonNull;
 final class InstalledCluster
         implements AutoCloseable
 {
-    private static final Duration START_TIMEOUT = Duration.ofMinutes(3);
-
     private final HostCluster hosts;
     private final Administrator administrator;
 
@@ -36,7 +33,7 @@ final class InstalledCluster
             hosts.startStorage();
             Administrator administrator = Administrator.of(hosts);
             Administrator.check(administrator.install());
-            Administrator.check(administrator.cacheAdmin("start"));
+            Administrator.check(administrator.start());
             hosts.say("cache-admin has installed and started everything");
             hosts.startTrino();
             InstalledCluster cluster = new InstalledCluster(hosts, administrator);
@@ -65,7 +62,7 @@ final class InstalledCluster
     void awaitCacheWorkers()
             throws Exception
     {
-        Await.until("the coordinator hears of all cache workers", START_TIMEOUT, QUERY_PAUSE, () -> runningCacheWorkers() == hosts.workers().size());
+        Await.until("the coordinator hears of all cache workers", Patience.LIMIT, QUERY_PAUSE, () -> runningCacheWorkers() == hosts.workers().size());
     }
 
     SqlConnection connect(String catalog, String schema)

@@ -79,7 +79,7 @@ final class LineItems
             throws Exception
     {
         long written = System.nanoTime();
-        Await.until("the table is old enough", SETTLED_AFTER.multipliedBy(10), () -> System.nanoTime() - written > SETTLED_AFTER.toNanos());
+        Await.until("the table is old enough", Patience.LIMIT, () -> System.nanoTime() - written > SETTLED_AFTER.toNanos());
     }
 
     String name(String catalog)

@@ -20,7 +20,8 @@ final class Ports
     static final int METASTORE = 9083;
     static final int S3 = 9000;
 
-    private static final int CONNECT_TIMEOUT_MILLIS = 1000;
+    // a closed port refuses at once: only a host that drops packets makes this wait
+    private static final int CONNECT_TIMEOUT_MILLIS = 60_000;
 
     private Ports() {}
 

@@ -53,7 +53,7 @@ public class TestDoctor
         plant(
                 "a cache worker that was stopped",
                 () -> Administrator.check(administrator.cacheAdmin("stop", "--hosts", "worker-2")),
-                () -> Administrator.check(administrator.cacheAdmin("start", "--hosts", "worker-2")),
+                () -> Administrator.check(administrator.start("--hosts", "worker-2")),
                 "worker-2 NOT_RUNNING");
         plant(
                 "another release",

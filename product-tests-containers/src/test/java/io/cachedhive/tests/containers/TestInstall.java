@@ -30,7 +30,7 @@ public class TestInstall
             for (ContainerHost worker : cluster.workers()) {
                 assertThat(Ports.isOpen(worker.address(), Ports.CACHE_WORKER)).as("cache worker of %s", worker).isTrue();
             }
-            CommandResult status = administrator.cacheAdmin("status", "--output", "json");
+            CommandResult status = administrator.status("--output", "json");
             assertThat(status.exitCode()).as(status.text()).isZero();
             assertThat(status.output().lines()).hasSize(3).allMatch(line -> line.contains("RUNNING"));
 

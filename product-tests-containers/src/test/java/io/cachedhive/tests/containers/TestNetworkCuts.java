@@ -19,8 +19,6 @@ public class TestNetworkCuts
 {
     // reads go to the owners wherever they are, so two thirds of them over the network
     private static final String ANYWHERE = "cachedhive.node_selection_strategy";
-    private static final Duration QUERIES_TIMEOUT = Duration.ofMinutes(3);
-    private static final Duration SETTLE_TIMEOUT = Duration.ofMinutes(2);
 
     @AfterMethod(alwaysRun = true)
     public void heal()
@@ -75,7 +73,7 @@ public class TestNetworkCuts
                 }
                 else {
                     // longer than the time-outs of the cache, shorter than those of Trino
-                    Await.until("the hosts were apart", Duration.ofMinutes(1), () -> System.nanoTime() - begin > Duration.ofSeconds(15).toNanos());
+                    Await.until("the hosts were apart", Patience.LIMIT, () -> System.nanoTime() - begin > Duration.ofSeconds(15).toNanos());
                 }
                 assertThat(one.mustRun("iptables -w -L INPUT -v -n -x | awk '/DROP/ { sum += $1 } END { print sum + 0 }'").strip())
                         .as("packets that were dropped")
@@ -86,7 +84,7 @@ public class TestNetworkCuts
                 awaitQueries(loop, 3);
             }
 
-            Await.until("the cache is whole again and the object store is asked for nothing", SETTLE_TIMEOUT, QUERY_PAUSE, () -> {
+            Await.until("the cache is whole again and the object store is asked for nothing", Patience.LIMIT, QUERY_PAUSE, () -> {
                 long mark = cluster.hosts().s3Log().mark();
                 assertThat(table.checksum("cachedhive", ANYWHERE, "NO_PREFERENCE")).isEqualTo(expected);
                 return DataFiles.gets(cluster.hosts().s3Log(), mark, table.prefix()) == 0;
@@ -98,7 +96,7 @@ public class TestNetworkCuts
             throws Exception
     {
         long before = loop.queries();
-        Await.until("%s more queries have ended".formatted(count), QUERIES_TIMEOUT, () -> {
+        Await.until("%s more queries have ended".formatted(count), Patience.LIMIT, () -> {
             loop.check();
             return loop.queries() - before >= count;
         });

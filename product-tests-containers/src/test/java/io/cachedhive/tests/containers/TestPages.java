@@ -41,7 +41,6 @@ public class TestPages
             "5. Rename in place");
     static final String REFRESH_RULES = "CALL lake_cached.system.refresh_cache_rules()";
 
-    private static final Duration TIMEOUT = Duration.ofMinutes(2);
     // of rows within two seconds after they were written it is not certain that they are not replaced unseen
     private static final Duration SETTLED_AFTER = Duration.ofSeconds(3);
     private static final String CATALOGS = HostCluster.TRINO_HOME + "/etc/catalog/";
@@ -64,7 +63,7 @@ public class TestPages
         rows("lake", "CREATE SCHEMA lake.shop");
         rows("lake", "CREATE TABLE lake.shop.read WITH (format = 'ORC') AS SELECT orderkey, partkey, quantity, comment FROM tpch.\"sf0.1\".lineitem");
         long written = System.nanoTime();
-        Await.until("the table is old enough", SETTLED_AFTER.multipliedBy(10), () -> System.nanoTime() - written > SETTLED_AFTER.toNanos());
+        Await.until("the table is old enough", Patience.LIMIT, () -> System.nanoTime() - written > SETTLED_AFTER.toNanos());
     }
 
     @AfterClass(alwaysRun = true)
@@ -103,7 +102,7 @@ public class TestPages
         }
         hosts.restartTrino();
         String statement = STATEMENT.matcher(page.text()).results().findFirst().orElseThrow().group(1);
-        Await.until("the coordinator hears of both cache workers", TIMEOUT, QUERY_PAUSE, () -> rows("lake", statement).size() == 2);
+        Await.until("the coordinator hears of both cache workers", Patience.LIMIT, QUERY_PAUSE, () -> rows("lake", statement).size() == 2);
 
         assertThat(checksum("anybody", "lake")).isEqualTo(expected);
         checkCached("once cached", "anybody", "lake", expected);
@@ -141,7 +140,7 @@ public class TestPages
         writeRules(first.code("json"));
         hosts.restartTrino();
         String states = first.code("sql").text().strip().replace(";", "");
-        Await.until("the coordinator hears of both cache workers", TIMEOUT, QUERY_PAUSE, () -> rows("lake_cached", states).size() == 2);
+        Await.until("the coordinator hears of both cache workers", Patience.LIMIT, QUERY_PAUSE, () -> rows("lake_cached", states).size() == 2);
         assertThat(rows("lake_cached", states)).allSatisfy(row -> {
             assertThat(row.get(1)).isEqualTo("RUNNING");
             assertThat(String.valueOf(row.get(2))).containsAnyOf("SHADOW", "null");
@@ -185,7 +184,7 @@ public class TestPages
         run("cache-admin config diff");
         writeRules(first.code("json"));
         hosts.restartTrino();
-        Await.until("the coordinator hears of both cache workers", TIMEOUT, QUERY_PAUSE, () -> rows("lake", states.replace("lake_cached", "lake")).size() == 2);
+        Await.until("the coordinator hears of both cache workers", Patience.LIMIT, QUERY_PAUSE, () -> rows("lake", states.replace("lake_cached", "lake")).size() == 2);
         assertThat(checksum("anybody", "lake_plain")).isEqualTo(expected);
         checkCached("under the new name", "anybody", "lake", expected);
         assertThat(fifth.code("sql").text().strip()).isEqualTo(back.replace("lake_cached", "lake"));
@@ -272,7 +271,7 @@ public class TestPages
     private void checkCached(String what, String user, String catalog, List<List<Object>> expected)
             throws Exception
     {
-        Await.until("no data file is asked for, " + what, TIMEOUT, QUERY_PAUSE, () -> gets(user, catalog, expected) == 0);
+        Await.until("no data file is asked for, " + what, Patience.LIMIT, QUERY_PAUSE, () -> gets(user, catalog, expected) == 0);
     }
 
     private long gets(String user, String catalog, List<List<Object>> expected)

@@ -4,7 +4,6 @@ import io.cachedhive.testing.Await;
 import org.testng.annotations.AfterSuite;
 import org.testng.annotations.Test;
 
-import java.time.Duration;
 import java.util.List;
 
 import static io.cachedhive.testing.Await.QUERY_PAUSE;
@@ -19,8 +18,6 @@ public class TestUpgrade
 {
     // reads go to the owners wherever they are, so two thirds of them to cache workers of other hosts
     private static final String ANYWHERE = "cachedhive.node_selection_strategy";
-    private static final Duration QUERIES_TIMEOUT = Duration.ofMinutes(3);
-    private static final Duration SETTLE_TIMEOUT = Duration.ofMinutes(1);
     private static final int FORMAT = 2;
     private static final int NEXT_FORMAT = 3;
     private static final int LAYOUT = 1;
@@ -112,7 +109,7 @@ public class TestUpgrade
             throws Exception
     {
         long before = loop.queries();
-        Await.until("%s more queries have ended".formatted(count), QUERIES_TIMEOUT, () -> {
+        Await.until("%s more queries have ended".formatted(count), Patience.LIMIT, () -> {
             loop.check();
             return loop.queries() - before >= count;
         });
@@ -154,7 +151,7 @@ public class TestUpgrade
     private static void checkWarm(String when, HostCluster hosts, LineItems table, List<List<Object>> expected, long cold)
             throws Exception
     {
-        Await.until("%s a run asks the object store for at most 5 %% of what a cold one does".formatted(when), SETTLE_TIMEOUT, QUERY_PAUSE, () -> {
+        Await.until("%s a run asks the object store for at most 5 %% of what a cold one does".formatted(when), Patience.LIMIT, QUERY_PAUSE, () -> {
             long gets = gets(hosts, table, expected);
             System.out.printf("%s: %s GETs, cold %s%n", when, gets, cold);
             return gets * 20 <= cold;
