@@ -20,11 +20,12 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
-import java.util.ArrayList;
+import java.time.LocalTime;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
@@ -33,6 +34,7 @@ import java.util.stream.Stream;
 import static com.google.common.io.MoreFiles.deleteRecursively;
 import static com.google.common.io.RecursiveDeleteOption.ALLOW_INSECURE;
 import static io.cachedhive.testing.Await.QUERY_PAUSE;
+import static java.time.temporal.ChronoUnit.SECONDS;
 import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
 
@@ -126,17 +128,25 @@ final class HostCluster
         for (int worker = 1; worker <= workerCount; worker++) {
             builders.put("worker-" + worker, trinoHost("worker-" + worker));
         }
-        for (Map.Entry<String, ContainerHost.Builder> entry : builders.entrySet()) {
-            UnaryOperator<ContainerHost.Builder> adjustment = adjustments.getOrDefault(entry.getKey(), UnaryOperator.identity());
-            hosts.put(entry.getKey(), adjustment.apply(entry.getValue()).start());
-            say("host %s is there", entry.getKey());
+        Map<String, ContainerHost> started = new ConcurrentHashMap<>();
+        try {
+            Parallel.forEach(builders.keySet(), host -> {
+                UnaryOperator<ContainerHost.Builder> adjustment = adjustments.getOrDefault(host, UnaryOperator.identity());
+                started.put(host, adjustment.apply(builders.get(host)).start());
+            });
         }
-        for (ContainerHost host : hosts.values()) {
+        finally {
+            // also where one of them does not start: close() removes the others
+            builders.keySet().stream().filter(started::containsKey).forEach(host -> hosts.put(host, started.get(host)));
+        }
+        say("%s hosts run", hosts.size());
+        Parallel.forEach(hosts.values(), host -> {
             Ports.awaitOpen(host.address(), Ports.SSH, Patience.LIMIT);
-        }
-        hosts.values().forEach(host -> host.mustRun("mkdir -p /usr/lib/jvm && ln -s %s %s".formatted(JAVA_MOUNT, JAVA_HOME)));
+            host.mustRun("mkdir -p /usr/lib/jvm && ln -s %s %s".formatted(JAVA_MOUNT, JAVA_HOME));
+        });
         letAdministratorIn();
-        trinoHosts().forEach(this::installTrino);
+        Parallel.forEach(trinoHosts(), this::installTrino);
+        say("the administrator can log in, and Trino is installed");
     }
 
     private ContainerHost.Builder hostBuilder(String name)
@@ -192,14 +202,13 @@ final class HostCluster
         ContainerHost admin = admin();
         admin.mustRun("mkdir -p -m 700 /root/.ssh && ssh-keygen -q -t ed25519 -N '' -f " + SSH_KEY);
         String publicKey = admin.mustRun("cat %s.pub".formatted(SSH_KEY)).strip();
-        StringBuilder known = new StringBuilder();
-        for (ContainerHost host : hosts.values()) {
+        Map<ContainerHost, String> known = Parallel.map(hosts.values(), host -> {
             if (host != admin) {
                 host.mustRun("mkdir -p -m 700 /root/.ssh && echo '%s' > /root/.ssh/authorized_keys".formatted(publicKey));
             }
-            known.append("%s,%s %s%n".formatted(host.name(), host.address(), host.mustRun("cut -d ' ' -f 1,2 /etc/ssh/ssh_host_ed25519_key.pub").strip()));
-        }
-        admin.write("/root/.ssh/known_hosts", known.toString());
+            return "%s,%s %s%n".formatted(host.name(), host.address(), host.mustRun("cut -d ' ' -f 1,2 /etc/ssh/ssh_host_ed25519_key.pub").strip());
+        });
+        admin.write("/root/.ssh/known_hosts", String.join("", known.values()));
     }
 
     private void installTrino(ContainerHost host)
@@ -327,9 +336,7 @@ final class HostCluster
     void startTrino()
             throws Exception
     {
-        for (ContainerHost host : trinoHosts()) {
-            host.mustRun("runuser -u %1$s -- %2$s/bin/launcher -jvm-dir %3$s start".formatted(TRINO_USER, TRINO_HOME, JAVA_HOME));
-        }
+        Parallel.forEach(trinoHosts(), host -> host.mustRun("runuser -u %1$s -- %2$s/bin/launcher -jvm-dir %3$s start".formatted(TRINO_USER, TRINO_HOME, JAVA_HOME)));
         try {
             Await.until("the coordinator sees %s workers".formatted(workerCount), Patience.LIMIT, QUERY_PAUSE, () -> activeWorkers() == workerCount);
         }
@@ -355,7 +362,7 @@ final class HostCluster
                 while [ -e "/proc/$pid" ] && ! grep -qs '^State:.*Z' "/proc/$pid/status"; do sleep 0.2; done
                 rm -f %1$s/var/run/launcher.pid
                 """.formatted(TRINO_HOME);
-        trinoHosts().forEach(host -> host.mustRun(stop));
+        Parallel.forEach(trinoHosts(), host -> host.mustRun(stop));
         startTrino();
     }
 
@@ -447,24 +454,18 @@ final class HostCluster
 
     void say(String format, Object... arguments)
     {
-        System.out.printf("[%s] %s%n", directory.getFileName(), format.formatted(arguments));
+        System.out.printf("%s [%s] %s%n", LocalTime.now().truncatedTo(SECONDS), directory.getFileName(), format.formatted(arguments));
     }
 
     @Override
     public void close()
     {
-        List<RuntimeException> failures = new ArrayList<>();
-        for (ContainerHost host : hosts.values()) {
-            try {
-                host.close();
-            }
-            catch (RuntimeException e) {
-                failures.add(e);
-            }
+        try {
+            Parallel.forEach(hosts.values(), ContainerHost::close);
         }
-        network.close();
-        if (!failures.isEmpty()) {
-            throw failures.getFirst();
+        finally {
+            network.close();
         }
+        say("all hosts are removed");
     }
 }

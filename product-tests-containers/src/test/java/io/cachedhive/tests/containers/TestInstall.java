@@ -2,6 +2,7 @@ package io.cachedhive.tests.containers;
 
 import org.testng.annotations.Test;
 
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,20 +42,17 @@ public class TestInstall
 
             CommandResult uninstall = administrator.cacheAdmin("uninstall");
             assertThat(uninstall.exitCode()).as(uninstall.text()).isZero();
-            for (ContainerHost host : cluster.trinoHosts()) {
-                assertThat(FileListing.of(host).changesSince(before.get(host)).keySet()).as("left on %s beside data and logs", host)
-                        .allMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY) || path.startsWith(Administrator.INSTALL_DIRECTORY));
-            }
+            Map<ContainerHost, FileListing> left = listings(cluster.trinoHosts());
+            left.forEach((host, listing) -> assertThat(listing.changesSince(before.get(host)).keySet()).as("left on %s beside data and logs", host)
+                    .allMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY) || path.startsWith(Administrator.INSTALL_DIRECTORY)));
             for (ContainerHost worker : cluster.workers()) {
-                assertThat(FileListing.of(worker).entries().keySet()).as("data of %s", worker).anyMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY + "/slab-"));
-                assertThat(FileListing.of(worker).entries().keySet()).as("log of %s", worker).contains(Administrator.INSTALL_DIRECTORY + "/data/var/log/server.log");
+                assertThat(left.get(worker).entries().keySet()).as("data of %s", worker).anyMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY + "/slab-"));
+                assertThat(left.get(worker).entries().keySet()).as("log of %s", worker).contains(Administrator.INSTALL_DIRECTORY + "/data/var/log/server.log");
             }
 
             CommandResult purge = administrator.cacheAdmin("uninstall", "--purge");
             assertThat(purge.exitCode()).as(purge.text()).isZero();
-            for (ContainerHost host : cluster.trinoHosts()) {
-                assertThat(FileListing.of(host).changesSince(before.get(host))).as("left on %s", host).isEmpty();
-            }
+            listings(cluster.trinoHosts()).forEach((host, listing) -> assertThat(listing.changesSince(before.get(host))).as("left on %s", host).isEmpty());
             assertThat(processes(cluster.trinoHosts())).isEqualTo(processesBefore);
         }
     }
@@ -100,7 +98,7 @@ public class TestInstall
             CommandResult second = administrator.install();
             assertThat(second.exitCode()).as(second.text()).isZero();
             assertThat(second.error()).contains("5 hosts: 3 changed, 2 unchanged, 0 failed");
-            sound.forEach((host, listing) -> assertThat(FileListing.of(host).changesSince(listing)).as("touched on %s", host).isEmpty());
+            listings(sound.keySet()).forEach((host, listing) -> assertThat(listing.changesSince(sound.get(host))).as("touched on %s", host).isEmpty());
             CommandResult start = administrator.cacheAdmin("start");
             assertThat(start.exitCode()).as(start.text()).isZero();
             for (ContainerHost worker : cluster.workers()) {
@@ -109,11 +107,9 @@ public class TestInstall
         }
     }
 
-    private static Map<ContainerHost, FileListing> listings(List<ContainerHost> hosts)
+    private static Map<ContainerHost, FileListing> listings(Collection<ContainerHost> hosts)
     {
-        Map<ContainerHost, FileListing> listings = new LinkedHashMap<>();
-        hosts.forEach(host -> listings.put(host, FileListing.of(host)));
-        return listings;
+        return Parallel.map(hosts, FileListing::of);
     }
 
     /**
