@@ -43,6 +43,8 @@ class TestInstalledHosts
 {
     private static final String COORDINATOR = "127.0.0.2";
     private static final List<String> WORKERS = List.of("127.0.0.3", "127.0.0.4");
+    // the first answer of a cache worker takes long on a loaded machine
+    private static final String TIMEOUT = "2m";
 
     // of each version, for all tests
     private static final Map<String, Path> BUNDLES = new TreeMap<>();
@@ -145,7 +147,7 @@ class TestInstalledHosts
         Outcome started = run("start");
         assertThat(started.code()).as(started.toString()).isEqualTo(ExitCode.OK);
         assertThat(run("start").error()).contains("0 changed, 2 unchanged");
-        Outcome status = run("status");
+        Outcome status = run("status", "--timeout", TIMEOUT);
         assertThat(status.code()).as(status.toString()).isEqualTo(ExitCode.OK);
         assertThat(status.out().lines().filter(line -> line.contains("RUNNING"))).hasSize(2);
         String worker = workerId(WORKERS.getFirst());
@@ -346,6 +348,7 @@ class TestInstalledHosts
         assertThat(faults(stopped)).containsExactlyInAnyOrder(first + " NOT_RUNNING", second + " NOT_RUNNING");
         Outcome started = run("start");
         assertThat(started.code()).as(started.toString()).isEqualTo(ExitCode.OK);
+        succeed("status", "--timeout", TIMEOUT);
 
         Outcome sound = run("doctor");
         assertThat(sound.out()).isEmpty();
@@ -432,6 +435,7 @@ class TestInstalledHosts
         succeed("config", "check");
         succeed("install", "--package", bundle.toString());
         succeed("start");
+        succeed("status", "--timeout", TIMEOUT);
         String secret = Files.readString(directory.resolve("secret")).strip();
 
         Outcome logs = run("logs", "--lines", "3");
@@ -491,7 +495,7 @@ class TestInstalledHosts
             throws IOException
     {
         // one that has just started may take a while to answer first
-        Outcome outcome = run("status", "--timeout", "30s", "--output", "json");
+        Outcome outcome = run("status", "--timeout", TIMEOUT, "--output", "json");
         assertThat(outcome.code()).as(outcome.toString()).isEqualTo(ExitCode.OK);
         for (String line : outcome.out().lines().toList()) {
             JsonNode status = new ObjectMapper().readTree(line);
