@@ -296,10 +296,18 @@ final class HostCluster
     }
 
     /**
-     * Starts what Trino needs: the object store and the metastore.
+     * Starts what Trino needs, the object store and the metastore, and waits until they listen.
      */
     void startStorage()
-            throws Exception
+    {
+        launchStorage();
+        awaitStorage();
+    }
+
+    /**
+     * As {@link #startStorage}, without the wait: other things can be done until {@link #awaitStorage}.
+     */
+    void launchStorage()
     {
         startInBackground(s3(), List.of(
                 JAVA_HOME + "/bin/java",
@@ -320,6 +328,10 @@ final class HostCluster
                 "-p " + Ports.METASTORE,
                 "--hiveconf metastore.warehouse.dir=s3://%s/warehouse".formatted(BUCKET),
                 "--hiveconf 'javax.jdo.option.ConnectionURL=jdbc:derby:;databaseName=/var/lib/metastore-derby;create=true'"));
+    }
+
+    void awaitStorage()
+    {
         Ports.awaitOpen(s3().address(), Ports.S3, Patience.LIMIT);
         Ports.awaitOpen(metastore().address(), Ports.METASTORE, Patience.LIMIT);
         say("object store and metastore listen");

@@ -30,11 +30,12 @@ final class InstalledCluster
     {
         HostCluster hosts = HostCluster.start(name, 3, Map.of());
         try {
-            hosts.startStorage();
+            hosts.launchStorage();
             Administrator administrator = Administrator.of(hosts);
             Administrator.check(administrator.install());
             Administrator.check(administrator.start());
             hosts.say("cache-admin has installed and started everything");
+            hosts.awaitStorage();
             hosts.startTrino();
             InstalledCluster cluster = new InstalledCluster(hosts, administrator);
             cluster.awaitCacheWorkers();
