@@ -30,14 +30,24 @@ final class NoOriginReads
 
     private final TestingCluster testing;
     private final SqlConnection connection;
+    private final String catalog;
 
     /**
      * @param connection with the right to read the statistics of the catalog {@code cachedhive}
      */
     NoOriginReads(TestingCluster testing, SqlConnection connection)
     {
+        this(testing, connection, "cachedhive");
+    }
+
+    /**
+     * @param connection with the right to read the statistics of the catalog
+     */
+    NoOriginReads(TestingCluster testing, SqlConnection connection, String catalog)
+    {
         this.testing = testing;
         this.connection = connection;
+        this.catalog = catalog;
     }
 
     interface Pass
@@ -53,7 +63,7 @@ final class NoOriginReads
             throws Exception
     {
         for (int i = 1; ; i++) {
-            Map<String, Long> before = bytesOfSlowWorkers(connection);
+            Map<String, Long> before = bytesOfSlowWorkers(connection, catalog);
             long mark = testing.cluster().s3().log().mark();
             Instant begun = Instant.now();
             pass.run();
@@ -68,8 +78,8 @@ final class NoOriginReads
             }
             Map<String, List<S3Request>> byProgram = reads.stream().collect(groupingBy(S3Request::application));
             assertThat(byProgram).as("what the object store was asked for during %s", what).doesNotContainKey(CACHE_WORKER);
-            Counters.atRest(connection, "cachedhive");
-            long slow = growth(before, bytesOfSlowWorkers(connection));
+            Counters.atRest(connection, catalog);
+            long slow = growth(before, bytesOfSlowWorkers(connection, catalog));
             assertThat(S3RequestCounts.of(reads).getBytes())
                     .as("bytes that readers asked the object store for during %s, pass %s, of which %s for silent cache workers: %s", what, i, slow, reads)
                     .isLessThanOrEqualTo(i < PASSES ? slow : 0);
@@ -83,15 +93,21 @@ final class NoOriginReads
     static Map<String, Long> bytesOfSlowWorkers(SqlConnection connection)
             throws SQLException
     {
+        return bytesOfSlowWorkers(connection, "cachedhive");
+    }
+
+    private static Map<String, Long> bytesOfSlowWorkers(SqlConnection connection, String catalog)
+            throws SQLException
+    {
         Map<String, Long> result = new HashMap<>();
         connection.query(
                 """
                 SELECT host, coalesce(hedge_extra_bytes, 0) + coalesce(reduce(
                     map_values(map_filter(bypass_bytes_by_cause, (cause, bytes) -> cause IN (%s))),
                     BIGINT '0', (sum, bytes) -> sum + bytes, sum -> sum), 0)
-                FROM cachedhive.cache.stats_detail
+                FROM %s.cache.stats_detail
                 WHERE bypass_bytes_by_cause IS NOT NULL
-                """.formatted(SLOW_CACHE_WORKERS.stream().map("'%s'"::formatted).collect(joining(", ")))).rows()
+                """.formatted(SLOW_CACHE_WORKERS.stream().map("'%s'"::formatted).collect(joining(", ")), catalog)).rows()
                 .forEach(row -> result.put((String) row.get(0), ((Number) row.get(1)).longValue()));
         return result;
     }

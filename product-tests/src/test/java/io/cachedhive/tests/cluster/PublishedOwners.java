@@ -49,21 +49,27 @@ final class PublishedOwners
     static PublishedOwners await(SqlConnection connection, S3Service s3, Collection<ClusterNode> cacheWorkers)
             throws Exception
     {
+        return await(connection, "cachedhive", s3, cacheWorkers);
+    }
+
+    static PublishedOwners await(SqlConnection connection, String catalog, S3Service s3, Collection<ClusterNode> cacheWorkers)
+            throws Exception
+    {
         Set<String> hosts = cacheWorkers.stream().map(ClusterNode::address).collect(Collectors.toSet());
         OriginId origin = OriginId.of(
                 "s3",
                 Optional.ofNullable(s3.clientProperties().get("s3.endpoint")),
                 Optional.ofNullable(s3.clientProperties().get("s3.region")));
-        return Await.untilPresent("a ring of %s".formatted(cacheWorkers), TIMEOUT, QUERY_PAUSE, () -> find(connection, hosts, origin));
+        return Await.untilPresent("a ring of %s".formatted(cacheWorkers), TIMEOUT, QUERY_PAUSE, () -> find(connection, catalog, hosts, origin));
     }
 
-    private static Optional<PublishedOwners> find(SqlConnection connection, Set<String> hosts, OriginId origin)
+    private static Optional<PublishedOwners> find(SqlConnection connection, String catalog, Set<String> hosts, OriginId origin)
             throws Exception
     {
         List<RingMember> members = new ArrayList<>();
         Map<String, CacheWorkerId> idsByHost = new HashMap<>();
         Set<Object> epochs = new HashSet<>();
-        for (List<Object> row : connection.query("SELECT node_id, weight, zone, address, epoch FROM cachedhive.cache.nodes WHERE ring_share > 0").rows()) {
+        for (List<Object> row : connection.query("SELECT node_id, weight, zone, address, epoch FROM %s.cache.nodes WHERE ring_share > 0".formatted(catalog)).rows()) {
             if (row.getFirst() == null) {
                 return Optional.empty();
             }

@@ -31,7 +31,7 @@ final class TestingCluster
 {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     // the processes of a test end before code that the second compiler makes has paid for the time to make it: a third of a test's time with two processors
-    private static final String FAST_START = "-XX:TieredStopAtLevel=1";
+    static final String FAST_START = "-XX:TieredStopAtLevel=1";
 
     private final String name;
     private final Cluster cluster;
@@ -135,8 +135,17 @@ final class TestingCluster
     void awaitRing()
             throws Exception
     {
-        try (SqlConnection connection = connect("cachedhive", "default")) {
-            PublishedOwners.await(connection, cluster.s3(), cluster.cacheWorkers().stream().filter(ClusterNode::isAlive).toList());
+        awaitRing("cachedhive");
+    }
+
+    /**
+     * Waits until all cache workers that run are on the ring that a catalog knows.
+     */
+    void awaitRing(String catalog)
+            throws Exception
+    {
+        try (SqlConnection connection = connect(catalog, "default")) {
+            PublishedOwners.await(connection, catalog, cluster.s3(), cluster.cacheWorkers().stream().filter(ClusterNode::isAlive).toList());
         }
     }
 
