@@ -6,10 +6,6 @@ import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
 
@@ -20,9 +16,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 /**
  * Rules on a real cluster: what they decide on the coordinator, workers and cache workers do.
  */
+@UsesCluster(SharedCluster.TWO_HOSTS)
 @Test(groups = "statistics", singleThreaded = true)
 public class TestCacheRules
 {
+    private static final String CATALOG = SharedCluster.RULES;
     private static final String RULES =
             """
             {
@@ -35,60 +33,53 @@ public class TestCacheRules
 
     private static final Duration TIMEOUT = Duration.ofMinutes(1);
 
-    private Path rulesFile;
     private TestingCluster testing;
 
     @BeforeClass
     public void start()
             throws Exception
     {
-        // beside the cluster's own directory, which is emptied when it starts
-        rulesFile = Path.of("target", "cache-rules.json").toAbsolutePath();
-        write(RULES);
-        testing = TestingCluster.start("rules", builder -> builder.cachedHiveProperty("cachedhive.rules-file", rulesFile.toString()));
-        testing.awaitRing();
-        try (SqlConnection connection = testing.connect("cachedhive", "default")) {
-            connection.query("CREATE SCHEMA cachedhive.rules");
+        testing = SharedCluster.TWO_HOSTS.get();
+        testing.awaitRing(CATALOG);
+        SharedCluster.writeRules(RULES);
+        try (SqlConnection connection = testing.connect(CATALOG, "default")) {
+            connection.query("CALL system.refresh_cache_rules()");
+            connection.query("CREATE SCHEMA rules");
         }
     }
 
+    /**
+     * A coordinator that a later class restarts would not start with rules that cannot be read.
+     */
     @AfterClass(alwaysRun = true)
-    public void stop()
+    public void removeRules()
     {
-        if (testing != null) {
-            testing.close();
-        }
-    }
-
-    private void write(String rules)
-            throws IOException
-    {
-        Path written = Files.writeString(rulesFile.resolveSibling("cache-rules.new"), rules);
-        Files.move(written, rulesFile, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        SharedCluster.writeRules(SharedCluster.NO_RULES);
     }
 
     @Test
     public void testBypassedScanLeavesTheCacheAlone()
             throws Exception
     {
-        try (SqlConnection connection = testing.connect("cachedhive", "rules")) {
+        try (SqlConnection connection = testing.connect(CATALOG, "rules")) {
             connection.query("CREATE TABLE hot WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.orders");
             connection.query("CREATE TABLE logs WITH (format = 'ORC') AS SELECT * FROM tpch.sf1.orders WHERE orderkey % 4 = 0");
             String hot = "SELECT count(*), max(comment) FROM hot";
             Await.until("hot is cached", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, hot) == 0);
-            Counters before = Counters.atRest(connection, "cachedhive");
-            String gauges = "SELECT sum(ssd_used_bytes) FROM cachedhive.cache.stats";
+            Counters before = Counters.atRest(connection, CATALOG);
+            String gauges = "SELECT sum(ssd_used_bytes) FROM cache.stats";
             List<List<Object>> used = Counters.rowsAtRest(connection, gauges);
 
             assertThat(testing.gets(connection, "SELECT count(*), max(comment) FROM logs")).isPositive();
             assertThat(testing.gets(connection, "SELECT count(*), max(comment) FROM logs")).as("again").isPositive();
-            Counters scanned = Counters.atRest(connection, "cachedhive");
+            Counters scanned = Counters.atRest(connection, CATALOG);
             assertThat(scanned.bypass() - before.bypass()).isEqualTo(scanned.requested() - before.requested()).isPositive();
             assertThat(Counters.rowsAtRest(connection, gauges)).isEqualTo(used);
-            new NoOriginReads(testing, connection).during("a query over what was cached before", () -> connection.query(hot));
-            assertThat(Counters.rowsAtRest(connection, "SELECT max(element_at(bypass_bytes_by_cause, 'rule')) > 0 FROM cachedhive.cache.stats_detail"))
+            new NoOriginReads(testing, connection, CATALOG).during("a query over what was cached before", () -> connection.query(hot));
+            assertThat(Counters.rowsAtRest(connection, "SELECT max(element_at(bypass_bytes_by_cause, 'rule')) > 0 FROM cache.stats_detail"))
                     .isEqualTo(List.of(List.of(true)));
-            assertThat(connection.query("SELECT action, matched_scans, matched_bytes > 0 FROM system.cache.rules WHERE catalog_name = 'cachedhive' AND name = 'logs'").rows())
+            String matched = "SELECT action, matched_scans, matched_bytes > 0 FROM system.cache.rules WHERE catalog_name = '%s' AND name = 'logs'";
+            assertThat(connection.query(matched.formatted(CATALOG)).rows())
                     .containsExactly(List.of("BYPASS", 2L, true));
             assertThat((String) connection.query("EXPLAIN ANALYZE VERBOSE SELECT max(comment) FROM logs").onlyValue()).contains("splits_by_rule_logs");
         }
@@ -98,7 +89,7 @@ public class TestCacheRules
     public void testTtl()
             throws Exception
     {
-        try (SqlConnection connection = testing.connect("cachedhive", "rules")) {
+        try (SqlConnection connection = testing.connect(CATALOG, "rules")) {
             connection.query("CREATE TABLE brief WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.customer");
             String brief = "SELECT count(*), max(comment) FROM brief";
             Await.until("it is cached", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, brief) == 0);
@@ -110,14 +101,14 @@ public class TestCacheRules
     public void testReload()
             throws Exception
     {
-        try (SqlConnection connection = testing.connect("cachedhive", "rules")) {
-            String names = "SELECT array_join(array_agg(name ORDER BY number), ',') FROM system.cache.rules WHERE catalog_name = 'cachedhive'";
-            write("{\"rules\": [{\"name\": \"another\"}]}");
+        try (SqlConnection connection = testing.connect(CATALOG, "rules")) {
+            String names = "SELECT array_join(array_agg(name ORDER BY number), ',') FROM system.cache.rules WHERE catalog_name = '%s'".formatted(CATALOG);
+            SharedCluster.writeRules("{\"rules\": [{\"name\": \"another\"}]}");
             Await.until("reload", TIMEOUT, QUERY_PAUSE, () -> connection.query(names).onlyValue().equals("another,default"));
 
-            write("{\"rules\": [");
-            assertThatThrownBy(() -> connection.query("CALL cachedhive.system.refresh_cache_rules()")).hasMessageContaining("is not JSON");
-            assertThat((String) connection.query("SELECT DISTINCT problem FROM cachedhive.cache.rules").onlyValue()).contains("is not JSON", "stay in force");
+            SharedCluster.writeRules("{\"rules\": [");
+            assertThatThrownBy(() -> connection.query("CALL system.refresh_cache_rules()")).hasMessageContaining("is not JSON");
+            assertThat((String) connection.query("SELECT DISTINCT problem FROM cache.rules").onlyValue()).contains("is not JSON", "stay in force");
             assertThat(connection.query(names).onlyValue()).isEqualTo("another,default");
         }
     }
