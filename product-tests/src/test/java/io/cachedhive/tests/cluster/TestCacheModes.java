@@ -22,13 +22,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 /**
  * The switch of the catalog on a real cluster, from one mode to the next without a restart.
  */
+@UsesCluster(SharedCluster.TWO_HOSTS)
 @Test(groups = "modes", singleThreaded = true)
 public class TestCacheModes
 {
+    private static final String CATALOG = SharedCluster.SHADOW;
     private static final Duration TIMEOUT = Duration.ofMinutes(1);
     private static final int QUERIES = 5;
     private static final String QUERY = "SELECT count(*), to_hex(checksum(comment)), sum(orderkey) FROM %s.modes.%s";
-    private static final String USED = "SELECT sum(ram_used_bytes), sum(ssd_used_bytes) FROM cachedhive.cache.stats";
+    private static final String USED = "SELECT sum(ram_used_bytes), sum(ssd_used_bytes) FROM cache.stats";
 
     private TestingCluster testing;
     private SqlConnection connection;
@@ -38,11 +40,11 @@ public class TestCacheModes
     public void start()
             throws Exception
     {
-        testing = TestingCluster.start("modes", builder -> builder.cachedHiveProperty("cachedhive.mode", "SHADOW"));
-        connection = testing.connect("cachedhive", "default");
-        connection.query("CREATE SCHEMA cachedhive.modes");
+        testing = SharedCluster.TWO_HOSTS.get();
+        connection = testing.connect(CATALOG, "default");
+        connection.query("CREATE SCHEMA modes");
         for (String table : List.of("first", "second")) {
-            connection.query("CREATE TABLE cachedhive.modes.%s WITH (format = 'ORC') AS SELECT * FROM tpch.\"sf0.1\".orders".formatted(table));
+            connection.query("CREATE TABLE modes.%s WITH (format = 'ORC') AS SELECT * FROM tpch.\"sf0.1\".orders".formatted(table));
         }
         expected = connection.query(QUERY.formatted("hive", "first")).rows();
     }
@@ -54,9 +56,6 @@ public class TestCacheModes
         if (connection != null) {
             connection.close();
         }
-        if (testing != null) {
-            testing.close();
-        }
     }
 
     @Test
@@ -64,18 +63,19 @@ public class TestCacheModes
             throws Exception
     {
         DataFileGets plain = gets("hive", "first");
-        Counters before = Counters.atRest(connection, "cachedhive");
+        List<List<Object>> used = Counters.rowsAtRest(connection, USED);
+        Counters before = Counters.atRest(connection, CATALOG);
         for (int i = 0; i < 2; i++) {
-            assertThat(gets("cachedhive", "first").bytes()).as("bytes of a query").isEqualTo(plain.bytes());
+            assertThat(gets(CATALOG, "first").bytes()).as("bytes of a query").isEqualTo(plain.bytes());
         }
-        Counters counted = Counters.atRest(connection, "cachedhive").minus(before);
+        Counters counted = Counters.atRest(connection, CATALOG).minus(before);
         assertThat(counted.bypass()).isPositive().isEqualTo(counted.requested());
-        assertThat(Counters.rowsAtRest(connection, "SELECT sum(element_at(bypass_bytes_by_cause, 'shadow')) FROM cachedhive.cache.stats_detail"))
+        assertThat(Counters.rowsAtRest(connection, "SELECT sum(element_at(bypass_bytes_by_cause, 'shadow')) FROM cache.stats_detail"))
                 .containsExactly(List.of(counted.bypass()));
-        assertThat(Counters.rowsAtRest(connection, USED)).as("bytes in the cache").containsExactly(List.of(0L, 0L));
-        assertThat(Counters.rowsAtRest(connection, "SELECT DISTINCT problem FROM cachedhive.cache.stats")).containsExactly(List.of(
-                "catalog cachedhive is read without the cache, because its mode is SHADOW: change cachedhive.mode, or CALL system.set_cache_mode('ON')"));
-        assertThatThrownBy(() -> connection.query("CALL cachedhive.system.preload_table('modes', 'first')")).hasMessageContaining("its mode is SHADOW");
+        assertThat(Counters.rowsAtRest(connection, USED)).as("bytes in the cache").isEqualTo(used);
+        assertThat(Counters.rowsAtRest(connection, "SELECT DISTINCT problem FROM cache.stats")).containsExactly(List.of(
+                "catalog %s is read without the cache, because its mode is SHADOW: change cachedhive.mode, or CALL system.set_cache_mode('ON')".formatted(CATALOG)));
+        assertThatThrownBy(() -> connection.query("CALL system.preload_table('modes', 'first')")).hasMessageContaining("its mode is SHADOW");
     }
 
     @Test(dependsOnMethods = "testShadow")
@@ -83,27 +83,27 @@ public class TestCacheModes
             throws Exception
     {
         setMode("on");
-        testing.awaitRing();
-        Await.until("the first table is cached", TIMEOUT, QUERY_PAUSE, () -> gets("cachedhive", "first").count() == 0);
+        testing.awaitRing(CATALOG);
+        Await.until("the first table is cached", TIMEOUT, QUERY_PAUSE, () -> gets(CATALOG, "first").count() == 0);
         setMode("READ_ONLY");
         List<List<Object>> used = Counters.rowsAtRest(connection, USED);
         AtomicReference<Counters> atStart = new AtomicReference<>();
-        new NoOriginReads(testing, connection).during("a query over what is cached", () -> {
-            atStart.set(Counters.atRest(connection, "cachedhive"));
-            gets("cachedhive", "first");
+        new NoOriginReads(testing, connection, CATALOG).during("a query over what is cached", () -> {
+            atStart.set(Counters.atRest(connection, CATALOG));
+            gets(CATALOG, "first");
         });
         Counters before = atStart.get();
-        Counters hits = Counters.atRest(connection, "cachedhive").minus(before);
+        Counters hits = Counters.atRest(connection, CATALOG).minus(before);
         assertThat(hits.hits()).isPositive().isEqualTo(hits.requested());
 
         for (int i = 0; i < 2; i++) {
-            assertThat(gets("cachedhive", "second").count()).as("GETs of what is not cached").isPositive();
+            assertThat(gets(CATALOG, "second").count()).as("GETs of what is not cached").isPositive();
         }
-        Counters missed = Counters.atRest(connection, "cachedhive").minus(before).minus(hits);
+        Counters missed = Counters.atRest(connection, CATALOG).minus(before).minus(hits);
         assertThat(missed.bypass()).isPositive().isEqualTo(missed.requested());
         assertThat(Counters.rowsAtRest(connection, USED)).as("bytes in the cache").isEqualTo(used);
         setMode("DEFAULT");
-        assertThat(gets("cachedhive", "first").count()).as("GETs in the catalog's mode").isPositive();
+        assertThat(gets(CATALOG, "first").count()).as("GETs in the catalog's mode").isPositive();
         assertThatThrownBy(() -> setMode("away")).hasMessageContaining("mode is none of ON, READ_ONLY, SHADOW, OFF, DEFAULT: away");
     }
 
@@ -113,9 +113,9 @@ public class TestCacheModes
     {
         setMode("ON");
         DataFileGets plain = gets("hive", "first");
-        try (SqlConnection own = testing.connect("cachedhive", "modes");
+        try (SqlConnection own = testing.connect(CATALOG, "modes");
                 QueryLoop loop = QueryLoop.start(() -> {
-                    assertThat(own.query(QUERY.formatted("cachedhive", "first")).rows()).isEqualTo(expected);
+                    assertThat(own.query(QUERY.formatted(CATALOG, "first")).rows()).isEqualTo(expected);
                     return null;
                 })) {
             Await.until("queries run", TIMEOUT, () -> loop.queries() > 0);
@@ -127,19 +127,19 @@ public class TestCacheModes
                 // no query is under way: the next one is off
                 Counters counted = beside(loop, () -> {
                     setMode("OFF");
-                    return testing.jmxCounters("cachedhive");
+                    return testing.jmxCounters(CATALOG);
                 });
                 long queries = loop.queries();
                 Await.until("queries run while the cache is off", TIMEOUT, () -> loop.queries() >= queries + QUERIES);
                 compareWithHive(loop);
-                assertThat(beside(loop, () -> testing.jmxCounters("cachedhive"))).as("what the cache's client counted, and told").isEqualTo(counted);
-                assertThat(beside(loop, () -> gets("cachedhive", "first"))).as("GETs of a query").isEqualTo(plain);
+                assertThat(beside(loop, () -> testing.jmxCounters(CATALOG))).as("what the cache's client counted, and told").isEqualTo(counted);
+                assertThat(beside(loop, () -> gets(CATALOG, "first"))).as("GETs of a query").isEqualTo(plain);
             }
             finally {
                 signal("CONT");
             }
             setMode("ON");
-            Await.until("the cache serves again", TIMEOUT, QUERY_PAUSE, () -> beside(loop, () -> gets("cachedhive", "first")).count() == 0);
+            Await.until("the cache serves again", TIMEOUT, QUERY_PAUSE, () -> beside(loop, () -> gets(CATALOG, "first")).count() == 0);
             loop.check();
         }
     }
@@ -160,7 +160,7 @@ public class TestCacheModes
                 long[] cpuOfPair = new long[2];
                 for (int turn = 0; turn < 2; turn++) {
                     int catalog = (pair + turn) % 2;
-                    QueryResult result = connection.query(QUERY.formatted(catalog == 0 ? "hive" : "cachedhive", "first"));
+                    QueryResult result = connection.query(QUERY.formatted(catalog == 0 ? "hive" : CATALOG, "first"));
                     assertThat(result.rows()).isEqualTo(expected);
                     wallMillis[catalog] += result.elapsedMillis();
                     cpuOfPair[catalog] = ((Number) connection.query("SELECT sum(split_cpu_time_ms) FROM system.runtime.tasks WHERE query_id = '%s'"
@@ -201,7 +201,7 @@ public class TestCacheModes
     private void setMode(String mode)
             throws SQLException
     {
-        connection.query("CALL cachedhive.system.set_cache_mode('%s')".formatted(mode));
+        connection.query("CALL system.set_cache_mode('%s')".formatted(mode));
     }
 
     private DataFileGets gets(String catalog, String table)
