@@ -2,8 +2,6 @@ package io.cachedhive.tests.cluster;
 
 import io.cachedhive.quickstart.s3.S3RequestLog;
 import io.cachedhive.quickstart.sql.SqlConnection;
-import io.cachedhive.testing.Await;
-import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 
@@ -12,15 +10,16 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Where splits and buckets go on two hosts, with chunks so small that two files of a scan are more than one host's share.
  */
+@UsesCluster(SharedCluster.TWO_HOSTS)
 @Test(groups = "placement", singleThreaded = true)
 public class TestPlacement
 {
+    private static final String CATALOG = SharedCluster.SMALL_CHUNKS;
     private static final int PARTITIONS = 10;
 
     private TestingCluster testing;
@@ -29,17 +28,10 @@ public class TestPlacement
     public void start()
             throws Exception
     {
-        testing = TestingCluster.start("placement", builder -> builder.cachedHiveProperty("cachedhive.chunk-size", "1MB"));
-        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
+        testing = SharedCluster.TWO_HOSTS.get();
+        testing.awaitRing(CATALOG);
+        try (SqlConnection connection = testing.connect(CATALOG, "placement")) {
             connection.query("CREATE SCHEMA placement");
-        }
-    }
-
-    @AfterClass(alwaysRun = true)
-    public void stop()
-    {
-        if (testing != null) {
-            testing.close();
         }
     }
 
@@ -51,9 +43,8 @@ public class TestPlacement
     public void testOverflow()
             throws Exception
     {
-        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
-            awaitRing(connection);
-            connection.setSession("cachedhive.compression_codec", "NONE");
+        try (SqlConnection connection = testing.connect(CATALOG, "placement")) {
+            connection.setSession(CATALOG + ".compression_codec", "NONE");
             long overflowed = 0;
             for (int table = 1; overflowed == 0 && table <= 3; table++) {
                 overflowed = overflowed(connection, "pairs_" + table);
@@ -82,14 +73,14 @@ public class TestPlacement
             // who may not take more passes on no more than all but one
             assertThat(counted).as(plan).isLessThan(files);
 
-            connection.setSession("cachedhive.max_scan_skew", "1000");
+            connection.setSession(CATALOG + ".max_scan_skew", "1000");
             String unbounded = (String) connection.query("EXPLAIN ANALYZE VERBOSE SELECT max(comment) " + scan).onlyValue();
             assertThat(metric(unbounded, "splits_at_owner")).as(unbounded).isEqualTo(files);
             assertThat(metric(unbounded, "splits_overflowed")).as(unbounded).isZero();
-            connection.setSession("cachedhive.max_scan_skew", "0.25");
+            connection.setSession(CATALOG + ".max_scan_skew", "0.25");
         }
         String sums = "SELECT p, count(*), sum(CAST(extendedprice AS decimal(18, 2))), max(comment) FROM %s.placement." + table + " GROUP BY p ORDER BY p";
-        assertThat(connection.query(sums.formatted("cachedhive")).rows()).isEqualTo(connection.query(sums.formatted("hive")).rows());
+        assertThat(connection.query(sums.formatted(CATALOG)).rows()).isEqualTo(connection.query(sums.formatted("hive")).rows());
         return overflowed;
     }
 
@@ -100,9 +91,8 @@ public class TestPlacement
     public void testOtherSplitsReadNothingAgain()
             throws Exception
     {
-        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
-            awaitRing(connection);
-            connection.setSession("cachedhive.compression_codec", "NONE");
+        try (SqlConnection connection = testing.connect(CATALOG, "placement")) {
+            connection.setSession(CATALOG + ".compression_codec", "NONE");
             connection.query("CREATE TABLE cut WITH (format = 'TEXTFILE') AS SELECT * FROM tpch.\"sf0.1\".orders");
             OldFiles.await(connection, "placement.cut");
             String scan = "SELECT count(*), sum(CAST(totalprice AS decimal(18, 2))), to_hex(checksum(comment)) FROM cut";
@@ -112,8 +102,8 @@ public class TestPlacement
             assertThat(log.dataFileCountsSince(begin).gets()).as("GETs of the first scan").isPositive();
 
             for (String size : List.of("4MB", "1MB", "300kB")) {
-                connection.setSession("cachedhive.max_split_size", size);
-                new NoOriginReads(testing, connection).during("a scan in splits of " + size, () -> assertThat(connection.query(scan).rows()).isEqualTo(expected));
+                connection.setSession(CATALOG + ".max_split_size", size);
+                new NoOriginReads(testing, connection, CATALOG).during("a scan in splits of " + size, () -> assertThat(connection.query(scan).rows()).isEqualTo(expected));
             }
         }
     }
@@ -123,27 +113,18 @@ public class TestPlacement
             throws Exception
     {
         List<String> before;
-        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
+        try (SqlConnection connection = testing.connect(CATALOG, "placement")) {
             BucketedTable.create(connection);
             before = BucketedTable.nodesOfBuckets(connection, "before");
             // both nodes: else nothing could have moved
             assertThat(before.stream().distinct()).hasSize(2);
-            assertThat(BucketedTable.nodesOfBuckets(connection, "again")).isEqualTo(before);
         }
         testing.cluster().coordinator().restart();
         testing.cluster().awaitWorkers(2, Duration.ofMinutes(2));
-        try (SqlConnection connection = testing.connect("cachedhive", "placement")) {
-            awaitRing(connection);
+        testing.awaitRing(CATALOG);
+        try (SqlConnection connection = testing.connect(CATALOG, "placement")) {
             assertThat(BucketedTable.nodesOfBuckets(connection, "after")).isEqualTo(before);
         }
-    }
-
-    private static void awaitRing(SqlConnection connection)
-            throws Exception
-    {
-        // places whose cache workers have not been seen yet have no node_id
-        Await.until("a ring with both cache workers", Duration.ofSeconds(60), QUERY_PAUSE, () ->
-                connection.query("SELECT count(node_id) FROM cachedhive.cache.nodes WHERE ring_share > 0").onlyValue().equals(2L));
     }
 
     private static long metric(String plan, String name)
