@@ -3,7 +3,6 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
 import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
-import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 
@@ -24,6 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Catalogs that come and go while the servers run leave nothing behind.
  */
+@UsesCluster(SharedCluster.ONE_HOST)
 @Test(groups = "catalogs", singleThreaded = true)
 public class TestDynamicCatalogs
 {
@@ -38,22 +38,10 @@ public class TestDynamicCatalogs
     public void start()
             throws Exception
     {
-        testing = TestingCluster.start("catalogs", builder -> builder
-                .hosts(1)
-                .ramMaxSize("32MB")
-                .ssdMaxSize("128MB")
-                .trino((_, home) -> home.config("catalog.management", "dynamic")));
+        testing = SharedCluster.ONE_HOST.get();
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA hive.catalogs");
             connection.query("CREATE TABLE hive.catalogs.nation WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.nation");
-        }
-    }
-
-    @AfterClass(alwaysRun = true)
-    public void stop()
-    {
-        if (testing != null) {
-            testing.close();
         }
     }
 

@@ -19,7 +19,6 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -30,6 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A wrong configuration is told in words that say what is wrong, where, and how to mend it.
  */
+@UsesCluster(SharedCluster.ONE_HOST)
 @Test(groups = "configuration", singleThreaded = true)
 public class TestWrongConfiguration
 {
@@ -46,16 +46,9 @@ public class TestWrongConfiguration
     public void start()
             throws Exception
     {
-        directory = Files.createDirectories(Path.of("target", "clusters").toAbsolutePath());
-        testing = TestingCluster.start("configuration", builder -> builder
-                .hosts(1)
-                .trino((plan, home) -> {
-                    Map<String, String> properties = new HashMap<>(plan.cachedHiveCatalog());
-                    properties.put("cachedhive.origin", "missing");
-                    home.catalog("cachedhive_missing", properties);
-                }));
+        testing = SharedCluster.ONE_HOST.get();
         cluster = testing.cluster();
-        directory = Files.createTempDirectory(directory, "wrong-");
+        directory = Files.createTempDirectory(Path.of("target", "clusters").toAbsolutePath(), "wrong-");
         sockets = Files.createTempDirectory("cachedhive");
     }
 
@@ -66,9 +59,6 @@ public class TestWrongConfiguration
         if (sockets != null) {
             // a cache worker that cannot start leaves no socket behind
             Files.delete(sockets);
-        }
-        if (testing != null) {
-            testing.close();
         }
     }
 
@@ -81,7 +71,7 @@ public class TestWrongConfiguration
         }
     }
 
-    @DataProvider
+    @DataProvider(parallel = true)
     public Object[][] wrongWorkers()
             throws IOException
     {
@@ -133,10 +123,11 @@ public class TestWrongConfiguration
         CacheWorkerHome.Builder builder = CacheWorkerHome.builder(distribution, home)
                 .workerPort(freePort())
                 .httpPort(freePort())
-                .socketPath(sockets.resolve("worker.sock"))
+                .socketPath(sockets.resolve(home.getFileName() + ".sock"))
                 .ramDirectory(Files.createDirectories(home.resolve("memory")))
                 .ramMaxSize("16MB")
                 .origin("default", cluster.s3().clientProperties());
+        builder.jvmOption(TestingCluster.FAST_START);
         wrong.setting().accept(builder);
         ClusterNode node = ClusterNode.of(wrong.what(), builder.assemble());
         node.start();
@@ -170,6 +161,7 @@ public class TestWrongConfiguration
                         "hive.metastore", "file",
                         "hive.metastore.catalog.dir", Cluster.WAREHOUSE,
                         "fs.cache.enabled", "true"))
+                .jvmOption(TestingCluster.FAST_START)
                 .assemble();
         ClusterNode node = ClusterNode.of("trino with fs.cache.enabled", home);
         node.start();
@@ -188,14 +180,14 @@ public class TestWrongConfiguration
     public void testUnknownOrigin()
             throws Exception
     {
-        try (SqlConnection connection = testing.connect("cachedhive_missing", "configuration")) {
+        try (SqlConnection connection = testing.connect(SharedCluster.MISSING_ORIGIN, "configuration")) {
             connection.query("CREATE SCHEMA configuration");
             connection.query("CREATE TABLE unknown_origin AS SELECT * FROM tpch.tiny.orders");
             List<List<Object>> expected = connection.query("SELECT count(*), sum(orderkey) FROM hive.configuration.unknown_origin").rows();
             assertThat(connection.query("SELECT count(*), sum(orderkey) FROM unknown_origin").rows()).isEqualTo(expected);
             String[] problem = new String[1];
             Await.until("stats.problem names the origin", Duration.ofSeconds(20), QUERY_PAUSE, () -> {
-                problem[0] = (String) connection.query("SELECT coalesce(max(problem), '') FROM cachedhive_missing.cache.stats").onlyValue();
+                problem[0] = (String) connection.query("SELECT coalesce(max(problem), '') FROM cache.stats").onlyValue();
                 return problem[0].contains("missing");
             });
             System.out.println("unknown origin: " + problem[0]);
