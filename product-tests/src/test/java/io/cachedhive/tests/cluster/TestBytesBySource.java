@@ -3,14 +3,10 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.cluster.Cluster;
 import io.cachedhive.quickstart.cluster.ClusterNode;
-import io.cachedhive.quickstart.cluster.TrinoNodePlan;
-import io.cachedhive.quickstart.home.TrinoHome;
 import io.cachedhive.quickstart.sql.SqlConnection;
-import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 
-import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,6 +31,7 @@ import static org.assertj.core.api.Assertions.within;
 /**
  * Every byte that queries ask for comes from one of five sources: of each scan, of each table, and in total, while cache workers and Trino workers are killed.
  */
+@UsesCluster(SharedCluster.FULL)
 public class TestBytesBySource
 {
     private static final String SEED = "cachedhive.test.seed";
@@ -71,9 +68,7 @@ public class TestBytesBySource
     public void start()
             throws Exception
     {
-        // less than what is read: blocks leave and come back
-        testing = TestingCluster.start("counts", builder -> builder.ramMaxSize("32MB").ssdMaxSize("64MB").trino(TestBytesBySource::recordInterrupts));
-        testing.awaitRing();
+        testing = SharedCluster.FULL.get();
         cluster = testing.cluster();
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA cachedhive.counts");
@@ -84,24 +79,6 @@ public class TestBytesBySource
                         SELECT orderkey, partkey, extendedprice, shipmode, comment FROM tpch."sf0.1".lineitem
                         """.formatted(format.toLowerCase(Locale.ROOT), format));
             }
-        }
-    }
-
-    /**
-     * For a query that fails since its thread was interrupted: {@code jfr print --events jdk.MethodTrace} of the node's file tells who did it.
-     */
-    private static void recordInterrupts(TrinoNodePlan node, TrinoHome.Builder home)
-    {
-        Path directory = TestingCluster.directory("counts").resolve("nodes").resolve(node.name()).resolve("var");
-        home.jvmOption("-XX:FlightRecorderOptions:repository=" + directory.resolve("jfr"));
-        home.jvmOption("-XX:StartFlightRecording:filename=%s,dumponexit=true,maxsize=50m,method-trace=java.lang.Thread::interrupt".formatted(directory.resolve("interrupts.jfr")));
-    }
-
-    @AfterClass(alwaysRun = true)
-    public void stop()
-    {
-        if (testing != null) {
-            testing.close();
         }
     }
 

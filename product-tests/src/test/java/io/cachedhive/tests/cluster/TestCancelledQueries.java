@@ -40,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A query that is cancelled while its reads are under way leaves nothing behind.
  */
+@UsesCluster(SharedCluster.FULL)
 @Test(groups = "cancels", singleThreaded = true)
 public class TestCancelledQueries
 {
@@ -66,7 +67,7 @@ public class TestCancelledQueries
     public void start()
             throws Exception
     {
-        testing = TestingCluster.start("cancels", builder -> builder.ramMaxSize("32MB").ssdMaxSize("64MB"));
+        testing = SharedCluster.FULL.get();
         cluster = testing.cluster();
     }
 
@@ -74,9 +75,6 @@ public class TestCancelledQueries
     public void stop()
     {
         http.close();
-        if (testing != null) {
-            testing.close();
-        }
     }
 
     @Test
