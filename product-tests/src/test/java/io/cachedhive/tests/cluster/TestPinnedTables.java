@@ -28,7 +28,7 @@ public class TestPinnedTables
 {
     private static final Duration TIMEOUT = Duration.ofMinutes(2);
     private static final int SCANNED_FILES = 11;
-    private static final int SCANNED_FILE_BYTES = 64 << 20;
+    private static final int SCANNED_FILE_BYTES = 32 << 20;
     private static final int LINE_BYTES = 1024;
 
     private TestingCluster testing;
@@ -40,18 +40,18 @@ public class TestPinnedTables
         testing = TestingCluster.start("pins", builder -> TableRights.guard(builder, "pins")
                 .hosts(2)
                 .ramMaxSize("32MB")
-                .ssdMaxSize("32MB")
+                .ssdMaxSize("16MB")
                 // no guests: they count as cached, and are not pinned
                 .cacheWorker((_, home) -> home.config("cache.block-size", "256kB").config("cache.guest-max-share", "0"))
                 // so that each file is shared by both hosts
-                .cachedHiveProperty("cachedhive.chunk-size", "4MB"));
+                .cachedHiveProperty("cachedhive.chunk-size", "1MB"));
         testing.awaitRing();
         try (SqlConnection connection = testing.connect("cachedhive", "default")) {
             connection.query("CREATE SCHEMA cachedhive.pins");
         }
         try (SqlConnection connection = testing.connect("cachedhive", "pins")) {
             connection.query("CREATE TABLE hot WITH (format = 'TEXTFILE', partitioned_by = ARRAY['part']) AS "
-                    + "SELECT custkey, name, address, comment, custkey % 4 AS part FROM tpch.sf1.customer");
+                    + "SELECT custkey, name, address, comment, custkey % 4 AS part FROM tpch.sf1.customer WHERE custkey <= 75000");
             connection.query("CREATE TABLE big (line varchar) WITH (format = 'TEXTFILE', external_location = 's3://%s/pins-big')".formatted(Cluster.BUCKET));
         }
         putLines();
