@@ -22,6 +22,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 public class TestFileVersions
 {
     private static final String PREFIX = "external/";
+    private static final int OVERWRITES = 6;
 
     private TestingCluster testing;
     private Cluster cluster;
@@ -128,31 +130,41 @@ public class TestFileVersions
     public void testOverwrittenWithinTheSameSecond()
             throws Exception
     {
-        createTable("cachedhive", "overwritten");
-        String key = "overwritten/file";
-        int rounds = 0;
+        for (int round = 0; round < OVERWRITES; round++) {
+            createTable("cachedhive", overwritten(round));
+        }
+        List<List<List<Object>>> seen = new ArrayList<>();
         // as many as a busy machine allows
-        for (int attempt = 0; rounds < 6 && (attempt < 30 || rounds == 0); attempt++) {
+        for (int attempt = 0; seen.size() < OVERWRITES && (attempt < 30 || seen.isEmpty()); attempt++) {
             assertThat(attempt).as("attempts to write, read and overwrite within one second").isLessThan(90);
+            String table = overwritten(seen.size());
+            String key = table + "/file";
             awaitNextSecond();
             put(cluster.s3(), key, "%07d before\n".formatted(attempt).repeat(1000));
             Path object = object(cluster.directory().resolve("s3/objects"), key);
             Instant second = truncateToSecond(object);
-            List<List<Object>> seenBefore = lines("cachedhive", "overwritten");
+            List<List<Object>> seenBefore = lines("cachedhive", table);
             put(cluster.s3(), key, "%07d behind\n".formatted(attempt).repeat(1000));
             if (!truncateToSecond(object).equals(second)) {
                 // the query took too long: any listing tells the two states apart
                 continue;
             }
-            rounds++;
-            List<List<Object>> seenAfter = lines("cachedhive", "overwritten");
+            List<List<Object>> seenAfter = lines("cachedhive", table);
             assertThat(seenBefore).as("the query between the two writes").containsExactly(List.of("%07d before".formatted(attempt), 1000L));
-            assertThat(seenAfter).as("the query right after the overwrite").isEqualTo(lines("hive", "overwritten")).isNotEqualTo(seenBefore);
-            // and still when the provisional time is over
-            long written = System.nanoTime();
-            Await.until("the provisional time is over", Duration.ofSeconds(30), () -> System.nanoTime() - written > Duration.ofSeconds(4).toNanos());
-            assertThat(lines("cachedhive", "overwritten")).isEqualTo(seenAfter);
+            assertThat(seenAfter).as("the query right after the overwrite").isEqualTo(lines("hive", table)).isNotEqualTo(seenBefore);
+            seen.add(seenAfter);
         }
+        // and still when the provisional time is over
+        long written = System.nanoTime();
+        Await.until("the provisional time is over", Duration.ofSeconds(30), () -> System.nanoTime() - written > Duration.ofSeconds(4).toNanos());
+        for (int round = 0; round < seen.size(); round++) {
+            assertThat(lines("cachedhive", overwritten(round))).isEqualTo(seen.get(round));
+        }
+    }
+
+    private static String overwritten(int round)
+    {
+        return "overwritten_" + round;
     }
 
     /**
