@@ -20,6 +20,7 @@ import io.cachedhive.protocol.wire.PinMessage.Pins;
 import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingBook;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -51,7 +52,6 @@ public final class FlushExchange
     private static final Logger log = Logger.get(FlushExchange.class);
 
     private static final long SILENCE_MILLIS = 1_000;
-    private static final long START_MILLIS = 2_000;
     private static final long INTERVAL_MILLIS = 2_000;
     // a process that was stopped for so long has missed something
     private static final long STOPPED_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -65,6 +65,7 @@ public final class FlushExchange
     private final WorkerConnections connections;
     private final RingBook rings;
     private final CacheWorkerId self;
+    private final Duration startWait;
     private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor(daemonThreadsNamed("flush-exchange"));
     private final ExecutorService askers = Executors.newFixedThreadPool(ASKED_AT_START, daemonThreadsNamed("flush-exchange-start-%s"));
     // what this worker had done when the other one had done all of it
@@ -77,19 +78,23 @@ public final class FlushExchange
 
     private record Peer(CacheWorkerId id, WorkerAddress address) {}
 
-    public FlushExchange(FlushService flushes, PinService pins, WorkerConnections connections, RingBook rings, CacheWorkerId self)
+    /**
+     * @param startWait how long the start of this cache worker waits for the replies of others before it serves without them
+     */
+    public FlushExchange(FlushService flushes, PinService pins, WorkerConnections connections, RingBook rings, CacheWorkerId self, Duration startWait)
     {
         this.flushes = requireNonNull(flushes, "flushes is null");
         this.pins = requireNonNull(pins, "pins is null");
         this.connections = requireNonNull(connections, "connections is null");
         this.rings = requireNonNull(rings, "rings is null");
         this.self = requireNonNull(self, "self is null");
+        this.startWait = requireNonNull(startWait, "startWait is null");
         this.nextPinWarningNanos = new AtomicLong(connections.nanoTime());
     }
 
     /**
-     * Lets blocks be served as soon as members of the last ring have said what they know, or 2 s have passed. Those that do not answer are asked again while nobody else has:
-     * they may be starting as well.
+     * Lets blocks be served as soon as members of the last ring have replied, or the wait at the start is over. Those that do not reply are asked again
+     * while no other has replied: they may be starting as well.
      *
      * @param empty whether there are no blocks that could have been flushed
      */
@@ -125,7 +130,7 @@ public final class FlushExchange
             List<Peer> asked = peers.subList(0, Math.min(ASKED_AT_START, peers.size()));
             CountDownLatch answers = new CountDownLatch(asked.size());
             AtomicInteger heard = new AtomicInteger();
-            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(START_MILLIS);
+            long deadline = System.nanoTime() + startWait.toNanos();
             for (Peer peer : asked) {
                 askers.execute(() -> {
                     try {
@@ -148,7 +153,7 @@ public final class FlushExchange
                     learnPins(peer);
                 });
             }
-            if (!answers.await(START_MILLIS, TimeUnit.MILLISECONDS)) {
+            if (!answers.await(startWait.toNanos(), TimeUnit.NANOSECONDS)) {
                 log.warn("Not all of %s other cache workers said in time what was flushed meanwhile: serving with what is known, the rest follows", asked.size());
             }
             // what they said is done first, however long it takes

@@ -30,6 +30,8 @@ public final class HandOverService
 {
     private static final int IO_THREADS = 2;
     private static final int REQUESTS_PER_WORKER = 1024;
+    // how many times the silence of a peer the start waits for tombstones: 2 s by default
+    private static final int START_SILENCES = 4;
 
     private final WorkerConnections connections;
     private final ChunkSizes chunkSizes = new ChunkSizes();
@@ -64,7 +66,7 @@ public final class HandOverService
         Timeouts timeouts = new Timeouts(peerSilence.toMillis(), 10_000, 300, 1000);
         this.connections = new WorkerConnections("hand-over", identity, timeouts, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
         FormerOwners owners = new FormerOwners(rings, store.workerId(), zone, timer::now);
-        this.flushExchange = new FlushExchange(flushes, pins, connections, rings, store.workerId());
+        this.flushExchange = new FlushExchange(flushes, pins, connections, rings, store.workerId(), peerSilence.multipliedBy(START_SILENCES));
         PeerReader reader = new PeerReader(
                 store,
                 connections,

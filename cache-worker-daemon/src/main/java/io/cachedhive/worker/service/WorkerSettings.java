@@ -20,7 +20,8 @@ import static java.util.Objects.requireNonNull;
  * @param maxRangeBytes of one request to an origin
  * @param maxRequestsPerBucket at the same time
  * @param maxPreloadRequests at the same time
- * @param peerSilence how long another cache worker may take to answer when blocks are read from it; for the bytes of each of them twice as long
+ * @param peerSilence how long another cache worker may take to answer when blocks are read from it; for the bytes of each of them twice as long,
+ *         and four times as long for the tombstones that are requested before the start
  * @param version of this software
  */
 public record WorkerSettings(
