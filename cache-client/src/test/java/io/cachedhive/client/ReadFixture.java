@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.function.LongSupplier;
 
 import static java.util.Comparator.reverseOrder;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -50,6 +51,8 @@ final class ReadFixture
     static final Timeouts PATIENT = new Timeouts(30_000, 60_000, 100, 200);
     /** For answers that do not come; long enough for those that do all the same. */
     static final Timeouts HASTY = new Timeouts(1000, 3000, 100, 200);
+    /** Longer than a test may take: a reader that waits for it fails the test. */
+    static final long NEVER_MILLIS = 600_000;
 
     private final Path directory = Files.createTempDirectory("cachedhive-client");
     private final List<TestingWorker> workers = new ArrayList<>();
@@ -102,7 +105,12 @@ final class ReadFixture
 
     CacheClient client(Timeouts timeouts, CacheClientConfig.Limits limits, Optional<String> secret)
     {
-        CacheClient client = CacheClient.start(new CacheClientConfig(socket, identity(secret), CHUNK, limits, timeouts), _ -> local.memory.map(), System::nanoTime);
+        return client(timeouts, limits, secret, System::nanoTime);
+    }
+
+    CacheClient client(Timeouts timeouts, CacheClientConfig.Limits limits, Optional<String> secret, LongSupplier nanoTime)
+    {
+        CacheClient client = CacheClient.start(new CacheClientConfig(socket, identity(secret), CHUNK, limits, timeouts), _ -> local.memory.map(), nanoTime);
         clients.add(client);
         return client;
     }
@@ -170,6 +178,18 @@ final class ReadFixture
             }
         }
         throw new AssertionError("%s owns no chunk of the file: choose another id".formatted(worker.id()));
+    }
+
+    /**
+     * Reads until an answer of another host's worker is in time: how late earlier ones were says nothing about the reads that follow.
+     */
+    void awaitHit(CachedFile cached, long position, int length)
+    {
+        Await.until("the worker of another host answers in time", () -> {
+            long before = observer.bytes(ReadSource.NON_LOCAL_HIT);
+            assertReads(cached, position, length);
+            return observer.bytes(ReadSource.NON_LOCAL_HIT) > before;
+        });
     }
 
     byte[] read(CachedFile cached, long position, int length)

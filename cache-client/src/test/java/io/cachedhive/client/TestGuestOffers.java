@@ -181,12 +181,10 @@ class TestGuestOffers
         CachedFile file = start(true);
         CountDownLatch frozen = new CountDownLatch(1);
         local.frozen = frozen;
-        long before = System.nanoTime();
         for (int i = 0; i < 400; i++) {
-            // 64 KiB each: more than may wait
+            // 64 KiB each: more than may wait; a reader that waits for the worker to take one never ends
             fixture.assertReads(file, position + i % (CHUNK / BLOCK) * BLOCK, BLOCK);
         }
-        assertThat(System.nanoTime() - before).isLessThan(20_000_000_000L);
         // but for the few that a busy machine made slow enough to be hedged
         assertThat(fixture.observer.bytes(ReadSource.NON_LOCAL_HIT)).isGreaterThanOrEqualTo(396L * BLOCK);
         assertThat(fixture.observer.totalBytes()).isEqualTo(400L * BLOCK);

@@ -23,7 +23,6 @@ import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -183,9 +182,7 @@ class TestWorkerAdmin
     {
         worker.answersPings = false;
         try (WorkerAdmin admin = admin(HASTY)) {
-            long start = System.nanoTime();
             assertThat(failure(admin.ping(address))).isEqualTo("cache worker at %s did not answer within %s ms".formatted(address, HASTY.silenceMillis()));
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(15));
             Await.until("cancelled", () -> worker.cancelled.size() == 1);
             // another question is another matter
             assertThat(get(admin.rings(address))).isEmpty();

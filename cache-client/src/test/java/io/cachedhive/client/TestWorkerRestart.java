@@ -11,29 +11,25 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 import java.io.IOException;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
 import static io.cachedhive.client.ReadFixture.BLOCK;
 import static io.cachedhive.client.ReadFixture.HASTY;
+import static io.cachedhive.client.ReadFixture.NEVER_MILLIS;
 import static io.cachedhive.client.ReadFixture.PATIENT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Workers go and come back.
  */
+@Timeout(300)
 @Tag("slow")
 class TestWorkerRestart
 {
-    // of the fastest of some rounds: a busy machine may make one slower, and hardly all
-    private static final Duration USED_AGAIN = Duration.ofSeconds(2);
-    private static final Duration UNMAPPED = Duration.ofMillis(1500);
     private static final int ROUNDS = 3;
     // as users have them, but for the time that a worker has for an answer
     private static final Timeouts DEFAULT = new Timeouts(PATIENT.silenceMillis(), PATIENT.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis());
@@ -56,13 +52,6 @@ class TestWorkerRestart
         fixture.close();
     }
 
-    private static Duration timeUntil(String what, Await.Condition condition)
-    {
-        long start = System.nanoTime();
-        Await.until(what, condition);
-        return Duration.ofNanos(System.nanoTime() - start);
-    }
-
     @Test
     void testLocalWorker()
             throws Exception
@@ -70,8 +59,6 @@ class TestWorkerRestart
         fixture.listen();
         CacheClient client = fixture.connected(fixture.client(DEFAULT));
         CachedFile file = fixture.open(client);
-        List<Duration> unmapped = new ArrayList<>();
-        List<Duration> usedAgain = new ArrayList<>();
         for (int i = 0; i < ROUNDS; i++) {
             local.share(fixture.file, 0);
             InMemoryBlocks dead = local.memory;
@@ -81,7 +68,7 @@ class TestWorkerRestart
 
             local.stop();
             // its memory is the host's again, also when nobody reads
-            unmapped.add(timeUntil("unmapped", () -> dead.mappings() == 0));
+            Await.until("unmapped", () -> dead.mappings() == 0);
             fixture.assertReads(file, 0, 10);
             assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.NO_WORKER, 10L * (i + 1)));
             assertThat(client.local().connected()).isFalse();
@@ -89,14 +76,12 @@ class TestWorkerRestart
             assertThat(client.local().problem().orElseThrow()).contains("start it");
 
             local.listen(fixture.socket);
-            usedAgain.add(timeUntil("used again", () -> client.local().connected()));
+            Await.until("used again", () -> client.local().connected());
             fixture.assertReads(file, 0, 10);
             assertThat(client.local().problem()).isEmpty();
             assertThat(client.local().instance()).contains(local.memory.instance());
             assertThat(local.memory.mappings()).isEqualTo(1);
         }
-        assertThat(Collections.min(unmapped)).isPositive().isLessThan(UNMAPPED);
-        assertThat(Collections.min(usedAgain)).isLessThan(USED_AGAIN);
     }
 
     @Test
@@ -121,17 +106,15 @@ class TestWorkerRestart
         fixture.listen();
         CacheClient client = fixture.connected(fixture.client());
         local.share(fixture.file, 0);
-        List<Duration> unmapped = new ArrayList<>();
         for (int i = 1; i <= ROUNDS; i++) {
             local.memory.setState(MemoryState.DEAD);
-            unmapped.add(timeUntil("unmapped", () -> local.memory.mappings() == 0));
+            Await.until("unmapped", () -> local.memory.mappings() == 0);
             // over the socket, then
             fixture.assertReads(fixture.open(client), 0, 10);
             assertThat(local.readRequests).hasSize(i).allMatch(Read::inline);
             local.memory.setState(MemoryState.LIVE);
             Await.until("mapped again", () -> local.memory.mappings() == 1);
         }
-        assertThat(Collections.min(unmapped)).isLessThan(UNMAPPED);
     }
 
     @Test
@@ -144,7 +127,6 @@ class TestWorkerRestart
         CacheClient client = fixture.connected(fixture.client(DEFAULT));
         CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
         long position = fixture.chunkOf(ring, other);
-        List<Duration> usedAgain = new ArrayList<>();
         for (int i = 0; i < ROUNDS; i++) {
             long hits = hitBytes();
             fixture.assertReads(file, position, BLOCK);
@@ -156,13 +138,8 @@ class TestWorkerRestart
                 return fixture.observer.bytes(ReadSource.BYPASS) > bypass;
             });
             other.listenTcp();
-            usedAgain.add(timeUntil("used again", () -> {
-                long before = fixture.observer.bytes(ReadSource.NON_LOCAL_HIT);
-                fixture.assertReads(file, position, 10);
-                return fixture.observer.bytes(ReadSource.NON_LOCAL_HIT) > before;
-            }));
+            fixture.awaitHit(file, position, 10);
         }
-        assertThat(Collections.min(usedAgain)).isLessThan(USED_AGAIN);
         assertThat(fixture.observer.bypassBytes().keySet()).contains(BypassCause.DISCONNECTED).isSubsetOf(BypassCause.DISCONNECTED, BypassCause.HEDGED);
     }
 
@@ -184,15 +161,30 @@ class TestWorkerRestart
         CachedFile file = fixture.open(client);
         fixture.assertReads(file, 0, 10);
         Await.until("given up", () -> client.local().problem().orElse("").contains("did not finish the handshake in time"));
-        // readers do not wait for the attempts that follow
-        long start = System.nanoTime();
+        fixture.assertReads(file, 0, 10);
+        fixture.assertBypassed(client, BypassCause.NO_WORKER, 20);
+        local.answersHello = true;
+        Await.until("used", () -> client.local().connected());
+    }
+
+    @Test
+    void testReadersDoNotWaitForFurtherAttempts()
+            throws Exception
+    {
+        local.answersHello = false;
+        fixture.listen();
+        // who waits for the second attempt waits for longer than this test may take
+        CacheClient client = fixture.client(new Timeouts(NEVER_MILLIS, NEVER_MILLIS, HASTY.reconnectMillis(), HASTY.probeMillis()));
+        CachedFile file = fixture.open(client);
+        Await.until("the first attempt is under way", () -> local.openConnections() == 1);
+        local.disconnectAll();
+        Await.until("the second attempt is under way", () -> local.acceptedConnections() == 2 && local.openConnections() == 1);
         for (int i = 0; i < 10; i++) {
             fixture.assertReads(file, 0, 10);
         }
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(10 * HASTY.silenceMillis() / 2));
-        fixture.assertBypassed(client, BypassCause.NO_WORKER, 110);
-        local.answersHello = true;
-        Await.until("used", () -> client.local().connected());
+        assertThat(local.acceptedConnections()).as("attempts").isEqualTo(2);
+        assertThat(local.openConnections()).as("attempts that have not ended").isEqualTo(1);
+        fixture.assertBypassed(client, BypassCause.NO_WORKER, 100);
     }
 
     @Test
@@ -202,37 +194,26 @@ class TestWorkerRestart
         TestingWorker other = fixture.worker("other", Optional.empty());
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         fixture.listen();
-        CacheClient client = fixture.connected(fixture.client(HASTY));
+        CacheClient client = fixture.connected(fixture.client(
+                new Timeouts(HASTY.silenceMillis(), HASTY.fetchMillis(), HASTY.reconnectMillis(), HASTY.probeMillis(), NEVER_MILLIS)));
         CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
         long position = fixture.chunkOf(ring, other);
-        fixture.assertReads(file, position, 10);
+        fixture.awaitHit(file, position, 10);
+        long bypassed = fixture.observer.bytes(ReadSource.BYPASS);
+        int accepted = other.acceptedConnections();
         other.reads = (_, _) -> {};
         other.answersPings = false;
         other.answersHello = false;
         for (int i = 0; i < 3; i++) {
             fixture.assertReads(file, position, 10);
         }
-        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.TIMEOUT, 30L));
-        // the connection is given up, and nobody waits for another
-        Await.until("connects anew", () -> other.acceptedConnections() >= 3);
-        long start = System.nanoTime();
-        for (int i = 0; i < 10; i++) {
-            fixture.assertReads(file, position, 10);
-        }
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(10 * HASTY.silenceMillis() / 2));
-        assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(130);
+        // the connection is given up
+        Await.until("connects anew", () -> other.acceptedConnections() >= accepted + 2);
+        fixture.assertReads(file, position, 10);
+        assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(bypassed + 40);
 
         other.answersHello = true;
         other.reads = TestingWorker.Exchange::answerAll;
-        Await.until("used again", () -> {
-            try {
-                long before = fixture.observer.bytes(ReadSource.NON_LOCAL_HIT);
-                fixture.assertReads(file, position, 10);
-                return fixture.observer.bytes(ReadSource.NON_LOCAL_HIT) > before;
-            }
-            catch (IOException e) {
-                throw new AssertionError(e);
-            }
-        });
+        fixture.awaitHit(file, position, 10);
     }
 }
