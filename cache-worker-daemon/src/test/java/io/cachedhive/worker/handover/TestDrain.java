@@ -46,7 +46,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class TestDrain
 {
     private static final int BLOCKS = 100;
-    private static final Duration DEADLINE = Duration.ofMinutes(1);
+    // longer than a test may take: a worker that waits for it fails the test
+    private static final Duration DEADLINE = Duration.ofHours(1);
 
     private Lake lake;
     private TestingFleet fleet;
@@ -124,14 +125,11 @@ class TestDrain
         assertThat(of).isNotEmpty();
         long mark = lake.s3().log().mark();
 
-        long start = System.nanoTime();
         drain("a").start(DEADLINE);
         assertThat(fleet.worker("a").service().status().pong().state()).isEqualTo("DRAINING");
         awaitState("a", State.WAITING_FOR_RING);
         fleet.publish("b", "c");
         Await.until("it has left", () -> drain("a").ended().isDone());
-        System.out.printf("%s blocks handed over, and left after %s ms%n", of.size(), Duration.ofNanos(System.nanoTime() - start).toMillis());
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).as("before the deadline").isLessThan(DEADLINE);
         Progress progress = drain("a").progress();
         assertThat(progress).isEqualTo(new Progress(State.ENDED, progress.millisLeft(), of.size(), of.size()));
         assertThat(fleet.worker("a").gauge(CounterNames.HANDED_OVER_BLOCKS)).isEqualTo(of.size());
@@ -251,12 +249,12 @@ class TestDrain
         fleet.add("fake", FakePeer.start("silent", (_, _) -> {}));
         fleet.publish("a");
         warmFile("deadline/file", 4);
-        drain("a").start(Duration.ofSeconds(2));
+        Duration deadline = Duration.ofSeconds(2);
         long start = System.nanoTime();
+        drain("a").start(deadline);
         fleet.publish("fake");
-        awaitState("a", State.HANDING_OVER);
         Await.until("it gives up", () -> drain("a").ended().isDone());
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(1500), Duration.ofSeconds(20));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(deadline);
         assertThat(drain("a").progress().givenBlocks()).isZero();
     }
 
@@ -274,10 +272,8 @@ class TestDrain
         fleet.publish("a");
         warmFile("refused/file", 5);
         drain("a").start(DEADLINE);
-        long start = System.nanoTime();
         fleet.publish("fake");
         Await.until("it leaves", () -> drain("a").ended().isDone());
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(DEADLINE);
         assertThat(named).hasValue(BLOCKS);
         assertThat(drain("a").progress().givenBlocks()).isZero();
     }

@@ -15,7 +15,6 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.ReadMessage.Fetching;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
-import io.cachedhive.worker.service.WorkerSettings;
 import io.cachedhive.worker.testing.FakePeer;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
@@ -84,11 +83,11 @@ final class TestingFleet
     }
 
     /**
-     * Workers that are started afterwards wait for others no longer than those of users do.
+     * Workers that are started afterwards wait for others for the time.
      */
-    void withDefaultPeerSilence()
+    void withPeerSilence(Duration silence)
     {
-        peerSilence = Optional.of(WorkerSettings.DEFAULT_PEER_SILENCE);
+        peerSilence = Optional.of(silence);
     }
 
     TestingWorker start(String name)
