@@ -27,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Test(groups = "pages", singleThreaded = true, priority = -1)
 public class TestPages
 {
-    static final String README_SECTION = "On your cluster";
+    static final String README_SECTION = "Installation";
     static final String WRITES_HOSTS_FILE = "# writes ~/.cache-admin.yaml";
     /**
      * Between back quotes, in the text.
