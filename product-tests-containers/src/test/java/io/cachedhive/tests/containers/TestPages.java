@@ -34,11 +34,11 @@ public class TestPages
      */
     static final Pattern STATEMENT = Pattern.compile("`(SELECT [^`]+)`");
     static final List<String> ROLLOUT_SECTIONS = List.of(
-            "1. Install, and check the configuration",
-            "2. SHADOW: what would the cache bring?",
-            "3. The catalog of one team",
-            "4. A share of all files: 5, 25, 100 %",
-            "5. Rename in place");
+            "1. Install and check the configuration",
+            "2. Predict the hit rate in SHADOW mode",
+            "3. Enable the cache for one team",
+            "4. Cache a share of all files: 5, 25, 100 %",
+            "5. Rename the catalog");
     static final String REFRESH_RULES = "CALL lake_cached.system.refresh_cache_rules()";
 
     // of rows within two seconds after they were written it is not certain that they are not replaced unseen
