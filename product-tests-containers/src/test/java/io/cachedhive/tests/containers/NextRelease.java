@@ -36,7 +36,7 @@ import static java.util.stream.Collectors.joining;
 
 /**
  * The release after the one that was built: made of the sources of this project with the few changes below, which are compiled, and put in the place of the
- * classes in a copy of the bundle. Nothing in the released code knows of it ({@code docs/decisions/0045-formats-wait-for-finalize.md}).
+ * classes in a copy of the bundle. Nothing in the released code knows of it ({@code docs/decisions/0045-raise-formats-on-finalize.md}).
  *
  * <ul>
  * <li>The wire protocol has version 3, and version 1 is spoken no more.
