@@ -170,7 +170,9 @@ public final class WorkerLink
         }
         startAttempted();
         if (!wait) {
-            throw unavailable();
+            synchronized (this) {
+                throw unavailable();
+            }
         }
         return result;
     }
