@@ -126,6 +126,7 @@ public final class SharedMemoryReader
         return open(file, !ORDERED_LOADS);
     }
 
+    @SuppressWarnings("MustBeClosedChecker") // the reader closes it
     static SharedMemoryReader open(Path file, boolean verifyAll)
             throws IOException
     {

@@ -52,6 +52,7 @@ public sealed interface ControlMessage
     /**
      * The request was refused. With request id 0: the connection is, and will be closed.
      */
+    @SuppressWarnings("AvoidCommonTypeNames") // always written with the name of the interface
     record Error(String message)
             implements ControlMessage
     {
