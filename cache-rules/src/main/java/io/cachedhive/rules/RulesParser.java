@@ -229,8 +229,9 @@ public final class RulesParser
         }
         for (String name : CONDITIONS) {
             if (fields.has(name) && !CONDITIONS_OF_QUOTAS.contains(name)) {
-                String problem = "it counts for the whole table, and not only where \"%s\" matches: give it a rule of its own with \"schema\" and \"table\" only";
-                throw fields.invalid("quota", problem.formatted(name));
+                throw fields.invalid(
+                        "quota",
+                        "it counts for the whole table, and not only where \"%s\" matches: give it a rule of its own with \"schema\" and \"table\" only".formatted(name));
             }
         }
         return OptionalLong.of(quota.get().toBytes());
