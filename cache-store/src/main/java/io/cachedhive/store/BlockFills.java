@@ -1,5 +1,6 @@
 package io.cachedhive.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
@@ -33,7 +34,7 @@ final class BlockFills
     private final RamHits hits;
     private final Invalidator invalidator;
 
-    // guarded by the lock
+    @GuardedBy("lock")
     private long refused;
 
     BlockFills(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Invalidator invalidator)
@@ -129,6 +130,7 @@ final class BlockFills
     /**
      * How many blocks were not kept since no frame could be had. With the lock.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     long refused()
     {
         return refused;

@@ -1,5 +1,6 @@
 package io.cachedhive.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.file.FileTable;
@@ -37,8 +38,9 @@ final class BlockLoads
     private final RamHits hits;
     private final Invalidator invalidator;
 
-    // guarded by the lock
+    @GuardedBy("lock")
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
+    @GuardedBy("lock")
     private long refused;
 
     BlockLoads(Tiers tiers, RamHits hits, Invalidator invalidator)
@@ -205,6 +207,7 @@ final class BlockLoads
     /**
      * How many blocks were not read since no frame could be had. With the lock.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     long refused()
     {
         return refused;

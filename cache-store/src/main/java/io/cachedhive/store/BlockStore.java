@@ -1,6 +1,7 @@
 package io.cachedhive.store;
 
 import com.google.common.collect.Maps;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
@@ -71,7 +72,7 @@ public final class BlockStore
     private final Invalidator invalidator;
     private final Upkeep upkeep;
 
-    // guarded by the lock
+    // the lock guards their state, unless their methods say otherwise
     private final FileTable files;
     private final RamTier ram;
     private final SsdTier ssd;
@@ -289,6 +290,7 @@ public final class BlockStore
         }
     }
 
+    @GuardedBy("lock")
     private void dropGuestsLocked(StoredFile file)
     {
         files.drop(file);

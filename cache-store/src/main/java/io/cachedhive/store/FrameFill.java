@@ -1,5 +1,6 @@
 package io.cachedhive.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;
@@ -30,7 +31,7 @@ final class FrameFill
     private final Frame frame;
     private final int length;
     private final ByteBuffer buffer;
-    // guarded by the lock
+    @GuardedBy("lock")
     private boolean done;
 
     /**

@@ -1,5 +1,6 @@
 package io.cachedhive.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.store.ram.Frame;
 
 import java.nio.ByteBuffer;
@@ -19,7 +20,7 @@ final class FramePin
     private final int checksum;
     private final long etagDigest;
     private final BlockOrigin tier;
-    // guarded by the lock
+    @GuardedBy("tiers.lock()")
     private boolean released;
 
     /**

@@ -33,7 +33,7 @@ final class QuotaKeeper
     private final ReentrantLock lock;
     private final RamTier ram;
     private final SsdTier ssd;
-    // guarded by the lock
+    // the lock guards their state, unless their methods say otherwise
     private final TableQuotas quotas;
     private final StateDirectory state;
     private final StoreClock clock;
@@ -165,7 +165,10 @@ final class QuotaKeeper
             for (StoredTable table : tables) {
                 lock.lock();
                 try {
-                    more |= !tiers.isClosed() && (ram.shrink(table, EVICTED_AT_ONCE) | ssd.shrink(table, EVICTED_AT_ONCE));
+                    if (!tiers.isClosed()) {
+                        more |= ram.shrink(table, EVICTED_AT_ONCE);
+                        more |= ssd.shrink(table, EVICTED_AT_ONCE);
+                    }
                 }
                 finally {
                     lock.unlock();

@@ -1,5 +1,6 @@
 package io.cachedhive.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
@@ -34,7 +35,7 @@ final class Tiers
     private final int blockSizeBytes;
     private final boolean aboveSsd;
 
-    // guarded by the lock
+    @GuardedBy("lock")
     private boolean closed;
 
     /**
@@ -86,6 +87,7 @@ final class Tiers
     /**
      * To be asked with the lock.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     boolean isClosed()
     {
         return closed;

@@ -42,7 +42,7 @@ public final class HashChains
     public void reserve(long things)
     {
         verify(size == 0, "something is linked already");
-        bucketCount = (int) Math.clamp(things, MIN_BUCKETS, MAX_RESERVED);
+        bucketCount = Math.clamp(things, MIN_BUCKETS, MAX_RESERVED);
     }
 
     /**

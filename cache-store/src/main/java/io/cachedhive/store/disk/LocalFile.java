@@ -1,5 +1,7 @@
 package io.cachedhive.store.disk;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
@@ -19,6 +21,7 @@ final class LocalFile
     private final Path path;
     private final int descriptor;
     private final ReadWriteLock lock = new ReentrantReadWriteLock();
+    @GuardedBy("lock")
     private boolean closed;
 
     LocalFile(Path path, int descriptor)

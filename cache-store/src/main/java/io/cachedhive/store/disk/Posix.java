@@ -87,6 +87,7 @@ public final class Posix
 
     private Posix() {}
 
+    @SuppressWarnings("restricted") // the class calls the system
     private static MethodHandle handle(String name, FunctionDescriptor function, Linker.Option... options)
     {
         Linker.Option[] all = new Linker.Option[options.length + 1];
@@ -133,10 +134,13 @@ public final class Posix
                 vectors.setAtIndex(JAVA_LONG, 2L * i + 1, segment.byteSize());
             }
             return errno -> {
-                long count = (long) PREADV.invokeExact(errno, descriptor, vectors, targets.size(), position);
-                // only their addresses are with the system: their memory must not be given back before
-                Reference.reachabilityFence(targets);
-                return count;
+                try {
+                    return (long) PREADV.invokeExact(errno, descriptor, vectors, targets.size(), position);
+                }
+                finally {
+                    // only their addresses are with the system: their memory must not be given back before
+                    Reference.reachabilityFence(targets);
+                }
             };
         });
     }

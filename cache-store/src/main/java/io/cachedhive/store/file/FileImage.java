@@ -95,7 +95,8 @@ public final class FileImage
         private boolean provisional;
         private long length;
         private int textBytes;
-        // of no meaning
+        // of no meaning: what is read is to be read
+        @SuppressWarnings("UnusedVariable")
         private int touched;
 
         public Reader(FileTable table)

@@ -230,7 +230,7 @@ public final class TableQueues
             adaptiveTables++;
         }
         if (queue.adaptive && table.limitBytes() != StoredTable.UNLIMITED) {
-            queue.policy.setCapacity((int) Math.clamp(table.limitBytes() / blockSizeBytes, 1, Integer.MAX_VALUE));
+            queue.policy.setCapacity(Math.clamp(table.limitBytes() / blockSizeBytes, 1, Integer.MAX_VALUE));
         }
     }
 }

@@ -471,7 +471,7 @@ public final class RamTier
     {
         long bytes = frames.frameBytes(frame);
         if (length < bytes) {
-            writer.payload(frame.number(), (int) bytes).asSlice(length).fill((byte) 0);
+            writer.payload(frame.number(), bytes).asSlice(length).fill((byte) 0);
         }
     }
 

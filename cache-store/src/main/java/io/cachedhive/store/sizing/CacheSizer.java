@@ -1,5 +1,6 @@
 package io.cachedhive.store.sizing;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.store.block.StoreClock;
 
 import java.util.ArrayList;
@@ -46,11 +47,15 @@ public final class CacheSizer
     private final LongAdder otherBytes = new LongAdder();
     private volatile long sampleMask;
 
-    // guarded by this
+    @GuardedBy("this")
     private long capacityBytes;
+    @GuardedBy("this")
     private int shift;
+    @GuardedBy("this")
     private CapacityModel[] models = {};
+    @GuardedBy("this")
     private Period present;
+    @GuardedBy("this")
     private Period last;
 
     private static final class Period
@@ -88,6 +93,7 @@ public final class CacheSizer
         }
     }
 
+    @GuardedBy("this")
     private void begin(long bytes)
     {
         capacityBytes = bytes;
@@ -159,6 +165,7 @@ public final class CacheSizer
         }
     }
 
+    @GuardedBy("this")
     private Period period()
     {
         long now = clock.currentTimeMillis();

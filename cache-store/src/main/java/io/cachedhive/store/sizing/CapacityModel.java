@@ -116,7 +116,7 @@ final class CapacityModel
     private void tellCapacity()
     {
         long meanBytes = entries.size() == 0 ? typicalBlockBytes : Math.max(1, usedBytes / entries.size());
-        int count = (int) Math.clamp(capacityBytes / meanBytes, 1, MAX_PLACES);
+        int count = Math.clamp(capacityBytes / meanBytes, 1, MAX_PLACES);
         policy.setCapacity(count);
         sketch.setEntryCount(count);
     }

@@ -16,6 +16,7 @@ public final class Courtesy
      * To be called between two steps, without the lock: lets those have it who wait for it. The lock is not fair, since a fair one makes every reader wait to be
      * woken: who asks again at once gets it before the one that was just woken is there, as often as there are steps.
      */
+    @SuppressWarnings("ThreadPriorityCheck") // only the time depends on the scheduler
     public static void giveWay(ReentrantLock lock)
     {
         if (!lock.hasQueuedThreads()) {

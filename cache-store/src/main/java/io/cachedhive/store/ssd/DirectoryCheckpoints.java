@@ -1,5 +1,6 @@
 package io.cachedhive.store.ssd;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.store.block.StoreClock;
@@ -53,18 +54,26 @@ final class DirectoryCheckpoints
     // read without the lock for what it says of the directory
     private volatile Superblock superblock;
     // the superblock's; or a later one, which makes what is here outdated until there is a checkpoint that knows all
+    @GuardedBy("this")
     private long run;
     // the highest run that a write of the superblock, even one that failed, may have left on disk
+    @GuardedBy("this")
     private long attemptedRun;
     // nothing here tells of some drops
+    @GuardedBy("this")
     private boolean lacksDrops;
     // nothing here counts until there is a checkpoint
+    @GuardedBy("this")
     private boolean isVoid;
+    @GuardedBy("this")
     private long newest;
+    @GuardedBy("this")
     private long next;
+    @GuardedBy("this")
     private long lastNanos;
+    @GuardedBy("this")
     private long failedNanos;
-    // guarded by the store's lock
+    @GuardedBy("lock")
     private long newestStartLsn;
 
     /**

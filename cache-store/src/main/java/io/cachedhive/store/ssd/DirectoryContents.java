@@ -158,7 +158,7 @@ final class DirectoryContents
      */
     static long recordBytesOfFile(int textBytes)
     {
-        return FILE_RECORD_BYTES + textBytes;
+        return (long) FILE_RECORD_BYTES + textBytes;
     }
 
     /**

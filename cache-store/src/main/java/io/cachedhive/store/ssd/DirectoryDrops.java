@@ -1,5 +1,6 @@
 package io.cachedhive.store.ssd;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.store.block.StoreClock;
@@ -48,12 +49,18 @@ final class DirectoryDrops
     // held by who overwrites what was left before; taken before the lock
     private final ReentrantLock again = new ReentrantLock();
 
-    // guarded by the lock: extents that are out of use, and where to go on with them
+    // extents that are out of use, and where to go on with them
+    @GuardedBy("lock")
     private long unwiped;
+    @GuardedBy("lock")
     private String failure = "it took nothing then";
+    @GuardedBy("lock")
     private int nextSlab;
+    @GuardedBy("lock")
     private int nextExtent;
+    @GuardedBy("lock")
     private long nextTryNanos;
+    @GuardedBy("lock")
     private long pauseNanos = MIN_PAUSE_NANOS;
 
     /**
@@ -204,6 +211,7 @@ final class DirectoryDrops
     /**
      * An extent that was being written has bytes that nobody is to find, and could not be overwritten. With the lock.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void keepUnwiped(SsdSlab slab, int extent)
     {
         slab.keepUnwiped(extent);
@@ -217,6 +225,7 @@ final class DirectoryDrops
     /**
      * What is not overwritten, and why. With the lock.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     Optional<String> problem()
     {
         return unwiped == 0 ? Optional.empty() : Optional.of(failure);
@@ -334,6 +343,7 @@ final class DirectoryDrops
     /**
      * In turn, so that one that fails for ever keeps none of the others from being overwritten.
      */
+    @GuardedBy("lock")
     private Place nextUnwiped()
     {
         SsdSlab[] slabs = contents.slabs();

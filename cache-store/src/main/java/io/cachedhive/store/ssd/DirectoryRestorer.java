@@ -1,5 +1,6 @@
 package io.cachedhive.store.ssd;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.column.ByteColumn;
@@ -42,12 +43,18 @@ final class DirectoryRestorer
     private final BooleanSupplier invalidator;
 
     // until all blocks are restored
+    @GuardedBy("lock")
     private Optional<DirectoryRecovery> recovery;
+    @GuardedBy("lock")
     private ByteColumn heldFiles;
+    @GuardedBy("lock")
     private long checkpointBytes;
+    @GuardedBy("lock")
     private boolean stopped;
+    @GuardedBy("lock")
     private long restoredBlocks;
-    // of no meaning
+    // of no meaning: what is read is to be read
+    @SuppressWarnings("UnusedVariable")
     private int touched;
 
     /**
@@ -137,6 +144,7 @@ final class DirectoryRestorer
     /**
      * Takes over what the first step restored from the journal.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void start()
     {
         allocator.start(recovery.isPresent());
@@ -243,6 +251,7 @@ final class DirectoryRestorer
         }
     }
 
+    @GuardedBy("lock")
     private boolean keepRestored(int entry)
     {
         if (contents.hasRoomForRestored(entry)) {
@@ -342,6 +351,7 @@ final class DirectoryRestorer
         }
     }
 
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     boolean isRestored()
     {
         return recovery.isEmpty();
@@ -350,6 +360,7 @@ final class DirectoryRestorer
     /**
      * Whoever restores leaves off.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void stop()
     {
         stopped = true;
@@ -359,6 +370,7 @@ final class DirectoryRestorer
     /**
      * The block is gone: what the checkpoint says of it counts no more.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void forget(long sequence)
     {
         recovery.ifPresent(source -> source.forget(sequence));
@@ -367,6 +379,7 @@ final class DirectoryRestorer
     /**
      * Whether there may be blocks of the file that are not restored yet, or durable ones that were not restored.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     boolean isHeld(StoredFile file)
     {
         return heldFiles.find(file.ordinal()) != 0;
@@ -375,16 +388,19 @@ final class DirectoryRestorer
     /**
      * Until all is restored: bytes of a checkpoint of all that was found and all that came since; not less.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     long checkpointBytes()
     {
         return checkpointBytes;
     }
 
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void addCheckpointBytes(long bytes)
     {
         checkpointBytes += bytes;
     }
 
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     long restoredBlocks()
     {
         return restoredBlocks;

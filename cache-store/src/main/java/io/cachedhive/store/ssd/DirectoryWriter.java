@@ -121,7 +121,7 @@ final class DirectoryWriter
             if (cause.get() == QUEUE_FULL) {
                 late.add(digest);
             }
-            if (cause.get() != QUEUE_FULL || late.size() > MAX_LATE && late.poll() != null) {
+            if (cause.get() != QUEUE_FULL || (late.size() > MAX_LATE && late.poll() != null)) {
                 countRefused(cause.get());
             }
         }

@@ -1,5 +1,6 @@
 package io.cachedhive.store.ssd;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.store.disk.DiskFile;
@@ -61,17 +62,21 @@ final class Journal
     private final ReentrantLock writeLock = new ReentrantLock();
     private final ByteBuffer buffer;
 
-    // guarded by the store's lock
+    @GuardedBy("storeLock")
     private List<byte[]> pending = new ArrayList<>();
+    @GuardedBy("storeLock")
     private long pendingBytes;
+    @GuardedBy("storeLock")
     private boolean broken;
 
     // written by the holder of the write lock
     private volatile long nextLsn;
     private volatile long liveLsn;
-    // whether an empty batch was written last; guarded by the write lock
+    // whether an empty batch was written last
+    @GuardedBy("writeLock")
     private boolean sealed;
-    // whether a batch was written and synced since the journal was opened or restarted; guarded by the write lock
+    // whether a batch was written and synced since the journal was opened or restarted
+    @GuardedBy("writeLock")
     private boolean marked;
 
     /**
@@ -103,6 +108,7 @@ final class Journal
     /**
      * Under the store's lock, together with the change that it tells.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void append(byte[] entry)
     {
         verify(storeLock.isHeldByCurrentThread(), "the store's lock is not held");
@@ -116,11 +122,13 @@ final class Journal
     /**
      * Whether there is room for changes that can be done without; the rest is for those that cannot.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     boolean hasRoom()
     {
         return !broken && usedBytes() + pendingBytes + 2L * maxBatchBytes <= sizeBytes;
     }
 
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     boolean isBroken()
     {
         return broken;
@@ -189,6 +197,7 @@ final class Journal
         }
     }
 
+    @GuardedBy("writeLock")
     private void writeEmptyBatch()
             throws IOException
     {
@@ -247,6 +256,7 @@ final class Journal
         }
     }
 
+    @GuardedBy("writeLock")
     private void writeAll(List<byte[]> entries)
             throws IOException
     {
@@ -270,6 +280,7 @@ final class Journal
         }
     }
 
+    @GuardedBy("writeLock")
     private void writeBatch()
             throws IOException
     {
@@ -287,6 +298,7 @@ final class Journal
         writeBatch(buffer, length, bodyLength);
     }
 
+    @GuardedBy("writeLock")
     private void writeBatch(ByteBuffer batch, int length, int bodyLength)
             throws IOException
     {
@@ -348,6 +360,7 @@ final class Journal
      * a drop among the lost records is durable only with a batch beyond the gap, so that what was sealed before is
      * sealed no longer.
      */
+    @GuardedBy("writeLock")
     private void restart()
     {
         storeLock.lock();

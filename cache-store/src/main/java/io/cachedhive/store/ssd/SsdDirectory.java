@@ -77,7 +77,6 @@ final class SsdDirectory
     private final Geometry geometry;
     private final SizeClasses sizeClasses;
     private final ReentrantLock lock;
-    private final StoreClock clock;
     private final FileTable files;
     private final DirectoryFiles opened;
     private final DirectoryContents contents;
@@ -153,7 +152,6 @@ final class SsdDirectory
         this.opened = candidate.files();
         this.files = requireNonNull(files, "files is null");
         this.lock = requireNonNull(lock, "lock is null");
-        this.clock = requireNonNull(clock, "clock is null");
         this.contents = new DirectoryContents(geometry, files);
         this.index = contents.index();
         this.policy = contents.policy();

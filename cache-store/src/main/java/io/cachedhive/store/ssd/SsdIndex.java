@@ -82,7 +82,7 @@ final class SsdIndex
     void reserve(long entries)
     {
         verify(size == 0, "the index is in use");
-        int count = (int) Math.clamp(entries, PIECE, MAX_RESERVED);
+        int count = Math.clamp(entries, PIECE, MAX_RESERVED);
         buckets = new int[(count + PIECE_MASK) >> PIECE_BITS][];
         for (int i = 0; i < buckets.length; i++) {
             buckets[i] = emptyBuckets();

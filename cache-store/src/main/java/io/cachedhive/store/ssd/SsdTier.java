@@ -1,5 +1,6 @@
 package io.cachedhive.store.ssd;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
@@ -38,7 +39,7 @@ import java.util.stream.Stream;
 
 import static com.google.common.base.Verify.verify;
 import static com.google.common.collect.ImmutableMap.toImmutableMap;
-import static java.util.Comparator.comparing;
+import static java.util.Comparator.comparingInt;
 import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
@@ -77,17 +78,20 @@ public final class SsdTier
     private final ScheduledThreadPoolExecutor executor;
     private final Condition idle;
     private final DirectoryWriter.LateWrites lateWrites = new LateBlocks();
-    // guarded by this
+    @GuardedBy("this")
     private long lastRun;
     // the highest run that a directory may know of, even if its superblock could not be written
+    @GuardedBy("this")
     private long attemptedRun;
     private long maxQueuedBytes;
     private Predicate<Digest128> offerAgain;
     private boolean started;
-    // guarded by the lock
+    @GuardedBy("lock")
     private boolean stopped;
     // how many times files were dropped, and how many of these drops, the first ones, were reported durable
+    @GuardedBy("lock")
     private long drops;
+    @GuardedBy("lock")
     private long durableDrops;
 
     /**
@@ -311,8 +315,8 @@ public final class SsdTier
         try {
             if (!stopped) {
                 absent.remove(number);
-                directories = Stream.concat(directories.stream(), Stream.of(directory)).sorted(comparing(SsdDirectory::number)).toList();
-                writers = Stream.concat(writers.stream(), Stream.of(writer)).sorted(comparing(each -> each.directory().number())).toList();
+                directories = Stream.concat(directories.stream(), Stream.of(directory)).sorted(comparingInt(SsdDirectory::number)).toList();
+                writers = Stream.concat(writers.stream(), Stream.of(writer)).sorted(comparingInt(each -> each.directory().number())).toList();
                 // blocks whose place it is now are found where they are
                 totalCapacityBytes += directory.capacityBytes();
                 start(writer, environment);
@@ -621,6 +625,7 @@ public final class SsdTier
     /**
      * The file was dropped; to be followed by {@link #removeDropped} and {@link #makeDropsDurable}.
      */
+    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     public void drop(StoredFile file)
     {
         drops++;

@@ -1,5 +1,7 @@
 package io.cachedhive.store.ssd;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.concurrent.Semaphore;
@@ -18,12 +20,13 @@ final class StagingBuffers
 
     private final int bufferBytes;
     private final Semaphore permits;
+    @GuardedBy("itself")
     private final ArrayDeque<ByteBuffer> idle = new ArrayDeque<>();
 
     StagingBuffers(int bufferBytes)
     {
         this.bufferBytes = bufferBytes;
-        this.permits = new Semaphore((int) Math.clamp(MAX_BYTES / bufferBytes, MIN_COUNT, MAX_COUNT));
+        this.permits = new Semaphore(Math.clamp(MAX_BYTES / bufferBytes, MIN_COUNT, MAX_COUNT));
     }
 
     ByteBuffer acquire()

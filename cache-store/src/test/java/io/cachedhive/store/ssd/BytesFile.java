@@ -24,7 +24,7 @@ final class BytesFile
         if (position < 0) {
             throw new IllegalArgumentException("position is negative: " + position);
         }
-        int length = (int) Math.clamp(bytes.length - position, 0, target.remaining());
+        int length = Math.clamp(bytes.length - position, 0, target.remaining());
         if (length > 0) {
             target.put(bytes, (int) position, length);
         }

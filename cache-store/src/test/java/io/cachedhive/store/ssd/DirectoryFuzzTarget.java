@@ -131,7 +131,7 @@ public final class DirectoryFuzzTarget
             }
             else if (kind == 6 && length > 2) {
                 long position = 16L * Short.toUnsignedInt(section.getShort());
-                section.limit((int) Math.clamp(GEOMETRY.journalBytes() - position, 2, section.limit()));
+                section.limit(Math.clamp(GEOMETRY.journalBytes() - position, 2, section.limit()));
                 journalFile.write(position, section);
             }
         }
