@@ -1,5 +1,6 @@
 package io.cachedhive.client;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.client.BlockwiseFile.ByteRange;
 import io.cachedhive.client.connection.AnswerHandler;
 import io.cachedhive.client.connection.WorkerException;
@@ -58,8 +59,9 @@ final class BlockRun
     private final CRC32C checksum = new CRC32C();
     private int arrivedBytes;
 
-    // guarded by this
+    @GuardedBy("this")
     private boolean closed;
+    @GuardedBy("this")
     private Optional<Guests.Copy> guest = Optional.empty();
 
     private volatile long sentNanos;

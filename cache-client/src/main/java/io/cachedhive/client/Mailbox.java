@@ -1,5 +1,7 @@
 package io.cachedhive.client;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
@@ -13,7 +15,9 @@ final class Mailbox<T>
 {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition arrived = lock.newCondition();
+    @GuardedBy("lock")
     private final Queue<T> letters = new ArrayDeque<>();
+    @GuardedBy("lock")
     private boolean closed;
 
     /**

@@ -1,5 +1,7 @@
 package io.cachedhive.client.connection;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+
 import java.time.Duration;
 import java.util.OptionalLong;
 
@@ -18,8 +20,9 @@ public final class LatencyHistogram
     private static final int FIRST_OCTAVE = 10;
     private static final int OCTAVES = 28;
 
-    // guarded by this
+    @GuardedBy("this")
     private final int[] counts = new int[OCTAVES * PER_OCTAVE];
+    @GuardedBy("this")
     private int total;
 
     public synchronized void add(long nanos)

@@ -1,5 +1,6 @@
 package io.cachedhive.client.connection;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 
 import java.util.HashMap;
@@ -21,9 +22,11 @@ public final class StateLog
     private final Logger log;
     private final LongSupplier nanoTime;
 
-    // guarded by this
+    @GuardedBy("this")
     private final Map<String, Topic> topics = new HashMap<>();
+    @GuardedBy("this")
     private int room = BURST;
+    @GuardedBy("this")
     private long refilledNanos;
 
     public StateLog(Logger log, LongSupplier nanoTime)

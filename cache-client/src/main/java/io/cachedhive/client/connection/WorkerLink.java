@@ -1,5 +1,6 @@
 package io.cachedhive.client.connection;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.StatusMessage;
@@ -44,13 +45,19 @@ public final class WorkerLink
     private Runnable giveUpProbe = () -> {};
     private volatile int probesUnanswered;
 
-    // guarded by this
+    @GuardedBy("this")
     private CompletableFuture<WorkerSession> attempt;
+    @GuardedBy("this")
     private WorkerSession attempted;
+    @GuardedBy("this")
     private boolean attemptStarted;
+    @GuardedBy("this")
     private int failures;
+    @GuardedBy("this")
     private long lastAttemptNanos;
+    @GuardedBy("this")
     private Optional<WorkerException> lastFailure = Optional.empty();
+    @GuardedBy("this")
     private boolean closed;
 
     WorkerLink(WorkerConnections connections, Endpoint endpoint, ClientIdentity identity, Timeouts timeouts, boolean always, Listener listener)
@@ -177,11 +184,13 @@ public final class WorkerLink
         return result;
     }
 
+    @GuardedBy("this")
     private boolean mayAttempt()
     {
         return !closed && connections.nanoTime() - lastAttemptNanos >= attemptNanos;
     }
 
+    @GuardedBy("this")
     private WorkerException unavailable()
     {
         if (closed) {
@@ -190,6 +199,7 @@ public final class WorkerLink
         return lastFailure.orElseGet(() -> new WorkerException(Reason.UNREACHABLE, "cache worker at %s is not connected".formatted(endpoint)));
     }
 
+    @GuardedBy("this")
     private CompletableFuture<WorkerSession> attempt()
     {
         if (attempt == null) {

@@ -416,9 +416,8 @@ public final class WorkerSession
     private String unreachable(String cause)
     {
         return switch (endpoint) {
-            case Endpoint.UnixSocket(var path) when cause.contains("Permission denied") -> {
-                yield "no permission to connect to %s: add the user of Trino to the group that the worker's cache.worker.socket-group names".formatted(path);
-            }
+            case Endpoint.UnixSocket(var path) when cause.contains("Permission denied") ->
+                    "no permission to connect to %s: add the user of Trino to the group that the worker's cache.worker.socket-group names".formatted(path);
             case Endpoint.UnixSocket(var path) -> "no cache worker serves on %s (%s): start it, or correct cachedhive.worker.socket-path".formatted(path, cause);
             case Endpoint.Tcp(var address, _) -> "cache worker at %s cannot be reached: %s".formatted(address, cause);
         };

@@ -1,5 +1,6 @@
 package io.cachedhive.client.counters;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 
 import java.util.ArrayList;
@@ -24,7 +25,9 @@ public final class HitLog
 
     private static final class Stripe
     {
+        @GuardedBy("this")
         final long[] digests;
+        @GuardedBy("this")
         int count;
 
         Stripe(int capacity)

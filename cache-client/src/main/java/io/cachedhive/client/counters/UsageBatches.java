@@ -1,5 +1,6 @@
 package io.cachedhive.client.counters;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 
@@ -20,9 +21,11 @@ public final class UsageBatches
     private final ClientCounters counters;
     private final HitLog hits;
 
-    // guarded by this
+    @GuardedBy("this")
     private final Map<String, Map<String, Long>> told = new HashMap<>();
+    @GuardedBy("this")
     private Optional<Usage> unanswered = Optional.empty();
+    @GuardedBy("this")
     private long batches;
 
     /**

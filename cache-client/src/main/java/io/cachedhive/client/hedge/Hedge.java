@@ -1,5 +1,7 @@
 package io.cachedhive.client.hedge;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+
 import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -29,10 +31,13 @@ public final class Hedge
     private final CompletableFuture<byte[]> result = new CompletableFuture<>();
     private Future<?> running = CompletableFuture.completedFuture(null);
 
-    // guarded by this
+    @GuardedBy("this")
     private boolean started;
+    @GuardedBy("this")
     private boolean ended;
+    @GuardedBy("this")
     private boolean unwanted;
+    @GuardedBy("this")
     private boolean released;
 
     Hedge(int length, Runnable release)
@@ -76,6 +81,7 @@ public final class Hedge
         }
     }
 
+    @GuardedBy("this")
     private void releaseIfDone()
     {
         if (unwanted && (ended || !started) && !released) {

@@ -30,7 +30,7 @@ public final class KnownRings
             merged.merge(ring.epoch(), ring, (left, right) -> right.publishedMillis() >= left.publishedMillis() ? right : left);
         }
         List<PublishedRing> sorted = merged.values().stream()
-                .sorted(Comparator.comparingLong(PublishedRing::publishedMillis).reversed().thenComparing(ring -> ring.epoch().value()))
+                .sorted(Comparator.comparingLong(PublishedRing::publishedMillis).reversed().thenComparingLong(ring -> ring.epoch().value()))
                 .limit(LIMIT)
                 .toList();
         if (sorted.equals(newestFirst)) {

@@ -1,5 +1,6 @@
 package io.cachedhive.client.local;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.connection.WorkerSession;
@@ -42,12 +43,17 @@ public final class LocalTier
     private volatile Optional<Welcome> lastWelcome = Optional.empty();
     private volatile Optional<String> memoryProblem = Optional.empty();
 
-    // guarded by this
+    @GuardedBy("this")
     private boolean connected;
+    @GuardedBy("this")
     private long disconnectedNanos;
+    @GuardedBy("this")
     private long mapAttemptNanos;
+    @GuardedBy("this")
     private long ringsSequence;
+    @GuardedBy("this")
     private long ringsAskedNanos;
+    @GuardedBy("this")
     private boolean closed;
 
     /**
@@ -151,6 +157,7 @@ public final class LocalTier
         disconnectedNanos = connections.nanoTime();
     }
 
+    @GuardedBy("this")
     private void map(Welcome welcome)
     {
         mapAttemptNanos = connections.nanoTime();
