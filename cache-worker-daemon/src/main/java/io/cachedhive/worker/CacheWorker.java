@@ -29,7 +29,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 import static com.google.common.base.Throwables.getCausalChain;
@@ -68,14 +67,14 @@ public final class CacheWorker
      */
     public static void run(StoreEnvironment environment, Consumer<CacheWorkerService> serving)
     {
-        AtomicReference<CacheWorkerService> opened = new AtomicReference<>();
+        CacheWorkerService opened = null;
         try {
             CacheWorkerModule worker = new CacheWorkerModule();
             Bootstrap bootstrap = bootstrap(worker);
             bootstrap.configure();
             // before all that surrounds it, which takes longer, and which nobody who reads needs
             CacheWorkerService service = CacheWorkerService.open(worker.settings(), environment);
-            opened.set(service);
+            opened = service;
             // nobody else would, until there is a life cycle
             Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("service-stop").unstarted(service::close));
             service.start();
@@ -91,7 +90,7 @@ public final class CacheWorker
         }
         catch (Throwable e) {
             // gives back what was taken, the file of the socket above all
-            Optional.ofNullable(opened.get()).ifPresent(CacheWorkerService::close);
+            Optional.ofNullable(opened).ifPresent(CacheWorkerService::close);
             List<String> problems = problems(e);
             if (problems.isEmpty()) {
                 log.error(e, "Cache worker cannot start");

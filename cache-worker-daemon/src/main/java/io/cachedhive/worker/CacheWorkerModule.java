@@ -38,7 +38,7 @@ public class CacheWorkerModule
     private Optional<CacheWorkerService> service = Optional.empty();
 
     @Override
-    public void setConfigurationFactory(ConfigurationFactory configurationFactory)
+    public synchronized void setConfigurationFactory(ConfigurationFactory configurationFactory)
     {
         super.setConfigurationFactory(configurationFactory);
         configuration = configurationFactory;

@@ -1,5 +1,6 @@
 package io.cachedhive.worker.fetch;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.NoCause;
@@ -76,12 +77,17 @@ public final class FetchAhead
     private final AtomicBoolean retrying = new AtomicBoolean();
 
     private final ReentrantLock lock = new ReentrantLock();
-    // all below are guarded by the lock
+    @GuardedBy("lock")
     private final Map<Digest128, Scan> scans = new LinkedHashMap<>();
+    @GuardedBy("lock")
     private int waitingFiles;
+    @GuardedBy("lock")
     private int inFlight;
+    @GuardedBy("lock")
     private long unaskedBytes;
+    @GuardedBy("lock")
     private boolean sweeping;
+    @GuardedBy("lock")
     private boolean stopped;
 
     /**
@@ -131,7 +137,7 @@ public final class FetchAhead
     {
         private final Scan scan;
         private final Runnable ended;
-        // guarded by the lock
+        // guarded by the lock of FetchAhead, which the check cannot follow through the enclosing instance
         private int left;
         private boolean cancelled;
 
@@ -407,7 +413,8 @@ public final class FetchAhead
         }
     }
 
-    // the lock is held; of an entry that was taken out of the table
+    // of an entry that was taken out of the table
+    @GuardedBy("lock")
     private void left(Flight flight)
     {
         Scan scan = flight.waiting.announcement().scan;
@@ -421,7 +428,7 @@ public final class FetchAhead
         forgetIfIdle(scan);
     }
 
-    // the lock is held
+    @GuardedBy("lock")
     private void forgetIfIdle(Scan scan)
     {
         if (scan.waiting.isEmpty() && scan.flights == 0) {
@@ -429,7 +436,7 @@ public final class FetchAhead
         }
     }
 
-    // the lock is held
+    @GuardedBy("lock")
     private void scheduleSweep()
     {
         if (!sweeping) {
@@ -478,7 +485,7 @@ public final class FetchAhead
         private final Waiting waiting;
         private final Digest128 block;
         private boolean duplicate;
-        // guarded by the lock
+        // guarded by the lock of FetchAhead, which the check cannot follow through the enclosing instance
         private boolean landed;
         private long landedNanos;
         private boolean gone;

@@ -1,6 +1,7 @@
 package io.cachedhive.worker.fetch;
 
 import com.google.common.collect.ImmutableList;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.store.BlockStore;
@@ -42,10 +43,13 @@ final class FetchQueues
     private final int maxPreloadRequests;
 
     private final ReentrantLock lock = new ReentrantLock();
-    // all below are guarded by the lock
+    @GuardedBy("lock")
     private final Map<FileVersionId, FileFetches> files = new HashMap<>();
+    @GuardedBy("lock")
     private final Map<Bucket, BucketQueue> buckets = new HashMap<>();
+    @GuardedBy("lock")
     private int preloadRequests;
+    @GuardedBy("lock")
     private boolean stopped;
 
     FetchQueues(BlockStore store, RequestLimits limits, LongSupplier nanoTime, int maxRangeBlocks, int maxPreloadRequests)
@@ -153,6 +157,7 @@ final class FetchQueues
     /**
      * Makes requests while the bucket's limit allows: a range of each file in turn, preloads after all reads.
      */
+    @GuardedBy("lock")
     private void pump(BucketQueue queue, List<RangeRequest> requests)
     {
         int limit = limits.limit(queue.bucket);
@@ -213,6 +218,7 @@ final class FetchQueues
     }
 
     // queues hold idle files until their turn, and find nothing wanted in them
+    @GuardedBy("lock")
     private void forgetIfIdle(FileFetches file)
     {
         if (file.isEmpty() && files.get(file.target.id()) == file) {

@@ -1,6 +1,7 @@
 package io.cachedhive.worker.fetch;
 
 import com.google.common.collect.ImmutableList;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
@@ -57,9 +58,11 @@ final class ProvisionalVersions
     private final int maxHeldBlocks;
 
     private final ReentrantLock lock = new ReentrantLock();
-    // all below are guarded by the lock
+    @GuardedBy("lock")
     private final Map<FileVersionId, ProvisionalFile> files = new HashMap<>();
+    @GuardedBy("lock")
     private int heldBlocks;
+    @GuardedBy("lock")
     private boolean stopped;
 
     private static final class ProvisionalFile

@@ -1,5 +1,6 @@
 package io.cachedhive.worker.fetch;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.worker.origin.OriginObserver;
 
 import java.time.Duration;
@@ -126,9 +127,13 @@ public final class RequestLimits
 
     private final class Limit
     {
+        @GuardedBy("this")
         private double value = maxRequests;
+        @GuardedBy("this")
         private boolean halved;
+        @GuardedBy("this")
         private long lastHalved;
+        @GuardedBy("this")
         private int refusalsInARow;
 
         synchronized int current()

@@ -1,5 +1,6 @@
 package io.cachedhive.worker.flush;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
@@ -47,7 +48,7 @@ public final class FlushService
     private final BlockStore store;
     private final WorkerTimer timer;
     private final Executor executor;
-    // guarded by this
+    @GuardedBy("this")
     private final TombstoneBook book;
     // known, and not done; of the book; replaced, never changed
     private volatile LocationIndex<Tombstone> undone = LocationIndex.ofTombstones(List.of());
@@ -278,6 +279,7 @@ public final class FlushService
         return book.doneIds();
     }
 
+    @GuardedBy("this")
     private boolean save()
     {
         try {

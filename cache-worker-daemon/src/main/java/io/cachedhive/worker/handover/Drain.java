@@ -1,5 +1,6 @@
 package io.cachedhive.worker.handover;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.protocol.file.BlockKey;
@@ -51,11 +52,15 @@ public final class Drain
     private volatile LongSupplier readsBegun = () -> 0;
     private volatile LongSupplier readsActive = () -> 0;
 
-    // guarded by this
+    @GuardedBy("this")
     private State state = State.NOT_LEAVING;
+    @GuardedBy("this")
     private Optional<Thread> thread = Optional.empty();
+    @GuardedBy("this")
     private long deadlineNanos;
+    @GuardedBy("this")
     private long blocks;
+    @GuardedBy("this")
     private long givenBlocks;
 
     public enum State
@@ -134,6 +139,7 @@ public final class Drain
         return true;
     }
 
+    @GuardedBy("this")
     private void stop()
     {
         thread.ifPresent(Thread::interrupt);
@@ -203,6 +209,7 @@ public final class Drain
         return true;
     }
 
+    @SuppressWarnings("WaitNotInLoop") // who pauses looks again, also if the pause ends early
     private synchronized void pause()
             throws InterruptedException
     {

@@ -1,5 +1,6 @@
 package io.cachedhive.worker.handover;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.client.connection.AnswerHandler;
 import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.connection.WorkerException.Reason;
@@ -53,7 +54,7 @@ final class PeerBlocksRead
     private final Duration silence;
     private final BlockingQueue<Answer> answers = new LinkedBlockingQueue<>();
 
-    // guarded by this
+    @GuardedBy("this")
     private final Map<Integer, ArrivingBlock> arriving = new LinkedHashMap<>();
 
     /**
@@ -224,6 +225,7 @@ final class PeerBlocksRead
         return arriving.isEmpty();
     }
 
+    @GuardedBy("this")
     private boolean fail(String what)
     {
         arriving.clear();

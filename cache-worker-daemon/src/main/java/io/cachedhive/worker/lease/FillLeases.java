@@ -1,6 +1,7 @@
 package io.cachedhive.worker.lease;
 
 import com.google.common.collect.ImmutableList;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
@@ -57,8 +58,9 @@ public final class FillLeases
     private final ByteBudget heap;
 
     private final ReentrantLock lock = new ReentrantLock();
-    // both guarded by the lock
+    @GuardedBy("lock")
     private final Map<BlockKey, LeasedBlock> blocks = new HashMap<>();
+    @GuardedBy("lock")
     private final Map<Long, LeasedBlock> leases = new HashMap<>();
 
     /**
@@ -147,6 +149,7 @@ public final class FillLeases
         return pinned.isPresent() || store.isOnSsd(key);
     }
 
+    @GuardedBy("lock")
     private long grant(LeasedBlock block, Object owner)
     {
         // not to be guessed from an earlier one, and never 0
@@ -177,6 +180,7 @@ public final class FillLeases
         }
     }
 
+    @GuardedBy("lock")
     private void forgetIfIdle(LeasedBlock block)
     {
         if (block.holder.isEmpty() && block.waiting.isEmpty()) {
@@ -262,6 +266,7 @@ public final class FillLeases
         }
     }
 
+    @GuardedBy("lock")
     private void removeHolder(LeasedBlock block)
     {
         Holder holder = block.holder.orElseThrow();
@@ -314,8 +319,12 @@ public final class FillLeases
         }
         finally {
             lock.lock();
-            block.filling = false;
-            lock.unlock();
+            try {
+                block.filling = false;
+            }
+            finally {
+                lock.unlock();
+            }
             if (refusal.isPresent()) {
                 end(offer.lease(), Optional.empty());
             }

@@ -1,5 +1,7 @@
 package io.cachedhive.worker.origin;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -13,6 +15,7 @@ final class DeferredSource
         implements ObjectSource
 {
     private final Supplier<ObjectSource> maker;
+    @GuardedBy("this")
     private Optional<ObjectSource> made = Optional.empty();
 
     /**

@@ -1,5 +1,6 @@
 package io.cachedhive.worker.origin;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.worker.origin.ObjectSourceException.Reason;
 
@@ -37,13 +38,21 @@ public final class OriginHealth
     private final Path file;
     private final LongSupplier nanoTime;
 
+    @GuardedBy("this")
     private final Map<String, Long> deniedUntil = new HashMap<>();
+    @GuardedBy("this")
     private final Map<String, Long> succeededAt = new HashMap<>();
+    @GuardedBy("this")
     private final Pause pause = new Pause();
+    @GuardedBy("this")
     private final Map<String, Pause> bucketPauses = new HashMap<>();
+    @GuardedBy("this")
     private boolean failing;
+    @GuardedBy("this")
     private boolean failureLogged;
+    @GuardedBy("this")
     private long quietUntil;
+    @GuardedBy("this")
     private Optional<String> problem = Optional.empty();
 
     public OriginHealth(String name, Path file)

@@ -1,5 +1,6 @@
 package io.cachedhive.worker.pin;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
@@ -45,9 +46,10 @@ public final class PinService
     private final BlockStore store;
     private final WorkerTimer timer;
     private final Executor executor;
-    // guarded by this
+    @GuardedBy("this")
     private final PinBook book;
-    // guarded by this: whether what is known could not be written down
+    // whether what is known could not be written down
+    @GuardedBy("this")
     private boolean unsaved;
     // those that hold; replaced, never changed
     private volatile LocationIndex<Pin> pinned = LocationIndex.ofPins(List.of());
@@ -150,7 +152,7 @@ public final class PinService
                 index();
             }
             // also what was known before: who could not be told that it is kept asks again
-            saved = changed.isEmpty() && !unsaved || save();
+            saved = (changed.isEmpty() && !unsaved) || save();
         }
         boolean kept = saved;
         try {
@@ -265,6 +267,7 @@ public final class PinService
         return book.xor();
     }
 
+    @GuardedBy("this")
     private boolean save()
     {
         try {

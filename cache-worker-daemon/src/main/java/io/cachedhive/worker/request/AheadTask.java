@@ -1,5 +1,6 @@
 package io.cachedhive.worker.request;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.ControlMessage.Ack;
 import io.cachedhive.worker.fetch.FetchAhead;
@@ -21,8 +22,9 @@ final class AheadTask
     private final ActiveRequests requests;
     private final long requestId;
 
-    // guarded by this
+    @GuardedBy("this")
     private FetchAhead.Announcement announcement;
+    @GuardedBy("this")
     private boolean cancelled;
 
     AheadTask(FetchAhead fetchAhead, Connection connection, ActiveRequests requests, long requestId)

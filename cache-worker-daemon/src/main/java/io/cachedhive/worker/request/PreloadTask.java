@@ -1,5 +1,6 @@
 package io.cachedhive.worker.request;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
@@ -41,13 +42,19 @@ final class PreloadTask
     private final int firstBlock;
     private final int endBlock;
 
+    @GuardedBy("this")
     private int round;
+    @GuardedBy("this")
     private int waiting;
+    @GuardedBy("this")
     private long presentBytes;
     // given to this task by a fetch that kept nothing
+    @GuardedBy("this")
     private boolean unkept;
+    @GuardedBy("this")
     private Optional<String> problem = Optional.empty();
     // why this worker does nothing more for it, while the owner of a later time may
+    @GuardedBy("this")
     private Optional<NoCause> refusal = Optional.empty();
     private volatile boolean cancelled;
 

@@ -1,6 +1,7 @@
 package io.cachedhive.worker.server;
 
 import com.google.common.collect.ImmutableList;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 
 import java.io.IOException;
@@ -60,7 +61,8 @@ public final class BlockServer
     private final PeerRefusals refusals;
     private final Semaphore bodyBytes;
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
-    // in the order of their arrival; guarded by itself
+    // in the order of their arrival
+    @GuardedBy("itself")
     private final Map<Connection, ScheduledFuture<?>> unproven = new LinkedHashMap<>();
     private final ScheduledExecutorService scheduler = newSingleThreadScheduledExecutor(daemonThreadsNamed("block-server-timer"));
     private final List<Thread> acceptors = new ArrayList<>();

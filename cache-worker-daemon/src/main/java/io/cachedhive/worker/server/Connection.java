@@ -1,5 +1,6 @@
 package io.cachedhive.worker.server;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
@@ -54,10 +55,15 @@ public final class Connection
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition answersWaiting = lock.newCondition();
     private final Condition roomForAnswers = lock.newCondition();
+    @GuardedBy("lock")
     private final Deque<Outgoing> answers = new ArrayDeque<>();
+    @GuardedBy("lock")
     private boolean readerAnswers;
+    @GuardedBy("lock")
     private boolean readerWrites;
+    @GuardedBy("lock")
     private boolean writerWrites;
+    @GuardedBy("lock")
     private boolean ended;
 
     private volatile Thread reader;

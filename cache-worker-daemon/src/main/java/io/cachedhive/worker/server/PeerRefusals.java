@@ -1,5 +1,6 @@
 package io.cachedhive.worker.server;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 
 import java.util.concurrent.TimeUnit;
@@ -16,8 +17,11 @@ public final class PeerRefusals
     private static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final LongSupplier nanoTime;
+    @GuardedBy("this")
     private long count;
+    @GuardedBy("this")
     private long countAtLastLog;
+    @GuardedBy("this")
     private long lastLog;
 
     public PeerRefusals()

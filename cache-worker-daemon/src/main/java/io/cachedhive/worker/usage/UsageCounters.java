@@ -2,6 +2,7 @@ package io.cachedhive.worker.usage;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.WireException;
@@ -64,11 +65,17 @@ public final class UsageCounters
 
     private final StateDirectory state;
     private final Clock clock;
+    @GuardedBy("this")
     private final Map<Account, Map<String, Map<String, Long>>> totals = new TreeMap<>();
+    @GuardedBy("this")
     private final Map<Digest128, ClientProgress> clients = new TreeMap<>();
+    @GuardedBy("this")
     private int tableCount;
+    @GuardedBy("this")
     private long sinceMillis;
+    @GuardedBy("this")
     private boolean changed;
+    // of the thread that saves
     private boolean writeFailed;
 
     private record ClientProgress(long lastBatch, long lastSeenMillis) {}
@@ -118,6 +125,7 @@ public final class UsageCounters
         return true;
     }
 
+    @GuardedBy("this")
     private Map<String, Long> table(Map<String, Map<String, Long>> tables, String name)
     {
         Map<String, Long> known = tables.get(name);
@@ -184,6 +192,7 @@ public final class UsageCounters
         }
     }
 
+    @GuardedBy("this")
     private byte[] encode()
     {
         ByteBuffer body = new WireWriter(4096)
@@ -210,6 +219,7 @@ public final class UsageCounters
         return content;
     }
 
+    @SuppressWarnings("GuardedBy") // nobody else has the counters yet
     private void decode(byte[] content)
             throws WireException
     {
