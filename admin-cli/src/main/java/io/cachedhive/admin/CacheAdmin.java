@@ -35,6 +35,7 @@ public final class CacheAdmin
         implements Callable<Integer>
 {
     @Option(names = {"-h", "--help"}, usageHelp = true, scope = CommandLine.ScopeType.INHERIT, description = "show this help")
+    @SuppressWarnings("UnusedVariable") // picocli looks at the option
     private boolean help;
 
     @Spec

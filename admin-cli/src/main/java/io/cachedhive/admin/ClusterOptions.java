@@ -166,7 +166,8 @@ final class ClusterOptions
 
     /// Prints a line per host, a sentence per failed host, and the summary.
     ///
-    /// @param result what a host that did not fail is called, when it has notes and when it has none
+    /// @param resultWithNotes what a host that did not fail is called when it has notes
+    /// @param resultWithoutNotes what it is called when it has none
     /// @return the exit code
     int report(List<HostOutcome> outcomes, String resultWithNotes, String resultWithoutNotes, Console console)
     {

@@ -262,6 +262,7 @@ public final class Diagnosis
         }
     }
 
+    @SuppressWarnings("AnnotateFormatMethod") // the module has no annotations of Error Prone
     private void add(HostState state, Kind kind, String format, Object... values)
     {
         faults.add(new Fault(state.host().name(), kind, state.host() + ": " + String.format(Locale.ROOT, format, values)));

@@ -42,11 +42,8 @@ public final class PropertiesText
             if (left.containsKey(name) && !(commented && set.containsKey(name))) {
                 result.append(name).append('=').append(left.remove(name)).append('\n');
             }
-            else if (!commented && values.containsKey(name)) {
-                // a second time in the file: the last would win
-                continue;
-            }
-            else {
+            // a second time in the file: the last would win
+            else if (commented || !values.containsKey(name)) {
                 result.append(line).append('\n');
             }
         }
