@@ -100,7 +100,7 @@ final class RpmPackage
         int[] flags = (int[]) value(header, RpmTag.REQUIRE_FLAGS);
         List<Requirement> requirements = IntStream.range(0, names.length)
                 .mapToObj(i -> new Requirement(names[i], versions[i], flags[i]))
-                .sorted(comparing(Requirement::name).thenComparing(Requirement::version, nullsFirst(naturalOrder())).thenComparing(Requirement::flags))
+                .sorted(comparing(Requirement::name).thenComparing(Requirement::version, nullsFirst(naturalOrder())).thenComparingInt(Requirement::flags))
                 .toList();
         header.putStringArray(RpmTag.REQUIRE_NAME, requirements.stream().map(Requirement::name).toArray(String[]::new));
         header.putStringArray(RpmTag.REQUIRE_VERSION, requirements.stream().map(Requirement::version).toArray(String[]::new));
