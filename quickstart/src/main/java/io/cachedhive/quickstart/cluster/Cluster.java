@@ -665,6 +665,7 @@ public final class Cluster
         }
 
         @SafeVarargs
+        @SuppressWarnings("varargs") // only read
         private static List<ClusterNode> without(List<ClusterNode> excluded, List<ClusterNode>... nodes)
         {
             return Stream.of(nodes)

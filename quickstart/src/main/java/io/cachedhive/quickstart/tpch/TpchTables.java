@@ -1,11 +1,11 @@
 package io.cachedhive.quickstart.tpch;
 
+import com.google.common.collect.ImmutableMap;
 import io.cachedhive.quickstart.sql.SqlConnection;
 
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
@@ -40,18 +40,17 @@ public final class TpchTables
 
     /**
      * A file format and the schema that holds the tables in it.
-     *
-     * @param partitioning partition column by table, both without prefix
      */
     public enum Schema
     {
-        ORC("tpch_orc", Map.of("lineitem", "returnflag")),
-        PARQUET("tpch_parquet", Map.of("orders", "orderpriority"));
+        ORC("tpch_orc", ImmutableMap.of("lineitem", "returnflag")),
+        PARQUET("tpch_parquet", ImmutableMap.of("orders", "orderpriority"));
 
         private final String schemaName;
-        private final Map<String, String> partitioning;
+        // partition column by table, both without prefix
+        private final ImmutableMap<String, String> partitioning;
 
-        Schema(String schemaName, Map<String, String> partitioning)
+        Schema(String schemaName, ImmutableMap<String, String> partitioning)
         {
             this.schemaName = schemaName;
             this.partitioning = partitioning;

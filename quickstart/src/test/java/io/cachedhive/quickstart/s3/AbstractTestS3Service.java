@@ -174,6 +174,7 @@ abstract class AbstractTestS3Service
     }
 
     @Test
+    @SuppressWarnings("deprecation") // ETags of S3 are MD5
     void testConditionalRequests()
     {
         byte[] bytes = randomBytes(4, 1000);

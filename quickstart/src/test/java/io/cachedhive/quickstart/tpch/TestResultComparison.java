@@ -144,6 +144,7 @@ final class TestResultComparison
     }
 
     @SafeVarargs
+    @SuppressWarnings("varargs") // only read
     private static QueryResult typed(List<ResultColumn> columns, List<Object>... rows)
     {
         return new QueryResult(Optional.empty(), columns, List.of(rows), OptionalLong.empty(), 0);
