@@ -23,6 +23,7 @@ public final class BenchmarkMain
     static final int FAILED = 1;
 
     @Option(names = {"-h", "--help"}, usageHelp = true, description = "show this help")
+    @SuppressWarnings("UnusedVariable") // picocli looks at the option
     private boolean help;
 
     private BenchmarkMain() {}

@@ -38,7 +38,7 @@ public final class CpuTimeProfiler
     }
 
     @Override
-    public Collection<? extends Result> afterIteration(BenchmarkParams benchmark, IterationParams iteration, IterationResult result)
+    public Collection<? extends Result<?>> afterIteration(BenchmarkParams benchmark, IterationParams iteration, IterationResult result)
     {
         double operations = result.getMetadata().getAllOps();
         return List.of(new ScalarResult(RESULT, (cpuNanos() - begin) / operations, "ns/op", AggregationPolicy.AVG));

@@ -146,7 +146,7 @@ final class InterleavedRuns
                 .mode(subject.measure() == Measure.WALL_TIME_P99 ? Mode.SampleTime : Mode.AverageTime)
                 .timeUnit(TimeUnit.NANOSECONDS)
                 .warmupIterations(2)
-                .warmupTime(TimeValue.milliseconds(timing.warmupMillis() * (subject.measure() == Measure.CPU_TIME ? 1 : WAITING_WARMUP_FACTOR)))
+                .warmupTime(TimeValue.milliseconds((long) timing.warmupMillis() * (subject.measure() == Measure.CPU_TIME ? 1 : WAITING_WARMUP_FACTOR)))
                 .measurementIterations(2)
                 .measurementTime(TimeValue.milliseconds(timing.measureMillis()))
                 .addProfiler(CpuTimeProfiler.class)

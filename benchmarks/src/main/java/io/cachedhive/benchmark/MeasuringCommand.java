@@ -29,6 +29,7 @@ abstract class MeasuringCommand
     private Path file;
 
     @Option(names = {"-h", "--help"}, usageHelp = true, order = LAST, description = "show this help")
+    @SuppressWarnings("UnusedVariable") // picocli looks at the option
     private boolean help;
 
     protected final PrintStream out;

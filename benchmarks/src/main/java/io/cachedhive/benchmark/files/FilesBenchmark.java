@@ -81,7 +81,7 @@ public final class FilesBenchmark
         LakeFiles small = new LakeFiles("small", scale.files(), SMALL_FILE_BYTES);
         LakeFiles large = new LakeFiles("large", scale.files() / SMALL_FILES_IN_LARGE, SMALL_FILES_IN_LARGE * SMALL_FILE_BYTES);
         // twice: no frame is as long as a block that is not a power of two
-        int ramMegabytes = 64 + Math.toIntExact(2 * (small.totalBytes() + large.totalBytes()) >> 20);
+        int ramMegabytes = 64 + Math.toIntExact((2 * (small.totalBytes() + large.totalBytes())) >> 20);
         try (LakeHost host = LakeHost.start(ramMegabytes)) {
             progress.accept("writing %s files of %s KiB, and the same bytes in %s files".formatted(small.count(), small.fileBytes() >> 10, large.count()));
             host.write(small);

@@ -48,6 +48,7 @@ final class SharedBlocks
      * @param directory a tmpfs, best /dev/shm
      * @param totalBytes of the blocks
      */
+    @SuppressWarnings("MustBeClosedChecker") // closed with the blocks
     static SharedBlocks create(Path directory, int blockSizeBytes, long totalBytes, long seed)
             throws IOException
     {

@@ -208,7 +208,7 @@ public final class PlacementBenchmark
         cluster.hosts().stream().filter(Host::cacheAnswers).forEach(host -> served.put(host.worker(), 0L));
         for (int read = 0; read < 200_000; read++) {
             CacheWorkerId owner = ring.ring().owner(new ChunkKey(random.nextLong(), 0)).orElseThrow();
-            long bytes = 1 + random.nextInt(64 << 20);
+            long bytes = 1L + random.nextInt(64 << 20);
             if (ring.address(owner).isPresent()) {
                 served.computeIfPresent(owner, (_, sum) -> sum + bytes);
             }

@@ -32,6 +32,7 @@ enum TableShape
     private static final Schema SCHEMA = new Schema("serde", false, Map.of());
 
     private final int files;
+    @SuppressWarnings("ImmutableEnumChecker") // keeps nothing
     private final ToLongFunction<SplittableRandom> fileBytes;
     private final boolean cut;
 

@@ -20,6 +20,7 @@ final class DutyCycle
     private static final int SIGCONT = 18;
     private static final int SIGSTOP = 19;
     private static final Duration PERIOD = Duration.ofMillis(100);
+    @SuppressWarnings("restricted") // kill(2)
     private static final MethodHandle KILL = Linker.nativeLinker().downcallHandle(
             Linker.nativeLinker().defaultLookup().findOrThrow("kill"),
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));

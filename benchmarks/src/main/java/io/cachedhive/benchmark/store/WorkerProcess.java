@@ -32,7 +32,7 @@ final class WorkerProcess
 
     /**
      * @param directory of the store, with {@link StoreBenchmark#RAM_DIRECTORY} in it
-     * @param heap of the process, as of {@code -Xmx}; everything else is as in a cache worker's {@code jvm.config}
+     * @param scale says the heap of the process; everything else is as in a cache worker's {@code jvm.config}
      */
     WorkerProcess(Path directory, StoreBenchmark.Scale scale)
             throws IOException
