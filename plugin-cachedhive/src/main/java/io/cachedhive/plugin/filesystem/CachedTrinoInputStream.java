@@ -197,18 +197,18 @@ final class CachedTrinoInputStream
     private boolean readPastWindow(byte[] bytes, int offset, int length)
             throws IOException
     {
-        switch (fromCache(() -> file.readAhead(position, bytes, offset, length))) {
+        return switch (fromCache(() -> file.readAhead(position, bytes, offset, length))) {
             case StreamRead.Served served -> {
                 served.bytes().use(length);
                 position += length;
                 delivered = true;
-                return true;
+                yield true;
             }
             case StreamRead.Bypassed bypassed -> {
                 openOriginStream(bypassed);
-                return false;
+                yield false;
             }
-        }
+        };
     }
 
     private void fillWindow()
@@ -399,7 +399,7 @@ final class CachedTrinoInputStream
         if (originStream != null) {
             return super.readNBytes(length);
         }
-        byte[] bytes = new byte[(int) clamp(fileLength - position, 0, length)];
+        byte[] bytes = new byte[clamp(fileLength - position, 0, length)];
         int count = readNBytes(bytes, 0, bytes.length);
         return count == bytes.length ? bytes : Arrays.copyOf(bytes, count);
     }

@@ -53,7 +53,7 @@ public final class Places
     private final long gracePeriodMillis;
     private final double minLiveShare;
 
-    private final Map<WorkerAddress, PlaceRecord> places = new TreeMap<>(Comparator.comparing(WorkerAddress::host).thenComparing(WorkerAddress::port));
+    private final Map<WorkerAddress, PlaceRecord> places = new TreeMap<>(Comparator.comparing(WorkerAddress::host).thenComparingInt(WorkerAddress::port));
     private final Map<CacheWorkerId, WorkerAddress> addressesByWorker = new HashMap<>();
     private TrinoNodes nodes = new TrinoNodes(Map.of());
     private long nodesChangedMillis;

@@ -14,7 +14,7 @@ public final class WorkerProblems
     public static String describe(WorkerAddress address, Throwable failure)
     {
         Throwable cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-        return ("no cache worker answers on %s: start it there, or set cachedhive.worker.port to the port that cache workers listen on (%s)")
+        return "no cache worker answers on %s: start it there, or set cachedhive.worker.port to the port that cache workers listen on (%s)"
                 .formatted(address, cause.getMessage());
     }
 }

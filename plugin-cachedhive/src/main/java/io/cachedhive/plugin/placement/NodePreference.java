@@ -87,6 +87,6 @@ public final class NodePreference
     public long retainedSizeInBytes()
     {
         // the nodes are the ring's, not the split's
-        return INSTANCE_SIZE + (waiting == null ? 0 : WaitingLines.Split.INSTANCE_SIZE);
+        return (long) INSTANCE_SIZE + (waiting == null ? 0 : WaitingLines.Split.INSTANCE_SIZE);
     }
 }

@@ -18,7 +18,7 @@ final class OrderedChunks
 {
     // of one reader all are added up for each split
     private static final int MOST_CHUNKS = 256;
-    private static final Comparator<Position> ORDER = comparing(Position::path).thenComparing(Position::index);
+    private static final Comparator<Position> ORDER = comparing(Position::path).thenComparingLong(Position::index);
 
     private final Map<CacheWorkerId, SortedMap<Position, Long>> bytes = new HashMap<>();
     private int count;

@@ -223,7 +223,7 @@ public final class ScanPlacement
     {
         long assigned = assignedBytes.getOrDefault(reader, 0L);
         boolean takes = assigned == 0 || assigned + bytes <= mostBytes(reader);
-        if (!takes || view.isPartial() && !hasRoom(reader)) {
+        if (!takes || (view.isPartial() && !hasRoom(reader))) {
             return false;
         }
         assign(reader, bytes);

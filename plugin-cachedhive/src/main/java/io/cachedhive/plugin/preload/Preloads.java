@@ -92,8 +92,9 @@ public final class Preloads
         Instant called = Instant.now();
         checkCached();
         Listing listing = plan.list(session, accessControl, request);
-        membership.ring().orElseThrow(() -> new TrinoException(PROCEDURE_CALL_FAILED, "no cache worker of catalog %s answers: the table cache.stats tells where to start one"
-                .formatted(catalog)));
+        if (membership.ring().isEmpty()) {
+            throw new TrinoException(PROCEDURE_CALL_FAILED, "no cache worker of catalog %s answers: the table cache.stats tells where to start one".formatted(catalog));
+        }
         PreloadJob job = new PreloadJob(
                 request.job().orElseGet(session::getQueryId),
                 request.table(),
