@@ -18,6 +18,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -167,6 +168,10 @@ class TestInstalledHosts
         withoutData.keySet().removeIf(path -> path.contains("/opt") || path.contains("/ssd"));
         assertThat(withoutData).isEqualTo(before);
 
+        // the JVM that writes the archive of classes for a cache worker outlives it, and ends by itself
+        Await.until("no process of a cache worker is left", Duration.ofMinutes(10), () -> ProcessHandle.allProcesses()
+                .map(process -> process.info().commandLine().orElse(""))
+                .noneMatch(command -> WORKERS.stream().anyMatch(host -> command.contains(root(host) + "/"))));
         Outcome purged = run("uninstall", "--purge");
         assertThat(purged.code()).as(purged.toString()).isEqualTo(ExitCode.OK);
         assertThat(snapshot()).isEqualTo(before);

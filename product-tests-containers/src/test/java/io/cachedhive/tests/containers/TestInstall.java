@@ -1,5 +1,6 @@
 package io.cachedhive.tests.containers;
 
+import io.cachedhive.testing.Await;
 import org.testng.annotations.Test;
 
 import java.util.Collection;
@@ -7,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -42,6 +44,8 @@ public class TestInstall
 
             CommandResult uninstall = administrator.cacheAdmin("uninstall");
             assertThat(uninstall.exitCode()).as(uninstall.text()).isZero();
+            // the JVM that writes the archive of classes for a cache worker outlives it, and ends by itself
+            Await.untilAsserted("no process is left", Patience.LIMIT, QUERY_PAUSE, () -> assertThat(processes(cluster.trinoHosts())).isEqualTo(processesBefore));
             Map<ContainerHost, FileListing> left = listings(cluster.trinoHosts());
             left.forEach((host, listing) -> assertThat(listing.changesSince(before.get(host)).keySet()).as("left on %s beside data and logs", host)
                     .allMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY) || path.startsWith(Administrator.INSTALL_DIRECTORY)));
