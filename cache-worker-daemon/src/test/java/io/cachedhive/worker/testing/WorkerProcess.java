@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +22,9 @@ import java.util.concurrent.ThreadLocalRandom;
  */
 public final class WorkerProcess
 {
+    // it serves or ends; on a machine with many builds the start of a JVM alone takes minutes
+    private static final Duration START_DEADLINE = Duration.ofMinutes(10);
+
     // of a JVM on a machine that is busy with other tests
     private static final Set<Integer> GIVEN_PORTS = ConcurrentHashMap.newKeySet();
 
@@ -51,7 +55,7 @@ public final class WorkerProcess
                 .redirectOutput(log.toFile())
                 .start();
         try {
-            Await.until("the worker serves", () -> {
+            Await.until("the worker serves", START_DEADLINE, () -> {
                 String output = read(log);
                 if (!worker.isAlive()) {
                     throw new AssertionError("the worker ended: " + output);
