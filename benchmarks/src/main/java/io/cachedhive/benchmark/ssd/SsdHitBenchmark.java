@@ -1,6 +1,5 @@
 package io.cachedhive.benchmark.ssd;
 
-import com.sun.nio.file.ExtendedOpenOption;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.store.BlockOrigin;
@@ -25,6 +24,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
@@ -96,7 +96,7 @@ public class SsdHitBenchmark
             }
             out.force(true);
         }
-        plain = FileChannel.open(plainFile, READ, ExtendedOpenOption.DIRECT);
+        plain = FileChannel.open(plainFile, READ, directOption());
         // on SSD everything comes back, in RAM nothing
         store.close();
         store = BlockStore.open(config, StoreEnvironment.system());
@@ -107,6 +107,20 @@ public class SsdHitBenchmark
             int at = random.nextInt(i + 1);
             order[i] = order[at];
             order[at] = i;
+        }
+    }
+
+    /**
+     * Returns the option of the JDK for O_DIRECT. Its only name is in a package for which javac always warns.
+     */
+    private static OpenOption directOption()
+    {
+        try {
+            Class<?> options = Class.forName("com.sun.nio.file.ExtendedOpenOption");
+            return (OpenOption) options.getField("DIRECT").get(null);
+        }
+        catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("This JDK has no option for O_DIRECT", e);
         }
     }
 
