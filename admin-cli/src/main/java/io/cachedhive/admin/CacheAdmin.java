@@ -22,7 +22,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
         name = "cache-admin",
         sortOptions = false,
         usageHelpWidth = 110,
-        description = {"Installs cachedhive on the hosts of a Trino cluster, and looks after its cache workers: over ssh, and over their HTTP API.", ""},
+        description = {"Installs cachedhive on the hosts of a Trino cluster, and operates its cache workers, over SSH and over their HTTP API.", ""},
         commandListHeading = "%nCommands:%n",
         footer = {
                 "",
@@ -90,7 +90,7 @@ public final class CacheAdmin
                 .setErr(console.error())
                 .setParameterExceptionHandler((e, _) -> {
                     String program = e.getCommandLine().getCommandSpec().qualifiedName();
-                    console.problem("%s (%s --help tells more)".formatted(e.getMessage(), program));
+                    console.problem("%s (see %s --help)".formatted(e.getMessage(), program));
                     return ExitCode.WRONG_USAGE;
                 })
                 .setExecutionExceptionHandler((e, _, _) -> {

@@ -19,7 +19,7 @@ import java.util.function.Function;
  */
 final class CatalogOptions
 {
-    @Option(names = "--config", paramLabel = "FILE", description = "the hosts file (default: what CACHE_ADMIN_CONFIG names, else ~/.cache-admin.yaml)")
+    @Option(names = "--config", paramLabel = "FILE", description = "hosts file (default: the value of CACHE_ADMIN_CONFIG, or ~/.cache-admin.yaml)")
     private Path config;
 
     @Option(names = "--catalog", split = ",", paramLabel = "NAME", description = "catalogs of Trino (default: all cachedhive catalogs of the configuration directory)")

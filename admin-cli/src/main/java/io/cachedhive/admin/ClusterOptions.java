@@ -40,20 +40,20 @@ final class ClusterOptions
     @Option(
             names = "--config",
             paramLabel = "FILE",
-            description = "the hosts file (default: what CACHE_ADMIN_CONFIG names, else ~/.cache-admin.yaml)")
+            description = "hosts file (default: the value of CACHE_ADMIN_CONFIG, or ~/.cache-admin.yaml)")
     private Path config;
 
     @Option(
             names = "--hosts",
             split = ",",
             paramLabel = "HOST|GROUP",
-            description = "only these hosts and groups of the hosts file, separated by commas")
+            description = "comma-separated hosts and groups of the hosts file (default: all hosts)")
     private Set<String> hosts = new LinkedHashSet<>();
 
     @Option(
             names = "--parallel",
             paramLabel = "N",
-            description = "how many hosts are worked on at a time (default: `parallel` of the hosts file, else 16)")
+            description = "number of hosts processed at the same time (default: `parallel` of the hosts file, or 16)")
     private Integer parallel;
 
     @Option(

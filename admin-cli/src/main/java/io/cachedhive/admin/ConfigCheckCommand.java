@@ -17,7 +17,7 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "check",
         sortOptions = false,
-        description = "Checks the hosts file and the configuration directory on this machine; asks no host. Exit code 4 if something was found.")
+        description = "Checks the hosts file and the configuration directory on this machine, without contacting hosts. Exit code 4 if it finds a problem.")
 final class ConfigCheckCommand
         implements Callable<Integer>
 {

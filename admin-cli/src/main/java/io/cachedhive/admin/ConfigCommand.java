@@ -13,7 +13,7 @@ import java.util.concurrent.Callable;
 @Command(
         name = "config",
         sortOptions = false,
-        description = "Checks, compares, brings and migrates the configuration of cache workers and catalogs.")
+        description = "Checks, compares, deploys and migrates the configuration of cache workers and catalogs.")
 final class ConfigCommand
         implements Callable<Integer>
 {

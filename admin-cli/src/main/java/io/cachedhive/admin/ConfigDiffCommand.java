@@ -26,7 +26,7 @@ import static java.util.Objects.requireNonNull;
         name = "diff",
         sortOptions = false,
         description = {
-                "Shows where the configuration of the hosts is not what it is to be: - a line that only the host has, + one that only this machine has.",
+                "Shows the differences between the configuration of the hosts and of this machine: - for a line only on the host, + for a line only on this machine.",
                 "Secrets are not shown. Exit code 4 if something differs."})
 final class ConfigDiffCommand
         implements Callable<Integer>

@@ -22,7 +22,7 @@ import static java.util.Objects.requireNonNull;
         name = "migrate",
         sortOptions = false,
         description = {
-                "Makes a cachedhive catalog out of a Hive catalog with fs.cache.* or hive.cache.* properties, and the origin of the cache workers for it.",
+                "Converts a Hive catalog with fs.cache.* or hive.cache.* properties to a cachedhive catalog and an origin for the cache workers.",
                 "Prints what belongs into the hosts file, and what could not be carried over. The given file stays as it is."})
 final class ConfigMigrateCommand
         implements Callable<Integer>
@@ -51,7 +51,7 @@ final class ConfigMigrateCommand
             throws ClusterFileException
     {
         if (!origin.matches("[A-Za-z0-9_-]+")) {
-            throw new WrongUsageException("--origin is %s, and a name of letters, digits, - and _ is wanted.".formatted(origin));
+            throw new WrongUsageException("--origin is %s: use letters, digits, - and _ only.".formatted(origin));
         }
         CatalogMigration migration;
         try {

@@ -20,7 +20,7 @@ import static java.util.Objects.requireNonNull;
         name = "push",
         sortOptions = false,
         description = {
-                "Writes the configuration to the hosts where it differs; see config diff first.",
+                "Writes the configuration to the hosts where it differs; run config diff first to see the changes.",
                 "Cache workers use it after a restart (cache-admin restart), Trino servers after theirs."})
 final class ConfigPushCommand
         implements Callable<Integer>

@@ -9,13 +9,13 @@ import java.util.concurrent.Callable;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Lets queries read past the cache, as the plain Hive connector does: CALL system.set_cache_mode('OFF').
+ * Makes queries bypass the cache, as the plain Hive connector does: CALL system.set_cache_mode('OFF').
  */
 @Command(
         name = "disable",
         sortOptions = false,
         description = {
-                "Lets queries read past the cache, as the plain Hive connector does: CALL system.set_cache_mode('OFF').",
+                "Makes queries bypass the cache, as the plain Hive connector does: CALL system.set_cache_mode('OFF').",
                 "For queries that are planned from now on, on all workers; works with every cache worker dead. In force until the coordinator ends, or until enable."})
 final class DisableCommand
         implements Callable<Integer>

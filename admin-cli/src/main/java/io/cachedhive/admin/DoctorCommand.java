@@ -21,7 +21,7 @@ import static java.util.Objects.requireNonNull;
         name = "doctor",
         sortOptions = false,
         description = {
-                "Looks for what is wrong with the hosts, and says how to mend it. Changes nothing.",
+                "Diagnoses the hosts and reports each problem with its fix. Changes nothing.",
                 "Looks at versions, configuration, secrets, ports, directories, disks, shared memory, memory, clocks, Java, Trino and the plugin, and at what "
                         + "the cache workers say of themselves. Exit code 4 if something was found."})
 final class DoctorCommand
@@ -45,6 +45,6 @@ final class DoctorCommand
         List<ClusterHost> hosts = options.select(cluster);
         ClusterInspection inspection = new ClusterInspection(options.ssh(cluster), options.tasks(cluster, console), HostFiles.read(cluster));
         List<Fault> faults = inspection.diagnose(cluster, hosts);
-        return FaultsPrinter.print(faults, options.isJson(), "All is well on %s.".formatted(hosts.size() == 1 ? "1 host" : hosts.size() + " hosts"), console);
+        return FaultsPrinter.print(faults, options.isJson(), "No problems found on %s.".formatted(hosts.size() == 1 ? "1 host" : hosts.size() + " hosts"), console);
     }
 }

@@ -28,18 +28,18 @@ import static java.util.Objects.requireNonNull;
         name = "drain",
         sortOptions = false,
         description = {
-                "Lets cache workers hand their blocks over to the others, and end. Name them with --hosts; shut the Trino workers there down first.",
+                "Transfers the blocks of cache workers to the remaining ones and stops them. Select them with --hosts; first shut down the Trino workers on these hosts.",
                 "Returns at once: run it again with --show to see how far they are, or with --cancel to keep them."})
 final class DrainCommand
         implements Callable<Integer>
 {
-    @Option(names = "--deadline", paramLabel = "DURATION", defaultValue = "10m", description = "when each ends in any case, such as 30s or 5m (default: ${DEFAULT-VALUE})")
+    @Option(names = "--deadline", paramLabel = "DURATION", defaultValue = "10m", description = "time limit for each cache worker, such as 30s or 5m (default: ${DEFAULT-VALUE})")
     private Duration deadline;
 
-    @Option(names = "--show", description = "begin nothing, and show how far they are")
+    @Option(names = "--show", description = "show progress without starting a drain")
     private boolean show;
 
-    @Option(names = "--cancel", description = "they stay after all")
+    @Option(names = "--cancel", description = "cancel a drain in progress")
     private boolean cancel;
 
     @Mixin
@@ -62,7 +62,7 @@ final class DrainCommand
         Cluster cluster = options.cluster();
         List<ClusterHost> workers = options.select(cluster).stream().filter(ClusterHost::isWorker).toList();
         if (!show && !cancel && workers.size() == cluster.workers().size()) {
-            throw new WrongUsageException("All cache workers would leave, and nobody would take over what they have: name some of them with --hosts, or use stop.");
+            throw new WrongUsageException("All cache workers would be drained, and none would remain to receive their blocks: select some of them with --hosts, or use stop.");
         }
         if (dryRun.isSet() && !show) {
             return options.report(workers.stream().map(host -> HostOutcome.done(host, List.of(cancel ? "stays" : "drain"))).toList(), "WOULD CHANGE", "UNCHANGED", console);

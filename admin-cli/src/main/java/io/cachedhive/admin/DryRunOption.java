@@ -7,7 +7,7 @@ import picocli.CommandLine.Option;
  */
 final class DryRunOption
 {
-    @Option(names = "--dry-run", description = "say what would be changed, and change nothing")
+    @Option(names = "--dry-run", description = "show the changes without applying them")
     private boolean dryRun;
 
     boolean isSet()

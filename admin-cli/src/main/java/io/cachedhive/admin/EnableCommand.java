@@ -10,13 +10,13 @@ import java.util.concurrent.Callable;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Lets queries use the cache: CALL system.set_cache_mode.
+ * Makes queries use the cache: CALL system.set_cache_mode.
  */
 @Command(
         name = "enable",
         sortOptions = false,
         description = {
-                "Lets queries use the cache: CALL system.set_cache_mode.",
+                "Makes queries use the cache: CALL system.set_cache_mode.",
                 "In force until the coordinator ends; cachedhive.mode of the catalog holds from then on."})
 final class EnableCommand
         implements Callable<Integer>
@@ -29,7 +29,8 @@ final class EnableCommand
         DEFAULT
     }
 
-    @Option(names = "--mode", paramLabel = "MODE", defaultValue = "ON", description = "ON, READ_ONLY, SHADOW, or DEFAULT: what rules and catalog say (default: ${DEFAULT-VALUE})")
+    @Option(names = "--mode", paramLabel = "MODE", defaultValue = "ON",
+            description = "ON, READ_ONLY, SHADOW, or DEFAULT to follow the rules and the catalog (default: ${DEFAULT-VALUE})")
     private Mode mode;
 
     @Mixin

@@ -9,13 +9,13 @@ import java.util.concurrent.Callable;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Drops a table, or partitions of it, from all cache workers: CALL system.flush_data_cache.
+ * Removes a table or some of its partitions from all cache workers: CALL system.flush_data_cache.
  */
 @Command(
         name = "flush",
         sortOptions = false,
         description = {
-                "Drops a table, or partitions of it, from all cache workers: CALL system.flush_data_cache.",
+                "Removes a table or some of its partitions from all cache workers: CALL system.flush_data_cache.",
                 "Needed after files were changed behind the cache's back; what is flushed is read from the object store again."})
 final class FlushCommand
         implements Callable<Integer>

@@ -40,21 +40,21 @@ final class HostOptions
             names = "--hosts",
             split = ",",
             paramLabel = "HOST[:PORT]|GROUP",
-            description = "the hosts to ask, separated by commas: hosts and groups of the hosts file, and others, which need none; the port is that of the cache worker's "
+            description = "comma-separated hosts: hosts and groups of the hosts file, or any other hosts; the port is the cache worker's "
                     + "http-server.http.port (default: 8485)")
     private Set<String> names = new LinkedHashSet<>();
 
     @Option(
             names = "--config",
             paramLabel = "FILE",
-            description = "the hosts file (default: what CACHE_ADMIN_CONFIG names, else ~/.cache-admin.yaml)")
+            description = "hosts file (default: the value of CACHE_ADMIN_CONFIG, or ~/.cache-admin.yaml)")
     private Path config;
 
     @Option(
             names = "--timeout",
             paramLabel = "DURATION",
             defaultValue = "5s",
-            description = "how long to wait for each host, such as 500ms or 10s (default: ${DEFAULT-VALUE})")
+            description = "time-out for each host, such as 500ms or 10s (default: ${DEFAULT-VALUE})")
     private Duration timeout = Duration.ofSeconds(5);
 
     @Option(

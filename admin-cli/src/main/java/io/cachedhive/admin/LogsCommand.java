@@ -21,7 +21,7 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "logs",
         sortOptions = false,
-        description = "Prints the last lines of the cache workers' logs, each behind the name of its host.")
+        description = "Prints the last lines of the cache workers' logs, each with the name of its host.")
 final class LogsCommand
         implements Callable<Integer>
 {
@@ -31,10 +31,11 @@ final class LogsCommand
         LAUNCHER
     }
 
-    @Option(names = "--lines", paramLabel = "N", defaultValue = "100", description = "how many of each host (default: ${DEFAULT-VALUE})")
+    @Option(names = "--lines", paramLabel = "N", defaultValue = "100", description = "number of lines per host (default: ${DEFAULT-VALUE})")
     private int lines;
 
-    @Option(names = "--log", paramLabel = "LOG", defaultValue = "server", description = "server, or launcher: what was said before the log began (default: ${DEFAULT-VALUE})")
+    @Option(names = "--log", paramLabel = "LOG", defaultValue = "server",
+            description = "server, or launcher for the output before the server log starts (default: ${DEFAULT-VALUE})")
     private Log log = Log.SERVER;
 
     @Option(names = "--grep", paramLabel = "TEXT", description = "only lines with this text")

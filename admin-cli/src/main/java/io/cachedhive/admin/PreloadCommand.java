@@ -11,13 +11,13 @@ import java.util.concurrent.Callable;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Loads a table, or partitions of it, into the cache before it is asked for: CALL system.preload_table or preload_partition.
+ * Loads a table or some of its partitions into the cache: CALL system.preload_table or preload_partition.
  */
 @Command(
         name = "preload",
         sortOptions = false,
         description = {
-                "Loads a table, or partitions of it, into the cache before it is asked for: CALL system.preload_table or preload_partition.",
+                "Loads a table or some of its partitions into the cache: CALL system.preload_table or preload_partition.",
                 "Without --wait it returns when the files are listed; cache.preloads shows how far the job is, under the query's id."})
 final class PreloadCommand
         implements Callable<Integer>
@@ -25,10 +25,10 @@ final class PreloadCommand
     @Mixin
     private TableOptions table;
 
-    @Option(names = "--columns", split = ",", paramLabel = "COLUMN", description = "only these columns, of Parquet and ORC files")
+    @Option(names = "--columns", split = ",", paramLabel = "COLUMN", description = "load only these columns of Parquet and ORC files")
     private List<String> columns = List.of();
 
-    @Option(names = "--wait", description = "return when all is loaded")
+    @Option(names = "--wait", description = "wait until the preload has finished")
     private boolean wait;
 
     @Mixin

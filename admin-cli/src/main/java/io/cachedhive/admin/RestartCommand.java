@@ -15,7 +15,7 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "restart",
         sortOptions = false,
-        description = "Stops the cache workers and starts them again. All at once, unless --parallel 1 is given; upgrade does it one by one.")
+        description = "Restarts the cache workers, all at once unless --parallel 1 is given. The upgrade command restarts them one by one.")
 final class RestartCommand
         implements Callable<Integer>
 {

@@ -25,7 +25,7 @@ import static java.util.Objects.requireNonNull;
         name = "rollback",
         sortOptions = false,
         description = {
-                "Goes back to one release on all hosts, one host after the other, as upgrade does. Hosts that have it already stay as they are.",
+                "Returns to an earlier release on all hosts, one host at a time, like upgrade. Hosts that already have it are not changed.",
                 "The configuration stays as it is. What a rollback has left is no release before any more: --to or upgrade lead there."})
 final class RollbackCommand
         implements Callable<Integer>
@@ -33,7 +33,7 @@ final class RollbackCommand
     @Option(
             names = "--to",
             paramLabel = "RELEASE",
-            description = "the release, as the hosts call it (default: the one that the first of the hosts that was upgraded had before)")
+            description = "release to return to (default: the previous release of the first host that was upgraded)")
     private String release;
 
     @Mixin

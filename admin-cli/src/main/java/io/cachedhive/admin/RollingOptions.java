@@ -42,7 +42,7 @@ final class RollingOptions
             names = "--patience",
             paramLabel = "DURATION",
             defaultValue = "10m",
-            description = "how long each cache worker may take until it is back and has restored its blocks (default: ${DEFAULT-VALUE})")
+            description = "time limit for each cache worker to restart and restore its blocks (default: ${DEFAULT-VALUE})")
     private Duration patience;
 
     @Mixin
@@ -90,7 +90,7 @@ final class RollingOptions
     {
         List<HostOutcome> outcomes = hosts(cluster).stream()
                 .map(host -> HostOutcome.failed(host, Optional.ofNullable(problems.get(host))
-                        .orElse("%s: was not touched, as another host cannot follow: mend that one, or choose hosts with --hosts.".formatted(host))))
+                        .orElse("%s: unchanged, because another host cannot be changed: fix that host, or select hosts with --hosts.".formatted(host))))
                 .toList();
         return report(outcomes, console);
     }
@@ -119,7 +119,7 @@ final class RollingOptions
         boolean failed = false;
         for (ClusterHost host : hosts) {
             if (failed) {
-                outcomes.add(HostOutcome.failed(host, "%s: was not touched, as a host before it failed: mend that one, and run the command again.".formatted(host)));
+                outcomes.add(HostOutcome.failed(host, "%s: unchanged, because an earlier host failed: fix that host and run the command again.".formatted(host)));
                 continue;
             }
             HostOutcome outcome = tasks.run(List.of(host), one -> HostOutcome.done(one, roll(ssh, rolling, one, change))).getFirst();

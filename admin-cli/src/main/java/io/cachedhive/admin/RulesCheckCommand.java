@@ -28,7 +28,7 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "check",
         sortOptions = false,
-        description = "Reads rules files as a catalog does, and says of each what is in it, or what is wrong, where, and how to mend it. Needs no hosts.")
+        description = "Checks rules files as a catalog does, and prints the rules of each file, or the first problem, its position and how to fix it. Needs no hosts.")
 final class RulesCheckCommand
         implements Callable<Integer>
 {

@@ -13,7 +13,7 @@ import java.util.concurrent.Callable;
 @Command(
         name = "rules",
         sortOptions = false,
-        description = "Checks rules files: what is cached, and how.")
+        description = "Checks files with caching rules.")
 final class RulesCommand
         implements Callable<Integer>
 {

@@ -15,7 +15,7 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "start",
         sortOptions = false,
-        description = "Starts the cache workers, and waits until they listen. What runs is left alone.")
+        description = "Starts the cache workers and waits until they accept connections. Running ones are left unchanged.")
 final class StartCommand
         implements Callable<Integer>
 {

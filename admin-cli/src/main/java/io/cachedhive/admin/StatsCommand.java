@@ -22,7 +22,7 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "stats",
         sortOptions = false,
-        description = "Shows of each cache worker where the bytes came from that Trino workers beside it read.")
+        description = "Shows the bytes that the Trino worker of each host read, by source.")
 final class StatsCommand
         implements Callable<Integer>
 {

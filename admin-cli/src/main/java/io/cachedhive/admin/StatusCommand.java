@@ -20,7 +20,7 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "status",
         sortOptions = false,
-        description = "Shows of each cache worker who it is, how it is, since when, and how full.")
+        description = "Shows id, state, uptime and usage of each cache worker.")
 final class StatusCommand
         implements Callable<Integer>
 {

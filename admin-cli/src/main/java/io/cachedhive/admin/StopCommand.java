@@ -15,7 +15,7 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "stop",
         sortOptions = false,
-        description = "Stops the cache workers, and waits until they have ended. Their blocks are there again after a start.")
+        description = "Stops the cache workers and waits until they have ended. Their blocks are restored at the next start.")
 final class StopCommand
         implements Callable<Integer>
 {

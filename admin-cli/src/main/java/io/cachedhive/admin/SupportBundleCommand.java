@@ -45,15 +45,15 @@ import static java.util.Objects.requireNonNull;
         name = "support-bundle",
         sortOptions = false,
         description = {
-                "Collects what somebody needs who is to help: the doctor's findings, facts of the hosts, configuration, status, counters, and the ends of the logs.",
+                "Collects the information that support needs: the doctor's findings, facts about the hosts, configuration, status, counters, and recent log lines.",
                 "Secrets are left out: values of properties by whose name they are some, and these values wherever else they stand. Names of hosts, tables and files are in it."})
 final class SupportBundleCommand
         implements Callable<Integer>
 {
-    @Option(names = "--to", required = true, paramLabel = "FILE", description = "the zip file to be written; it must not exist")
+    @Option(names = "--to", required = true, paramLabel = "FILE", description = "zip file to write; it must not exist")
     private Path file;
 
-    @Option(names = "--lines", paramLabel = "N", defaultValue = "5000", description = "how many lines of each log (default: ${DEFAULT-VALUE})")
+    @Option(names = "--lines", paramLabel = "N", defaultValue = "5000", description = "number of lines of each log (default: ${DEFAULT-VALUE})")
     private int lines;
 
     @Mixin
@@ -80,7 +80,8 @@ final class SupportBundleCommand
         Map<String, String> entries = new ConcurrentSkipListMap<>();
 
         List<Fault> faults = new ClusterInspection(ssh, options.tasks(cluster, console), files).diagnose(cluster, hosts);
-        entries.put("doctor.txt", faults.isEmpty() ? "All is well.\n" : faults.stream().map(fault -> fault.kind() + ": " + fault.sentence() + "\n").collect(Collectors.joining()));
+        entries.put("doctor.txt", faults.isEmpty() ? "No problems found.\n"
+                : faults.stream().map(fault -> fault.kind() + ": " + fault.sentence() + "\n").collect(Collectors.joining()));
         List<HostOutcome> outcomes = options.tasks(cluster, console).run(hosts, host -> {
             collect(ssh, host, files, entries);
             return HostOutcome.done(host, List.of("collected"));

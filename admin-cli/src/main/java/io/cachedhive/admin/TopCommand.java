@@ -29,16 +29,16 @@ import static java.util.Objects.requireNonNull;
 @Command(
         name = "top",
         sortOptions = false,
-        description = "Shows again and again of each cache worker where bytes come from, per second, until Ctrl-C.")
+        description = "Shows the bytes per second by source for each cache worker, refreshed until Ctrl-C.")
 final class TopCommand
         implements Callable<Integer>
 {
     private static final List<String> COUNTERS = List.of("ram_hit_bytes", "ssd_hit_bytes", "non_local_hit_bytes", "remote_read_bytes", "bypass_bytes");
 
-    @Option(names = "--interval", paramLabel = "DURATION", defaultValue = "2s", description = "time between two looks (default: ${DEFAULT-VALUE})")
+    @Option(names = "--interval", paramLabel = "DURATION", defaultValue = "2s", description = "refresh interval (default: ${DEFAULT-VALUE})")
     private Duration interval;
 
-    @Option(names = "--count", paramLabel = "N", description = "how many times, then end (default: until Ctrl-C)")
+    @Option(names = "--count", paramLabel = "N", description = "number of refreshes (default: until Ctrl-C)")
     private Integer count;
 
     @Mixin

@@ -23,12 +23,12 @@ import static java.util.Objects.requireNonNull;
         name = "uninstall",
         sortOptions = false,
         description = {
-                "Stops the cache workers, removes what install brought, and restores what it found.",
+                "Stops the cache workers, removes the installed files, and restores the files that install replaced.",
                 "Data and logs of the cache workers stay, unless --purge is given. Restart Trino afterwards: a running server still has the plugin."})
 final class UninstallCommand
         implements Callable<Integer>
 {
-    @Option(names = "--purge", description = "also remove the data and the logs of the cache workers")
+    @Option(names = "--purge", description = "also remove data and logs of the cache workers")
     private boolean purge;
 
     @Mixin

@@ -316,7 +316,7 @@ class TestCacheAdmin
         assertThat(outcome.out()).isEmpty();
         assertThat(outcome.error().lines()).singleElement().asString()
                 .startsWith("cache-admin: ")
-                .endsWith(" --help tells more)");
+                .endsWith(" --help)");
         assertThat(outcome.code()).isEqualTo(ExitCode.WRONG_USAGE);
     }
 
@@ -325,7 +325,7 @@ class TestCacheAdmin
             "stop --hosts nobody           | nobody is neither a host nor a group",
             "flush clicks                  | clicks is no table",
             "preload a.b --partition ds    | --partition has ds",
-            "drain --deadline 5m           | All cache workers would leave",
+            "drain --deadline 5m           | All cache workers would be drained",
     })
     void testWrongUsageByTheHostsFile(String arguments, String problem)
             throws IOException

@@ -247,7 +247,7 @@ class TestInstalledHosts
         Path extension = root(first).resolve("trino/lib/cachedhive-engine-extension.jar");
         assertThat(run("rollback").error()).contains("nothing is installed");
         succeed("install", "--engine-extension", "--package", bundle.toString());
-        assertThat(run("rollback").error()).contains("there is no release before the current one");
+        assertThat(run("rollback").error()).contains("there is no earlier release than the current one");
         succeed("start");
         String worker = workerId(first);
         Path next = bundle("1.1");
@@ -259,12 +259,12 @@ class TestInstalledHosts
                 "ram-size: 128MB\nworker-properties: {cache.nonsense: 1}"));
         Outcome broken = run("upgrade", "--package", next.toString());
         assertThat(broken.code()).isEqualTo(ExitCode.HOST_FAILED);
-        assertThat(broken.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": was not touched", COORDINATOR + ": was not touched");
+        assertThat(broken.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": unchanged", COORDINATOR + ": unchanged");
         assertThat(root(WORKERS.get(1)).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
         // again: it is still the one that is to be brought back first
         Outcome again = run("upgrade", "--package", next.toString());
         assertThat(again.code()).isEqualTo(ExitCode.HOST_FAILED);
-        assertThat(again.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": was not touched");
+        assertThat(again.error()).contains(first + ": the cache worker ended at once", WORKERS.get(1) + ": unchanged");
         assertThat(root(WORKERS.get(1)).resolve("trino/plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
         writeHostsFile("");
         succeed("config", "push", "--hosts", first);
@@ -304,7 +304,7 @@ class TestInstalledHosts
         Files.writeString(last, Files.readString(last) + "cache.nonsense=1\n");
         Outcome stuck = run("rollback");
         assertThat(stuck.code()).isEqualTo(ExitCode.HOST_FAILED);
-        assertThat(stuck.error()).contains(WORKERS.get(1) + ": the cache worker ended at once", COORDINATOR + ": was not touched");
+        assertThat(stuck.error()).contains(WORKERS.get(1) + ": the cache worker ended at once", COORDINATOR + ": unchanged");
         assertThat(plugin).hasContent("plugin 1.0");
         succeed("config", "push", "--hosts", WORKERS.get(1));
         Outcome back = run("rollback");
@@ -314,7 +314,7 @@ class TestInstalledHosts
         assertThat(extension).hasContent("extension 1.0");
         assertThat(workerId(first)).isEqualTo(worker);
         assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
-        assertThat(run("rollback").error()).contains("there is no release before the current one");
+        assertThat(run("rollback").error()).contains("there is no earlier release than the current one");
     }
 
     @Test
@@ -360,7 +360,7 @@ class TestInstalledHosts
 
         Outcome sound = run("doctor");
         assertThat(sound.out()).isEmpty();
-        assertThat(sound.error()).contains("All is well on 3 hosts.");
+        assertThat(sound.error()).contains("No problems found on 3 hosts.");
         assertThat(sound.code()).as(sound.toString()).isEqualTo(ExitCode.OK);
 
         // what changes by itself, or by hand
@@ -458,12 +458,12 @@ class TestInstalledHosts
         assertThat(collected.code()).as(collected.toString()).isEqualTo(ExitCode.OK);
         Map<String, String> entries = unzip(file);
         assertThat(entries.keySet()).contains("doctor.txt", "hosts.yaml", WORKERS.getFirst() + "/status.json", WORKERS.getFirst() + "/server.log", COORDINATOR + "/facts.txt");
-        assertThat(entries.get("doctor.txt")).isEqualTo("All is well.\n");
+        assertThat(entries.get("doctor.txt")).isEqualTo("No problems found.\n");
         assertThat(entries.get(WORKERS.getFirst() + "/launcher.log")).contains("somebody wrote *** and *** here");
         assertThat(entries.values()).noneMatch(content -> content.contains(secret) || content.contains("secretkeyofthetest") || content.contains("AKIAOFTHETEST"));
         assertThat(run("support-bundle", "--to", file.toString()).code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
 
-        assertThat(run("drain").error()).contains("All cache workers would leave");
+        assertThat(run("drain").error()).contains("All cache workers would be drained");
         Outcome drained = run("drain", "--hosts", WORKERS.getFirst(), "--deadline", "1s");
         assertThat(drained.code()).as(drained.toString()).isEqualTo(ExitCode.OK);
         Await.until("the cache worker ends", () -> faults(run("doctor", "--output", "json")).equals(List.of(WORKERS.getFirst() + " NOT_RUNNING")));

@@ -97,7 +97,7 @@ class TestSqlCommands
     {
         Outcome refused = run("flush", "web.missing");
         assertThat(refused.code()).isEqualTo(ExitCode.HOST_FAILED);
-        assertThat(refused.error()).contains("lake: Trino says: no such table (query q1)");
+        assertThat(refused.error()).contains("lake: Trino returned an error: no such table (query q1)");
         assertThat(run("flush", "missing").code()).isEqualTo(ExitCode.WRONG_USAGE);
         assertThat(run("disable", "--trino-url", "nonsense").code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
         server.stop(0);

@@ -310,7 +310,7 @@ public final class CacheClient
             Thread.currentThread().interrupt();
         }
         catch (ExecutionException | TimeoutException e) {
-            log.debug(e, "the last counts are not told");
+            log.debug(e, "the last counters were not sent");
         }
     }
 }

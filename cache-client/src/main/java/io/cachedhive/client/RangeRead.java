@@ -374,7 +374,7 @@ final class RangeRead
             case BlockFrame answer -> copyFrame(run, answer);
             case BlockBytes answer -> takeBytes(run, answer, letter.verified());
             case BlockLease answer -> leases.add(run, answer.block(), answer.lease());
-            case BlockNo answer -> throw new Bypass(BypassCause.of(answer.cause()), "cache worker at %s says no".formatted(run.owner().session().endpoint()));
+            case BlockNo answer -> throw new Bypass(BypassCause.of(answer.cause()), "cache worker at %s declined the read".formatted(run.owner().session().endpoint()));
             default -> throw new IllegalStateException("not an answer to a read: " + letter.message());
         }
         run.unread--;

@@ -504,7 +504,7 @@ class TestCacheClient
         fixture.assertBypassed(client, BypassCause.PROTOCOL_ERROR, 100);
 
         local.reads = TestingWorker.Exchange::answerAll;
-        Await.until("connected anew", () -> client.local().connected() && local.acceptedConnections() == 2);
+        Await.until("reconnected", () -> client.local().connected() && local.acceptedConnections() == 2);
         fixture.assertReads(file, 0, 100);
         assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(100);
         ReadFixture.assertIdle(client);
@@ -536,7 +536,7 @@ class TestCacheClient
         local.reads = (exchange, _) -> exchange.send(new BlockBytes(0, Source.RAM, 1, 1, ByteBuffer.allocate(BLOCK + 1)));
         fixture.assertReads(file, 0, 10);
         assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(answers.size() * 2 * BLOCK + 10);
-        Await.until("connected anew", () -> local.acceptedConnections() == 2);
+        Await.until("reconnected", () -> local.acceptedConnections() == 2);
         ReadFixture.assertIdle(client);
     }
 

@@ -172,7 +172,7 @@ class TestWorkerConnections
     }
 
     /**
-     * A reader that learns of the loss first connects anew before the link is told.
+     * A reader that learns of the loss first reconnects before the link is told.
      */
     @Test
     void testConnectionIsReplacedBeforeItsLossIsTold()
@@ -203,7 +203,7 @@ class TestWorkerConnections
                 public void failed(WorkerException reason)
                 {
                     // holds the thread of the lost connection; the next one is another thread's
-                    Await.until("connected anew", () -> link.session().isPresent() || connects(link));
+                    Await.until("reconnected", () -> link.session().isPresent() || connects(link));
                     second.complete(link.session().orElseThrow());
                 }
             });

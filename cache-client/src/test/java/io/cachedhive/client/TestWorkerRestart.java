@@ -92,7 +92,7 @@ class TestWorkerRestart
         CacheClient client = fixture.connected(fixture.client());
         local.share(fixture.file, 0);
         local.disconnectAll();
-        Await.until("connected anew", () -> client.local().connected() && local.acceptedConnections() == 2);
+        Await.until("reconnected", () -> client.local().connected() && local.acceptedConnections() == 2);
         // the same memory, without mapping it again
         assertThat(local.memory.mappings()).isEqualTo(1);
         fixture.assertReads(fixture.open(client), 0, 10);
@@ -208,7 +208,7 @@ class TestWorkerRestart
             fixture.assertReads(file, position, 10);
         }
         // the connection is given up
-        Await.until("connects anew", () -> other.acceptedConnections() >= accepted + 2);
+        Await.until("reconnects", () -> other.acceptedConnections() >= accepted + 2);
         fixture.assertReads(file, position, 10);
         assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(bypassed + 40);
 

@@ -26,7 +26,7 @@ final class BlockClasses
 
     // which files are pinned by name; nobody's, if empty
     private volatile Optional<Predicate<FileVersion>> pins = Optional.empty();
-    private long refusedPins;
+    private long rejectedPins;
     // whether there are blocks of files that are pinned by name which found no room among the pinned ones
     private boolean pinsWait;
 
@@ -83,16 +83,16 @@ final class BlockClasses
      */
     void refusePin(StoredFile file)
     {
-        refusedPins++;
+        rejectedPins++;
         pinsWait |= isPinnedByName(file);
     }
 
     /**
      * How many blocks were to be pinned, and found no room.
      */
-    long refusedPins()
+    long rejectedPins()
     {
-        return refusedPins;
+        return rejectedPins;
     }
 
     /**
@@ -154,7 +154,7 @@ final class BlockClasses
         if (blockClass == BlockClass.PINNED && kept.filter(before -> before != BlockClass.PINNED).isPresent() && pinnedBytes() + length > maxPinnedBytes()) {
             granted = BlockClass.HIGH;
             if (kept.get() != BlockClass.HIGH) {
-                refusedPins++;
+                rejectedPins++;
             }
             pinsWait |= onSsd.map(SsdBlock::file).or(() -> frame.map(Frame::file)).filter(this::isPinnedByName).isPresent();
         }

@@ -45,7 +45,7 @@ import static java.util.Objects.requireNonNull;
  *
  * <p>What it does is done by its parts: {@link BlockClasses} and {@link PinKeeper} (classes and pins), {@link QuotaKeeper} (quotas of tables), {@link RamHits},
  * {@link BlockLoads} and {@link BlockFills} (blocks that are in RAM, come from SSD, come from outside), {@link SsdOffers} (blocks on their way to SSD), {@link Invalidator} (what
- * is dropped or flushed), {@link Listings} (what there is), {@link Upkeep} (what is repeated) and {@link StoreParts} (how it opens and closes). They work on {@link Tiers},
+ * is dropped or flushed), {@link StoreInspector} (what there is), {@link Upkeep} (what is repeated) and {@link StoreParts} (how it opens and closes). They work on {@link Tiers},
  * under its one lock.
  */
 public final class BlockStore
@@ -68,7 +68,7 @@ public final class BlockStore
     private final BlockFills fills;
     private final PinKeeper pinKeeper;
     private final QuotaKeeper quotaKeeper;
-    private final Listings listings;
+    private final StoreInspector listings;
     private final Invalidator invalidator;
     private final Upkeep upkeep;
 
@@ -94,7 +94,7 @@ public final class BlockStore
         this.loads = new BlockLoads(tiers, hits, invalidator);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.quotaKeeper = new QuotaKeeper(tiers, parts.quotas(), parts.state(), clock);
-        this.listings = new Listings(tiers, clock);
+        this.listings = new StoreInspector(tiers, clock);
         this.fills = new BlockFills(tiers, classes, offers, hits, invalidator);
         this.sizer = new CacheSizer(tiers.capacityBytes(), tiers.blockSizeBytes(), tiers.isAboveSsd(), clock);
         this.upkeep = new Upkeep(tiers, parts.memoryFile(), sizer, listings, quotaKeeper, pinKeeper, environment);
@@ -647,7 +647,7 @@ public final class BlockStore
                     ram.guestBytes(),
                     classes.pinnedBytes(),
                     classes.maxPinnedBytes(),
-                    classes.refusedPins(),
+                    classes.rejectedPins(),
                     ssd.capacityBytes(),
                     ssd.usedBytes(),
                     ssd.blocks(),

@@ -8,7 +8,7 @@ import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;
-import io.cachedhive.store.ssd.Courtesy;
+import io.cachedhive.store.ssd.LockYield;
 import io.cachedhive.store.ssd.SsdTier;
 
 import java.time.Duration;
@@ -140,7 +140,7 @@ final class Invalidator
         }
         if (!restored) {
             problem = problem.or(() -> Optional.of(
-                    "not all blocks that were found on SSD are restored yet: of those that were flushed, which nobody is served, some may not be overwritten: flush again later"));
+                    "not all blocks on SSD are restored yet, and some flushed blocks may not be overwritten (they are never served): flush again later"));
         }
         // its disks may be away already, and that is no reason to mistrust them
         boolean durable = !isClosed() && makeDurable();
@@ -297,7 +297,7 @@ final class Invalidator
                 lock.unlock();
             }
             wipeFrames(taken);
-            Courtesy.giveWay(lock);
+            LockYield.giveWay(lock);
         }
     }
 }

@@ -7,7 +7,7 @@ import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;
-import io.cachedhive.store.ssd.Courtesy;
+import io.cachedhive.store.ssd.LockYield;
 import io.cachedhive.store.ssd.SsdBlock;
 import io.cachedhive.store.ssd.SsdTier;
 
@@ -53,7 +53,7 @@ final class PinKeeper
         boolean complete = true;
         for (StoredFile file : tiers.filesWith(changed)) {
             complete &= apply(file);
-            Courtesy.giveWay(lock);
+            LockYield.giveWay(lock);
         }
         return complete;
     }
@@ -88,7 +88,7 @@ final class PinKeeper
             finally {
                 lock.unlock();
             }
-            Courtesy.giveWay(lock);
+            LockYield.giveWay(lock);
         }
         return complete;
     }
@@ -167,7 +167,7 @@ final class PinKeeper
                 finally {
                     lock.unlock();
                 }
-                Courtesy.giveWay(lock);
+                LockYield.giveWay(lock);
             }
         }
     }

@@ -6,7 +6,7 @@ import io.cachedhive.store.file.StoredTable;
 import io.cachedhive.store.quota.TableQuotas;
 import io.cachedhive.store.quota.TableUsage;
 import io.cachedhive.store.ram.RamTier;
-import io.cachedhive.store.ssd.Courtesy;
+import io.cachedhive.store.ssd.LockYield;
 import io.cachedhive.store.ssd.SsdTier;
 
 import java.io.IOException;
@@ -173,7 +173,7 @@ final class QuotaKeeper
                 finally {
                     lock.unlock();
                 }
-                Courtesy.giveWay(lock);
+                LockYield.giveWay(lock);
             }
         }
     }

@@ -13,7 +13,7 @@ import java.util.Map;
  * @param guestBytes of RAM that blocks of other workers take
  * @param pinnedBytes bytes of the blocks of class pinned, on SSD, without an SSD tier in RAM
  * @param pinnedMaxBytes how many there may be
- * @param refusedPins blocks that were to be pinned, and are of class high for want of room among the pinned ones
+ * @param rejectedPins blocks that were to be pinned, and are of class high for want of room among the pinned ones
  * @param ssdCapacityBytes what the SSD directories may hold; the weight of the worker, or the RAM's if it is 0
  * @param ssdUsedBytes bytes of the blocks on SSD
  * @param files file versions with metadata
@@ -24,7 +24,7 @@ import java.util.Map;
  * @param corruptBlocks blocks on SSD that did not verify; they were dropped
  * @param refusedFills fills and loads for which no frame could be had
  * @param refusedSsdWrites blocks that were not written to SSD, by cause
- * @param ssdDirectoriesOut SSD directories that do not do all that they should
+ * @param ssdDirectoriesOffline SSD directories that do not do all that they should
  * @param ssdErrors calls to the disks that failed or took too long, by cause
  */
 public record StoreGauges(
@@ -34,7 +34,7 @@ public record StoreGauges(
         long guestBytes,
         long pinnedBytes,
         long pinnedMaxBytes,
-        long refusedPins,
+        long rejectedPins,
         long ssdCapacityBytes,
         long ssdUsedBytes,
         long ssdBlocks,
@@ -46,7 +46,7 @@ public record StoreGauges(
         long corruptBlocks,
         long refusedFills,
         Map<SsdRefusalCause, Long> refusedSsdWrites,
-        long ssdDirectoriesOut,
+        long ssdDirectoriesOffline,
         Map<SsdErrorCause, Long> ssdErrors)
 {
     public StoreGauges

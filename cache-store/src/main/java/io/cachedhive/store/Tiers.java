@@ -5,7 +5,7 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.RamTier;
-import io.cachedhive.store.ssd.Courtesy;
+import io.cachedhive.store.ssd.LockYield;
 import io.cachedhive.store.ssd.SsdTier;
 
 import java.util.ArrayList;
@@ -151,7 +151,7 @@ final class Tiers
             finally {
                 lock.unlock();
             }
-            Courtesy.giveWay(lock);
+            LockYield.giveWay(lock);
         }
     }
 

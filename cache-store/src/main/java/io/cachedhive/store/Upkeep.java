@@ -33,7 +33,7 @@ final class Upkeep
     private final RamTier ram;
     private final MemoryFile memoryFile;
     private final CacheSizer sizer;
-    private final Listings listings;
+    private final StoreInspector listings;
     private final QuotaKeeper quotaKeeper;
     private final PinKeeper pinKeeper;
     private final StoreClock clock;
@@ -41,7 +41,7 @@ final class Upkeep
     // writes to the state directory, which may take long
     private final ScheduledExecutorService slowUpkeep;
 
-    Upkeep(Tiers tiers, MemoryFile memoryFile, CacheSizer sizer, Listings listings, QuotaKeeper quotaKeeper, PinKeeper pinKeeper, StoreEnvironment environment)
+    Upkeep(Tiers tiers, MemoryFile memoryFile, CacheSizer sizer, StoreInspector listings, QuotaKeeper quotaKeeper, PinKeeper pinKeeper, StoreEnvironment environment)
     {
         this.tiers = requireNonNull(tiers, "tiers is null");
         this.lock = tiers.lock();

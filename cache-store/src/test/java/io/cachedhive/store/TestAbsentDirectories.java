@@ -116,7 +116,7 @@ class TestAbsentDirectories
     {
         try (BlockStore store = open()) {
             assertThat(findings(store)).containsExactly(NEW_DIRECTORY, NEW_DIRECTORY);
-            assertThat(store.gauges().ssdDirectoriesOut()).isZero();
+            assertThat(store.gauges().ssdDirectoriesOffline()).isZero();
             fill(store);
             assertThat(store.gauges().ssdBlocks()).isEqualTo(BLOCKS);
             return store.workerId();
@@ -134,9 +134,9 @@ class TestAbsentDirectories
             assertThat(store.workerId()).isEqualTo(workerId);
             assertThat(store.problem()).isPresent().get().asString()
                     .startsWith("SSD directory %s is not used since the start (read of ".formatted(ill))
-                    .endsWith("it is tried again every 10 s: mend the disk");
+                    .endsWith("retrying every 10 s: repair the disk");
             assertThat(store.gauges().ssdErrors().get(SsdErrorCause.IO_ERROR)).isPositive();
-            assertThat(store.gauges().ssdDirectoriesOut()).isEqualTo(1);
+            assertThat(store.gauges().ssdDirectoriesOffline()).isEqualTo(1);
             assertThat(store.gauges().ssdCapacityBytes()).isEqualTo(CAPACITY);
             long restored = store.gauges().restoredBlocks();
             assertThat(restored).isBetween(1L, BLOCKS - 1L);
@@ -146,7 +146,7 @@ class TestAbsentDirectories
             Await.until("it is tried again", () -> store.gauges().ssdErrors().get(SsdErrorCause.IO_ERROR) > tries);
             disk.setUnreadable(ill.resolve("superblock"), false);
             Await.until("it is used", () -> store.problem().isEmpty());
-            assertThat(store.gauges().ssdDirectoriesOut()).isZero();
+            assertThat(store.gauges().ssdDirectoriesOffline()).isZero();
             assertThat(store.gauges().ssdCapacityBytes()).isEqualTo(2 * CAPACITY);
             assertThat(store.gauges().ssdErrors().get(SsdErrorCause.IO_ERROR)).as("what happened stays counted").isPositive();
             // it missed what was dropped meanwhile: nothing of before is there
@@ -227,12 +227,12 @@ class TestAbsentDirectories
         disk.setUnreadable(well, true);
         try (BlockStore store = open()) {
             assertThat(store.workerId()).isEqualTo(workerId);
-            assertThat(store.gauges().ssdDirectoriesOut()).isEqualTo(2);
+            assertThat(store.gauges().ssdDirectoriesOffline()).isEqualTo(2);
             assertThat(store.gauges().ssdCapacityBytes()).isZero();
             fill(store);
             assertThat(store.gauges().ramBlocks()).isPositive();
             disk.setUnreadable(well, false);
-            Await.until("one is used", () -> store.gauges().ssdDirectoriesOut() == 1);
+            Await.until("one is used", () -> store.gauges().ssdDirectoriesOffline() == 1);
             assertThat(store.problem()).isPresent().get().asString().contains(ill.toString());
             fill(store);
             assertThat(store.gauges().ssdBlocks()).isPositive();
@@ -254,13 +254,13 @@ class TestAbsentDirectories
         Files.delete(ill);
         try (BlockStore store = open()) {
             assertThat(store.problem()).isPresent().get().asString()
-                    .startsWith("SSD directory %s is gone, and was on the file system at %s before; it is tried again every 10 s".formatted(ill, directory))
+                    .startsWith("SSD directory %s is gone, and was on the file system at %s before; retrying every 10 s".formatted(ill, directory))
                     .endsWith("mount it, or name another in cache.ssd.directories");
             assertThat(store.gauges().ssdErrors().get(SsdErrorCause.OTHER)).isPositive();
         }
         // still known
         try (BlockStore store = open()) {
-            assertThat(store.gauges().ssdDirectoriesOut()).isEqualTo(1);
+            assertThat(store.gauges().ssdDirectoriesOffline()).isEqualTo(1);
             Files.createDirectory(ill);
             Await.until("it is used", () -> store.problem().isEmpty());
         }
@@ -281,7 +281,7 @@ class TestAbsentDirectories
         disk.setMountPoint(ill, directory);
         try (BlockStore store = open()) {
             assertThat(store.problem()).contains(
-                    "SSD directory %s was on the file system at %s, where none is mounted now; it is tried again every 10 s: mount it, or, if it is to stay, stop and remove %s"
+                    "SSD directory %s was on the file system at %s, where none is mounted now; retrying every 10 s: mount it, or, if it is to stay, stop and remove %s"
                             .formatted(ill, ill, directory.resolve("state/ssd-mounts")));
             assertThat(disk.files()).noneMatch(path -> path.startsWith(ill));
             // a new disk
@@ -302,7 +302,7 @@ class TestAbsentDirectories
         disk.setSizeBytes(used);
         disk.setSizeBytes(used - disk.usableBytes(ill) + (1 << 10));
         try (BlockStore store = open()) {
-            assertThat(store.problem()).isPresent().get().asString().contains(ill.toString(), "its disk lacks ", "make room there");
+            assertThat(store.problem()).isPresent().get().asString().contains(ill.toString(), "its disk lacks ", "free disk space there");
             assertThat(store.gauges().ssdErrors().get(SsdErrorCause.NO_SPACE)).isPositive();
         }
         config = config.withSsdDirectories(List.of(new SsdDirectoryConfig(ill, new Capacity.Bytes(2 * CAPACITY)), new SsdDirectoryConfig(well, new Capacity.Bytes(CAPACITY))));

@@ -170,7 +170,7 @@ class TestFlushInTrouble
         FlushResult result = store.flush(FLUSHED::equals);
         assertThat(result.files()).isEqualTo(files);
         assertThat(result.durable()).isTrue();
-        assertThat(result.problem()).hasValueSatisfying(problem -> assertThat(problem).contains(directory.resolve("ssd").toString(), "still has bytes that were flushed"));
+        assertThat(result.problem()).hasValueSatisfying(problem -> assertThat(problem).contains(directory.resolve("ssd").toString(), "still has flushed bytes"));
         assertThat(onSsd(FLUSHED)).isEqualTo(100);
         assertThat(store.gauges().ssdBlocks()).isEqualTo(8);
         store.checkInvariants();
@@ -307,7 +307,7 @@ class TestFlushInTrouble
                 throw new DiskException(DiskException.Cause.IO_ERROR, "write failed: planted");
             });
             fill(store, FLUSHED, 0);
-            assertThat(flush.get(1, TimeUnit.MINUTES).problem()).hasValueSatisfying(problem -> assertThat(problem).contains("still has bytes that were flushed"));
+            assertThat(flush.get(1, TimeUnit.MINUTES).problem()).hasValueSatisfying(problem -> assertThat(problem).contains("still has flushed bytes"));
             clock.advance(MORE_THAN_A_SUSPENSION);
             assertThat(store.flush(FLUSHED::equals).problem()).isEmpty();
             store.checkInvariants();

@@ -236,7 +236,7 @@ class TestLostDrops
                 continue;
             }
             failed = copy.faults() > 0;
-            without += store.gauges().ssdDirectoriesOut() > 0 ? 1 : 0;
+            without += store.gauges().ssdDirectoriesOffline() > 0 ? 1 : 0;
             store.dropFile(DROPPED.id());
             assertThat(store.flush(DROPPED::equals).durable()).isTrue();
             store.abandon();

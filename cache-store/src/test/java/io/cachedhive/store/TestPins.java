@@ -203,7 +203,7 @@ class TestPins
             assertThat(pinned).isBetween(1L, BLOCKS - 1L);
             assertThat(count(store, OTHER, HIGH)).isEqualTo(BLOCKS - pinned);
             assertThat(store.gauges().pinnedBytes()).isBetween(max - 2 * BLOCK, max);
-            assertThat(store.gauges().refusedPins()).isEqualTo(BLOCKS - pinned);
+            assertThat(store.gauges().rejectedPins()).isEqualTo(BLOCKS - pinned);
             // nor later
             store.setPins(Set.of(FILE, OTHER)::contains, Set.of(FILE, OTHER)::contains);
             store.keepPins();

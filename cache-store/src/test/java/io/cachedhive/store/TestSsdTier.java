@@ -313,7 +313,7 @@ class TestSsdTier
         disk.setFailing(ssd.resolve("journal"), true);
         disk.setFailing(ssd.resolve("checkpoint-0"), true);
         store.dropFile(file.id());
-        assertThat(store.problem()).isPresent().get().asString().contains("takes no blocks since a failure").contains("mend the disk");
+        assertThat(store.problem()).isPresent().get().asString().contains("takes no blocks since a failure").contains("repair the disk");
         disk.turnOff();
         store.abandon();
         disk.turnOn(new Random(1));
@@ -855,7 +855,7 @@ class TestSsdTier
             assertThat(fill(store, file, 1)).isFalse();
             assertThat(store.problem()).isPresent().get().asString()
                     .startsWith("SSD directory %s takes no blocks since a failure (write of ".formatted(ssd))
-                    .endsWith("mend the disk");
+                    .endsWith("repair the disk");
             assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.IO_ERROR, 1L);
             // the RAM tier goes on, and what is on SSD can be read
             assertThat(isThere(store, file, 1)).isTrue();
@@ -900,7 +900,7 @@ class TestSsdTier
             assertThat(countThere(store, file)).isZero();
             assertThat(store.problem()).isPresent().get().asString()
                     .startsWith("SSD directory %s is not used since a failure (read of ".formatted(ssd))
-                    .endsWith("mend the disk");
+                    .endsWith("repair the disk");
             // three reads in a row; nobody tried more
             assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.IO_ERROR, 3L);
             assertThat(store.gauges().ssdBlocks()).isEqualTo(37);

@@ -73,7 +73,7 @@ public class CacheWorkerConfig
     }
 
     @Config("cache.worker.socket-group")
-    @ConfigDescription("Group that may use the Unix socket and read the shared memory; without it only the user of this process may")
+    @ConfigDescription("Group that may use the Unix socket and read the shared memory; unset restricts both to the user of this process")
     public CacheWorkerConfig setSocketGroup(String socketGroup)
     {
         this.socketGroup = Optional.ofNullable(socketGroup).filter(value -> !value.isBlank());
@@ -110,7 +110,7 @@ public class CacheWorkerConfig
     }
 
     @Config("cache.ttl")
-    @ConfigDescription("How long a block may be kept")
+    @ConfigDescription("Time to live of a block")
     public CacheWorkerConfig setTtl(Duration ttl)
     {
         this.ttl = ttl;
@@ -125,7 +125,7 @@ public class CacheWorkerConfig
     }
 
     @Config("cache.pinned-max-share")
-    @ConfigDescription("Share of the SSD tier, without one of the RAM tier, that pinned blocks may take")
+    @ConfigDescription("Fraction of the SSD tier, or of the RAM tier when there is no SSD, for pinned blocks")
     public CacheWorkerConfig setPinnedMaxShare(double pinnedMaxShare)
     {
         this.pinnedMaxShare = pinnedMaxShare;
@@ -139,7 +139,7 @@ public class CacheWorkerConfig
     }
 
     @Config("cache.state-directory")
-    @ConfigDescription("What must survive a restart besides the SSD tier: counters, rings, the cache worker id of a worker without SSD")
+    @ConfigDescription("Directory for state that survives a restart besides the SSD tier: counters, rings, the id of a cache worker without SSD")
     public CacheWorkerConfig setStateDirectory(Path stateDirectory)
     {
         this.stateDirectory = stateDirectory;
@@ -153,7 +153,7 @@ public class CacheWorkerConfig
     }
 
     @Config("cache.worker.zone")
-    @ConfigDescription("Zone of this host, told to the coordinator")
+    @ConfigDescription("Zone of this host, reported to the coordinator")
     public CacheWorkerConfig setZone(String zone)
     {
         this.zone = Optional.ofNullable(zone).filter(value -> !value.isBlank());
@@ -167,7 +167,7 @@ public class CacheWorkerConfig
     }
 
     @Config("internal-communication.shared-secret")
-    @ConfigDescription("Known to all cache workers and Trino servers of a cluster, never sent; needed to listen on another address than a loopback one")
+    @ConfigDescription("Secret shared by all cache workers and Trino servers of a cluster, never sent over the network; required to listen on other than loopback addresses")
     @ConfigSecuritySensitive
     public CacheWorkerConfig setSharedSecret(String sharedSecret)
     {

@@ -172,11 +172,11 @@ class TestCacheWorker
             peer.send(new TableQuota("schema.table", 1000));
             assertThat(peer.ask(new Ping())).isInstanceOf(Pong.class);
             assertThat(get("/v1/status")).contains("\"quotas\":[{\"table\":\"schema.table\",\"quota_bytes\":1000,\"share_bytes\":1000,\"ram_bytes\":0,\"ssd_bytes\":0}]");
-            assertThat(get("/v1/stats")).contains("\"gauges\":{").contains("\"accepted_connections\":1").contains("\"active_requests\":0").contains("\"pinned_blocks\":0");
+            assertThat(get("/v1/stats")).contains("\"gauges\":{").contains("\"accepted_connections\":1").contains("\"active_requests\":0").contains("\"referenced_blocks\":0");
             // it has no SSD directories
             assertThat(get("/v1/ssd-format")).isEqualTo("{\"newest\":%s,\"directories\":[]}".formatted(SsdFormat.CURRENT.newest()));
             assertThat(ask("POST", "/v1/ssd-format").body()).isEqualTo(get("/v1/ssd-format"));
-            assertThat(get("/v1/stats")).contains("\"expired_blocks\":0").contains("\"refused_ssd_writes_not_admitted\":0").contains("\"refused_ssd_writes_no_room\":0");
+            assertThat(get("/v1/stats")).contains("\"expired_blocks\":0").contains("\"ssd_writes_rejected_not_admitted\":0").contains("\"ssd_writes_rejected_no_space\":0");
             assertThat(get("/metrics")).contains("CacheWorker_RamCapacityBytes")
                     .contains("CacheWorker_ExpiredBlocks")
                     .contains("CacheWorker_RefusedSsdWritesNotAdmitted")

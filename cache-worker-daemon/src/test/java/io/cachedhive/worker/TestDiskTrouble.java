@@ -170,7 +170,7 @@ class TestDiskTrouble
             readAll();
             return problem().isPresent();
         });
-        assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "no space left on device", "mend the disk");
+        assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "no space left on device", "repair the disk");
         assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_NO_SPACE);
         readAll();
 
@@ -199,7 +199,7 @@ class TestDiskTrouble
             readAll();
             return problem().isPresent();
         });
-        assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "read-only file system", "mend the disk");
+        assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "read-only file system", "repair the disk");
         assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_READ_ONLY);
         assertThat(readAll().bytes(ReadSource.SSD_HIT)).as("what it has can be read").isPositive();
 
@@ -246,7 +246,7 @@ class TestDiskTrouble
             readAll();
             return problem().isPresent();
         });
-        assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", reason, "mend the disk");
+        assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", reason, "repair the disk");
         assertThat(errors()).containsOnlyKeys(errors);
         assertThat(readAll().bytes(ReadSource.SSD_HIT)).as("what it has can be read").isPositive();
     }
@@ -265,7 +265,7 @@ class TestDiskTrouble
                 readAll();
                 return problem().isPresent();
             });
-            assertThat(problem().orElseThrow()).contains(ssd.toString(), "is not used", "input/output error", "mend the disk");
+            assertThat(problem().orElseThrow()).contains(ssd.toString(), "is not used", "input/output error", "repair the disk");
             assertThat(errors()).containsOnlyKeys(CounterNames.SSD_ERRORS_IO_ERROR);
             ReadObserver observer = readAll();
             assertThat(observer.bytes(ReadSource.SSD_HIT)).isZero();
@@ -291,7 +291,7 @@ class TestDiskTrouble
                 readAll();
                 return problem().isPresent();
             });
-            assertThat(problem().orElseThrow()).contains(ssd.toString(), "is not used", "reads took 1", "mend the disk");
+            assertThat(problem().orElseThrow()).contains(ssd.toString(), "is not used", "reads took 1", "repair the disk");
             assertThat(gauge(CounterNames.SSD_ERRORS_SLOW)).isPositive();
             assertThat(errors()).isEmpty();
             // nobody waits for it any more
@@ -320,7 +320,7 @@ class TestDiskTrouble
                 assertThat(readAll().bytes(ReadSource.BYPASS)).isZero();
                 return problem().isPresent();
             });
-            assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "writes hang for more than 5 s", "mend the disk");
+            assertThat(problem().orElseThrow()).contains(ssd.toString(), "takes no blocks", "writes hang for more than 5 s", "repair the disk");
             assertThat(gauge(CounterNames.SSD_ERRORS_SLOW)).isPositive();
             assertThat(errors()).isEmpty();
             assertThat(readAll().bytes(ReadSource.SSD_HIT)).as("what it has can be read").isPositive();
@@ -383,7 +383,7 @@ class TestDiskTrouble
     {
         assertThat(problem().orElseThrow()).contains(ssd.toString(), reason, "every 10 s");
         assertThat(errors()).containsOnlyKeys(error);
-        assertThat(gauge(CounterNames.SSD_DIRECTORIES_OUT)).isEqualTo(1);
+        assertThat(gauge(CounterNames.SSD_DIRECTORIES_OFFLINE)).isEqualTo(1);
         assertThat(gauge(CounterNames.SSD_CAPACITY_BYTES)).isZero();
         ReadObserver observer = readAll();
         assertThat(observer.bytes(ReadSource.SSD_HIT)).isZero();
@@ -393,7 +393,7 @@ class TestDiskTrouble
     private void awaitTakenIn()
     {
         Await.until("the directory is taken in", MENDED_DEADLINE, () -> problem().isEmpty());
-        assertThat(gauge(CounterNames.SSD_DIRECTORIES_OUT)).isZero();
+        assertThat(gauge(CounterNames.SSD_DIRECTORIES_OFFLINE)).isZero();
         assertThat(gauge(CounterNames.SSD_CAPACITY_BYTES)).isPositive();
         fillSsd();
         assertThat(readAll().bytes(ReadSource.SSD_HIT)).isPositive();

@@ -80,7 +80,7 @@ public final class CacheSchemaModule
             column("predicted_hit_rate", DOUBLE),
             column("verdict", VARCHAR),
             column("requested_bytes", BIGINT),
-            column("different_bytes", BIGINT),
+            column("distinct_bytes", BIGINT),
             column("nodes", BIGINT));
 
     static final ConnectorTableMetadata PRELOADS = table(
@@ -92,7 +92,7 @@ public final class CacheSchemaModule
             column("columns", VARCHAR),
             column("state", VARCHAR),
             column("done_bytes", BIGINT),
-            column("left_bytes", BIGINT),
+            column("remaining_bytes", BIGINT),
             column("failed_bytes", BIGINT),
             column("fetched_bytes", BIGINT),
             column("started", TIMESTAMP_TZ_MILLIS),

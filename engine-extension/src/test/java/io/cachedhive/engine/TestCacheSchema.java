@@ -135,13 +135,13 @@ class TestCacheSchema
                 """
                 VALUES
                     ('catalog_name', 'varchar'), ('capacity_multiple', 'double'), ('capacity_bytes', 'bigint'), ('predicted_hit_rate', 'double'),
-                    ('verdict', 'varchar'), ('requested_bytes', 'bigint'), ('different_bytes', 'bigint'), ('nodes', 'bigint')""");
+                    ('verdict', 'varchar'), ('requested_bytes', 'bigint'), ('distinct_bytes', 'bigint'), ('nodes', 'bigint')""");
         assertQuery(
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'preloads'",
                 """
                 VALUES
                     ('catalog_name', 'varchar'), ('job', 'varchar'), ('schema_name', 'varchar'), ('table_name', 'varchar'), ('partition', 'varchar'),
-                    ('columns', 'varchar'), ('state', 'varchar'), ('done_bytes', 'bigint'), ('left_bytes', 'bigint'), ('failed_bytes', 'bigint'),
+                    ('columns', 'varchar'), ('state', 'varchar'), ('done_bytes', 'bigint'), ('remaining_bytes', 'bigint'), ('failed_bytes', 'bigint'),
                     ('fetched_bytes', 'bigint'), ('started', 'timestamp(3) with time zone'), ('ended', 'timestamp(3) with time zone'),
                     ('problem', 'varchar')""");
     }

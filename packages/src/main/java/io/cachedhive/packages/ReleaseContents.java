@@ -185,7 +185,7 @@ final class ReleaseContents
         return new SystemPackage(
                 "cachedhive-admin",
                 version,
-                "cache-admin, which looks after the cache workers of many hosts",
+                "cache-admin, which operates the cache workers of many hosts",
                 List.of("cachedhive is a Trino connector that reads Hive tables on object storage through a cache shared by the whole cluster.",
                         "This package has its tool. It reaches the hosts by ssh, and needs a Java runtime of version 25 or newer."),
                 List.of("openssh-client"),

@@ -128,7 +128,7 @@ class TestPreloadedColumns
             chosen = chosen.subList(0, 1 + random.nextInt(4));
             String names = chosen.stream().map(COLUMNS::get).map("'%s'"::formatted).collect(joining(", "));
             queryRunner.execute(session, "CALL system.preload_table('s', '%s', ARRAY[%s], false, '%s')".formatted(table, names, table));
-            MaterializedRow job = getOnlyElement(queryRunner.execute("SELECT fetched_bytes, done_bytes, left_bytes FROM cache.preloads WHERE job = '%s'".formatted(table)));
+            MaterializedRow job = getOnlyElement(queryRunner.execute("SELECT fetched_bytes, done_bytes, remaining_bytes FROM cache.preloads WHERE job = '%s'".formatted(table)));
             preloadedBytes += (long) job.getField(0);
             assertThat((long) job.getField(1)).isPositive();
             assertThat(job.getField(2)).isEqualTo(0L);

@@ -191,7 +191,7 @@ class TestReadsThroughWorker
                 """
                 SELECT state, problem, hit_rate, since < now(), requested_bytes,
                     ram_hit_bytes + ssd_hit_bytes + non_local_hit_bytes + remote_read_bytes + bypass_bytes, ram_used_bytes, ram_capacity_bytes,
-                    expired_blocks + refused_ssd_writes_not_admitted + refused_ssd_writes_queue_full + refused_ssd_writes_out_of_service + refused_ssd_writes_no_room
+                    expired_blocks + ssd_writes_rejected_not_admitted + ssd_writes_rejected_queue_full + ssd_writes_rejected_offline + ssd_writes_rejected_no_space
                 FROM cachedhive.cache.stats JOIN cachedhive.cache.stats_detail USING (node_id)
                 """));
         assertThat(row.getField(0)).isEqualTo("RUNNING");
@@ -224,7 +224,7 @@ class TestReadsThroughWorker
         List<MaterializedRow> rows = queryRunner.execute(
                 """
                 SELECT capacity_multiple, capacity_bytes / capacity_multiple - max(capacity_bytes) OVER () / 16, predicted_hit_rate, verdict, nodes,
-                    requested_bytes > different_bytes AND different_bytes > 0
+                    requested_bytes > distinct_bytes AND distinct_bytes > 0
                 FROM cachedhive.cache.sizing
                 ORDER BY capacity_multiple
                 """).getMaterializedRows();
@@ -313,7 +313,7 @@ class TestReadsThroughWorker
 
         queryRunner.execute("CALL cachedhive.system.preload_partition('s', 'preloaded', ARRAY['RETURNFLAG'], ARRAY['R'])");
         MaterializedRow job = getOnlyElement(queryRunner.execute(
-                "SELECT state, partition, done_bytes, left_bytes, failed_bytes, ended >= started, problem FROM cachedhive.cache.preloads WHERE table_name = 'preloaded'"));
+                "SELECT state, partition, done_bytes, remaining_bytes, failed_bytes, ended >= started, problem FROM cachedhive.cache.preloads WHERE table_name = 'preloaded'"));
         assertThat(job.getFields().subList(0, 6)).containsExactly("FINISHED", "returnflag=R", bytes, 0L, 0L, true);
         assertThat(job.getField(6)).isNull();
 
@@ -385,7 +385,7 @@ class TestReadsThroughWorker
                 "preload",
                 () -> getOnlyElement(queryRunner.execute(
                         """
-                        SELECT state, done_bytes > 0, left_bytes, failed_bytes, ended IS NOT NULL, problem
+                        SELECT state, done_bytes > 0, remaining_bytes, failed_bytes, ended IS NOT NULL, problem
                         FROM cachedhive.cache.preloads
                         WHERE job = 'away'
                         """)).getFields(),

@@ -218,8 +218,8 @@ class TestReadsWithoutWorker
         assertPreloadFails("'s', 'parted', ARRAY['name'], ARRAY['1']", "table s.parted has no partition column name, but [regionkey]");
         assertPreloadFails("'s', 'parted', ARRAY['regionkey'], ARRAY['x']", "value of partition column regionkey is not a bigint: x");
         assertPreloadFails("'s', 'parted', ARRAY['regionkey'], ARRAY['77']", "table s.parted has no partition with {regionkey=77}");
-        assertPreloadFails("'s', 'parted', ARRAY['regionkey'], ARRAY['1']", "no cache worker of catalog cachedhive answers: the table cache.stats tells where to start one");
-        assertPreloadFails("'s', 'flat'", "no cache worker of catalog cachedhive answers: the table cache.stats tells where to start one");
+        assertPreloadFails("'s', 'parted', ARRAY['regionkey'], ARRAY['1']", "no cache worker of catalog cachedhive answers: see the table cache.stats for hosts without one");
+        assertPreloadFails("'s', 'flat'", "no cache worker of catalog cachedhive answers: see the table cache.stats for hosts without one");
 
         assertPreloadFails("'nowhere', 'flat'", "Schema nowhere not found");
         assertPreloadFails(
@@ -231,7 +231,7 @@ class TestReadsWithoutWorker
         assertPreloadFails("schema_name => 's', table_name => 'flat', job => 'my job'", "job must be 1 to 128 letters, digits, '-', '_', '.': my job");
         assertPreloadFails("schema_name => 's', table_name => 'flat', max_bytes_per_second => 0", "max_bytes_per_second must be positive: 0");
         assertThatThrownBy(() -> queryRunner.execute("CALL cachedhive.system.preload_table('s', 'parted')"))
-                .hasMessage("no cache worker of catalog cachedhive answers: the table cache.stats tells where to start one");
+                .hasMessage("no cache worker of catalog cachedhive answers: see the table cache.stats for hosts without one");
         assertThatThrownBy(() -> queryRunner.execute("CALL cachedhive.system.cancel_preload('nobody')"))
                 .hasMessage("there is no preload nobody: the table cache.preloads lists them");
     }

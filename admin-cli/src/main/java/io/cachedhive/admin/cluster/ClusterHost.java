@@ -76,7 +76,7 @@ public record ClusterHost(
         {
             requireNonNull(path, "path is null");
             if (size.isPresent() == percentage.isPresent()) {
-                throw new IllegalArgumentException("size or percentage is wanted: " + path);
+                throw new IllegalArgumentException("size or percentage expected: " + path);
             }
         }
 

@@ -118,7 +118,7 @@ public final class Diagnosis
             add(state, Kind.VERSION_DRIFT, "release %s is installed, and %s on most hosts: run cache-admin install with the package of that one.", current, usual);
         }
         if (facts.text("release").equals(Optional.of("damaged")) || facts.text("release").equals(Optional.of("absent"))) {
-            add(state, Kind.DAMAGED_FILES, "files of release %s are changed or missing: run cache-admin install with its package, which brings them anew.", current);
+            add(state, Kind.DAMAGED_FILES, "files of release %s are changed or missing: run cache-admin install with its package, which restores them.", current);
         }
         Optional<String> running = facts.text("running_release");
         if (running.isPresent() && !running.get().equals(current)) {
@@ -181,7 +181,7 @@ public final class Diagnosis
                     host.socketPath(), host);
         }
         if (state.status().isPresent()) {
-            WorkerFields.of(state.status().get()).text("problem").ifPresent(problem -> add(state, Kind.WORKER_PROBLEM, "its cache worker says: %s", problem));
+            WorkerFields.of(state.status().get()).text("problem").ifPresent(problem -> add(state, Kind.WORKER_PROBLEM, "its cache worker reports: %s", problem));
         }
         else {
             state.statusProblem().ifPresent(problem -> add(
@@ -219,7 +219,7 @@ public final class Diagnosis
             }
             String origin = facts.text(name + "cachedhive.origin").orElse("default");
             if (!origins.isEmpty() && !origins.containsKey(origin)) {
-                add(state, Kind.CATALOG, "the catalog %s wants the origin %s, and there is no origins/%s.properties in the configuration directory: add it, and run config push.",
+                add(state, Kind.CATALOG, "the catalog %s refers to the origin %s, but the configuration directory has no origins/%s.properties: add it and run config push.",
                         catalog, origin, origin);
             }
             else if (!origins.isEmpty()) {
@@ -227,7 +227,7 @@ public final class Diagnosis
                 for (String property : List.of("s3.endpoint", "s3.region")) {
                     Optional<String> there = facts.text(name + property);
                     if (!there.equals(Optional.ofNullable(store.get(property)))) {
-                        add(state, Kind.CATALOG, "%s of the catalog %s is %s, and of the origin %s %s: make them the same, letter by letter.",
+                        add(state, Kind.CATALOG, "%s of the catalog %s is %s, and of the origin %s %s: set both to exactly the same value.",
                                 property, catalog, there.orElse("not set"), origin, store.getOrDefault(property, "not set"));
                     }
                 }

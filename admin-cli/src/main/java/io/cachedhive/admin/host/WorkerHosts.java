@@ -126,13 +126,13 @@ public final class WorkerHosts
             String remedy = secret.apply(host).isEmpty() ?
                     "name a file with the value of its internal-communication.shared-secret in --secret-file" :
                     "compare the file of --secret-file with its internal-communication.shared-secret, and the clocks of both machines, which may differ by a minute";
-            return new Failed(host, "%s wants a proof of the shared secret (HTTP %s): %s.".formatted(host, status, remedy));
+            return new Failed(host, "%s requires the shared secret (HTTP %s): %s.".formatted(host, status, remedy));
         }
         if (status == 400 || status == 409) {
             return new Failed(host, "%s refuses %s: %s.".formatted(host, path, new String(response.body(), UTF_8).strip()));
         }
         if (status >= 500) {
-            return new Failed(host, "%s failed to answer %s (HTTP %s): look into var/log/server.log there.".formatted(host, path, status));
+            return new Failed(host, "%s failed to answer %s (HTTP %s): see var/log/server.log on that host.".formatted(host, path, status));
         }
         if (status == 200) {
             try {

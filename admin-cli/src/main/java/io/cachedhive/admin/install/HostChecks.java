@@ -136,7 +136,7 @@ public final class HostChecks
         refusal("data", "the directory of its state and logs", "write to");
         long free = facts.number("install.free_bytes").orElse(Long.MAX_VALUE);
         if (neededBytes > 0 && free < neededBytes) {
-            add(Kind.DISK_SPACE, "%s has %s free, and the installation needs %s: make room, or choose another install-directory.",
+            add(Kind.DISK_SPACE, "%s has %s free, but the installation needs %s: free disk space, or choose another install-directory.",
                     facts.text("install.nearest").orElse(host.installDirectory()), Size.show(free), Size.show(neededBytes));
         }
     }
@@ -200,7 +200,7 @@ public final class HostChecks
             long sum = missingByDevice.merge(facts.text(name + ".device").orElse(name), wanted, Long::sum);
             long free = facts.number(name + ".free_bytes").orElse(Long.MAX_VALUE);
             if (sum > free) {
-                add(Kind.DISK_SPACE, "the disk of %s has %s free, and %s more are to be on it (%s): make room, or lower that in the hosts file.",
+                add(Kind.DISK_SPACE, "the disk of %s has %s free, but %s more are configured on it (%s): free disk space, or lower that value in the hosts file.",
                         path, Size.show(free), Size.show(sum), host.ssd().get(index).capacity());
             }
         }

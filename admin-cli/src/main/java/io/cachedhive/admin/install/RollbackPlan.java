@@ -38,7 +38,7 @@ public record RollbackPlan(Optional<String> release, Map<ClusterHost, String> pr
                 problems.put(host, "%s: nothing is installed in %s: run cache-admin install.".formatted(host, host.installDirectory()));
             }
             else if (release.isEmpty()) {
-                problems.put(host, "%s: there is no release before the current one, %s: install the one that you want with cache-admin upgrade --package."
+                problems.put(host, "%s: there is no earlier release than the current one, %s: install the required release with cache-admin upgrade --package."
                         .formatted(host, current.get()));
             }
             else if (!current.equals(release) && !releases.contains(release.get())) {

@@ -71,7 +71,8 @@ public final class RollingChange
                 throw new TaskException("%s: interrupted: see cache-admin status, and run the command again.".formatted(host));
             }
         }
-        throw new TaskException(("%s: the cache worker is not back and warm within %s s (%s): look into its log (cache-admin logs --hosts %s) and run the command again, "
+        throw new TaskException(("%s: the cache worker did not restart and restore its blocks within %s s (%s): "
+                + "check its log (cache-admin logs --hosts %s) and run the command again, "
                 + "or go back with cache-admin rollback; if only its blocks are lost, cache-admin restart --hosts %s lets the next run go on without them.")
                 .formatted(host, patience.toSeconds(), last, host, host));
     }

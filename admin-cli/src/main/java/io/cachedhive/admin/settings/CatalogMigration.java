@@ -78,7 +78,7 @@ public record CatalogMigration(String catalog, String origin, List<String> hostS
                 settings.add(sized ? "    size: " + capacities[index] : "    percentage: " + shares[shares.length == paths.length ? index : 0]);
             }
             worker.remove(PERCENTAGES);
-            notes.add("What the old cache left in %s is of no use, and takes room: delete it.".formatted(directories));
+            notes.add("The files of the old cache in %s are no longer used: delete them.".formatted(directories));
         }
         if (!worker.isEmpty()) {
             settings.add("worker-properties:");

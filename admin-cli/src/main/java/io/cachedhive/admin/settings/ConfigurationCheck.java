@@ -101,7 +101,7 @@ public final class ConfigurationCheck
             Map<String, String> stored = PropertiesText.read(store);
             for (String name : List.of("s3.endpoint", "s3.region")) {
                 if (!properties.getOrDefault(name, "").equals(stored.getOrDefault(name, ""))) {
-                    add(THIS_MACHINE, "%s: %s=%s, and the origin %s has %s: make them the same, letter by letter.".formatted(
+                    add(THIS_MACHINE, "%s: %s=%s, and the origin %s has %s: set both to exactly the same value.".formatted(
                             file, name, properties.getOrDefault(name, ""), origin, stored.getOrDefault(name, "nothing")));
                 }
             }

@@ -46,7 +46,7 @@ public final class TrinoClient
         String id = answer.path("id").asText();
         while (true) {
             if (answer.has("error")) {
-                throw new TaskException("Trino says: %s (query %s): correct what it names, and run the command again."
+                throw new TaskException("Trino returned an error: %s (query %s): correct it and run the command again."
                         .formatted(answer.get("error").path("message").asText().strip(), id));
             }
             if (!answer.hasNonNull("nextUri")) {
@@ -76,7 +76,8 @@ public final class TrinoClient
                     request.header("X-Trino-User", user).header("X-Trino-Source", "cache-admin").timeout(TIMEOUT).build(),
                     BodyHandlers.ofString());
             if (response.statusCode() == 401 || response.statusCode() == 403) {
-                throw new TaskException("%s wants a login (HTTP %s), which this tool has not: run the statement with Trino's own client.".formatted(server, response.statusCode()));
+                throw new TaskException(("%s requires authentication (HTTP %s), which this tool does not support: "
+                        + "run the statement with the Trino CLI.").formatted(server, response.statusCode()));
             }
             if (response.statusCode() != 200) {
                 throw new TaskException("%s does not answer as a Trino coordinator (HTTP %s): correct trino-url in the hosts file.".formatted(server, response.statusCode()));

@@ -154,7 +154,7 @@ public final class Ssh
         if (said.contains("sudo:")) {
             return "%s: sudo refuses (%s): allow the ssh user to run bash by sudo without a password, or set sudo to false.".formatted(host, said);
         }
-        return "%s: the command failed there with exit code %s (%s): mend that, and run it again.".formatted(host, code, said.isEmpty() ? "it said nothing" : said);
+        return "%s: the command failed with exit code %s (%s): fix the cause and run it again.".formatted(host, code, said.isEmpty() ? "no output" : said);
     }
 
     static String describe(ClusterHost host, String error)
@@ -166,7 +166,8 @@ public final class Ssh
                     .formatted(host, target, target);
         }
         if (error.contains("REMOTE HOST IDENTIFICATION HAS CHANGED")) {
-            return "%s has another host key than your known_hosts says: if it was made anew, remove the old key (ssh-keygen -R %s), else find out who answers there."
+            return ("%s has a different host key than your known_hosts file: if the host was reinstalled, "
+                    + "remove the old key (ssh-keygen -R %s), otherwise find out which machine answers.")
                     .formatted(host, host);
         }
         if (error.contains("Host key verification failed")) {
@@ -181,7 +182,7 @@ public final class Ssh
         if (error.contains("timed out") || error.contains("No route to host") || error.contains("Network is unreachable")) {
             return "%s cannot be reached by ssh (%s): check that the host is up and that no firewall stands between.".formatted(host, said);
         }
-        return "%s: ssh failed (%s): try ssh %s by hand.".formatted(host, said.isEmpty() ? "it said nothing" : said, target);
+        return "%s: ssh failed (%s): try ssh %s by hand.".formatted(host, said.isEmpty() ? "no output" : said, target);
     }
 
     private static String lastLine(String text)

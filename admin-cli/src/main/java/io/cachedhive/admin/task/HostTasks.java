@@ -92,7 +92,7 @@ public final class HostTasks
         }
         catch (RuntimeException e) {
             // a fault of this program, which must not take what it knows of the other hosts with it
-            return HostOutcome.failed(host, "%s: cache-admin itself failed on this host (%s): leave the host out with --hosts until that is mended, and report it."
+            return HostOutcome.failed(host, "%s: cache-admin failed with an internal error on this host (%s): report it, and exclude the host with --hosts until it is fixed."
                     .formatted(host, e.toString().lines().findFirst().orElse("")));
         }
     }

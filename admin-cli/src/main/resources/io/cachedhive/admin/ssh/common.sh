@@ -83,7 +83,7 @@ service_pid() {
     [ -n "$pid" ] && [ "$pid" != 0 ] && grep -qa io.cachedhive.worker.CacheWorker "/proc/$pid/cmdline" 2> /dev/null && echo "$pid"
 }
 
-# Prints the process id of the cache worker of this installation, if it runs, whoever started it: service may have been another one in the hosts file then,
+# Prints the process id of the cache worker of this installation, if it runs, even if another service manager of an earlier hosts file started it,
 # and of a start that was cut off there may be no launcher.pid.
 worker_pid() {
     local file pid

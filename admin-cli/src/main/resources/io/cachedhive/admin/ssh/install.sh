@@ -67,7 +67,7 @@ keep() {
     fi
 }
 
-# has_rights PATH MODE OWNER: as put takes them; only root can mend owners
+# has_rights PATH MODE OWNER: as put takes them; only root can change owners
 has_rights() {
     [ "$(stat -L -c %a "$1")" = "${2#0}" ] || return
     [ -n "$3" ] && [ "$(id -u)" = 0 ] || return 0
@@ -89,7 +89,7 @@ put() {
     [ "$DRY_RUN" = yes ] && return
     make_directory "$(dirname "$path")"
     keep "$path"
-    # beside it and renamed: nobody reads half of it, nor a secret before the mode is right
+    # beside it and renamed: no reader sees half of it, or a secret before the mode is right
     (umask 077 && base64 -d <<< "$4" > "$path.cache-admin") || fail "$path cannot be written: see that $(id -un) may write there and that the disk has room, and run the command again."
     run chmod "$2" "$path.cache-admin"
     if [ -n "$3" ]; then
@@ -202,7 +202,7 @@ used_releases() {
         at = index($0, prefix) { name = substr($0, at + length(prefix)); sub("/.*", "", name); print name }' | sort -u
 }
 
-# Removes releases that no way leads to any more, and that nobody uses.
+# Removes releases that are no longer current, kept for rollback, or in use.
 prune() {
     local release current previous used
     [ "$DRY_RUN" = yes ] && return

@@ -24,7 +24,7 @@ start() {
     change "started"
     [ "$DRY_RUN" = yes ] && return
     if uses_systemd; then
-        # it refuses a unit that failed too often, also when that is mended
+        # it refuses a unit that failed too often, also when that is fixed
         systemctl reset-failed cachedhive-worker.service 2> /dev/null
         run systemctl start cachedhive-worker.service
     else
@@ -33,14 +33,14 @@ start() {
             run mkdir -p "$(dirname "$SOCKET_PATH")"
             [ "$(id -u)" != 0 ] || run chown "$run_as:" "$(dirname "$SOCKET_PATH")"
         fi
-        # of a process that has ended: another one, or one that nobody has waited for, may have its number
+        # of a process that has ended: another one, or a zombie, may have its number
         rm -f "$INSTALL/data/var/run/launcher.pid"
         said=$(launcher start) || fail "the launcher cannot start the cache worker (${said##*$'\n'}): see $INSTALL/data/var/log."
     fi
     while ! listens "$LISTEN_ADDRESS" "$HTTP_PORT"; do
         if [ "$waited" -ge 4 ] && ! worker_pid > /dev/null; then
             said=$(start_problem)
-            fail "the cache worker ended at once (${said:-no reason was given}): mend that; its log is $INSTALL/data/var/log/server.log, and what was said before that $(launcher_log)."
+            fail "the cache worker ended at once (${said:-no reason given}): fix the cause; its log is $INSTALL/data/var/log/server.log, and what was said before that $(launcher_log)."
         fi
         [ "$waited" -lt "$((WAIT_SECONDS * 2))" ] || fail "the cache worker runs and does not listen on $LISTEN_ADDRESS:$HTTP_PORT after $WAIT_SECONDS s: see $INSTALL/data/var/log/server.log."
         sleep 0.5
@@ -69,7 +69,7 @@ end_process() {
         sleep 0.2
         waited=$((waited + 1))
     done
-    # the launcher takes a process that nobody has waited for, as in containers, for one that runs
+    # the launcher takes a zombie, as in containers, for a running process
     uses_systemd || rm -f "$INSTALL/data/var/run/launcher.pid"
 }
 
@@ -95,7 +95,7 @@ check_directories() {
         case $code in
             0) ;;
             1) printf '%s\n' "$said" | awk -v path="$path" '$2 == "damaged" { print "damaged=" path ": " $0 }' ;;
-            *) fail "$path cannot be checked (${said##*$'\n'}): mend that and try again." ;;
+            *) fail "$path cannot be checked (${said##*$'\n'}): fix the cause and try again." ;;
         esac
     done
 }

@@ -47,7 +47,7 @@ purge_ssd() {
 uninstall() {
     local kind path name entries remaining=()
     if [ ! -f "$record" ]; then
-        [ -d "$INSTALL/releases" ] && fail "$record is missing, which says what was there before: remove $INSTALL by hand."
+        [ -d "$INSTALL/releases" ] && fail "$record is missing, which records the replaced files: remove $INSTALL by hand."
         return
     fi
     if [ "$DRY_RUN" = yes ]; then
@@ -71,7 +71,7 @@ uninstall() {
         for path in "${SSD_DIRECTORIES[@]}"; do
             [ ! -d "$path" ] || purge_ssd "$path"
         done
-        # one that was there before is somebody's
+        # one that existed before is not ours
         if grep -qxF "directory	$INSTALL/data" "$record"; then
             run rm -rf "$INSTALL/data"
             change "remove $INSTALL/data"

@@ -63,7 +63,7 @@ class TestRollbackPlan
                         + "name one of these with --to, or bring it with cache-admin upgrade --package."));
 
         put(1, "1.1", "", "1.0 1.1");
-        assertThat(plan().problems().values()).hasSize(2).allMatch(problem -> problem.contains("there is no release before the current one, 1.1"));
+        assertThat(plan().problems().values()).hasSize(2).allMatch(problem -> problem.contains("there is no earlier release than the current one, 1.1"));
     }
 
     @Test

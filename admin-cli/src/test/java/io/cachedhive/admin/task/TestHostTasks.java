@@ -45,14 +45,14 @@ class TestHostTasks
     {
         List<HostOutcome> outcomes = new HostTasks(2, progress).run(hosts(5), host -> {
             if (host.name().equals("w3")) {
-                throw new TaskException("w3: is broken: mend it.");
+                throw new TaskException("w3: is broken: fix it.");
             }
             return HostOutcome.done(host, List.of("x"));
         });
 
         assertThat(outcomes).extracting(outcome -> outcome.host().name()).containsExactly("w1", "w2", "w3", "w4", "w5");
         assertThat(outcomes).filteredOn(outcome -> outcome.problem().isPresent()).singleElement()
-                .satisfies(outcome -> assertThat(outcome.problem()).contains("w3: is broken: mend it."));
+                .satisfies(outcome -> assertThat(outcome.problem()).contains("w3: is broken: fix it."));
         assertThat(told).endsWith("5/5").contains("w1", "w2", "w3", "w4", "w5");
     }
 
@@ -69,7 +69,7 @@ class TestHostTasks
 
         assertThat(outcomes).filteredOn(outcome -> outcome.problem().isEmpty()).hasSize(2);
         assertThat(outcomes).filteredOn(outcome -> outcome.problem().isPresent()).singleElement()
-                .satisfies(outcome -> assertThat(outcome.problem().orElseThrow()).startsWith("w2: cache-admin itself failed").contains("surprise").endsWith("."));
+                .satisfies(outcome -> assertThat(outcome.problem().orElseThrow()).startsWith("w2: cache-admin failed").contains("surprise").endsWith("."));
     }
 
     @Test

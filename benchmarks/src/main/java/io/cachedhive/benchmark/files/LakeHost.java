@@ -261,7 +261,7 @@ final class LakeHost
     long cpuNanos()
     {
         long worker = ProcessHandle.of(this.worker.pid()).flatMap(process -> process.info().totalCpuDuration())
-                .orElseThrow(() -> new IllegalStateException("nobody knows the CPU time of the cache worker"))
+                .orElseThrow(() -> new IllegalStateException("the CPU time of the cache worker is unknown"))
                 .toNanos();
         return worker + ManagementFactory.getPlatformMXBean(com.sun.management.OperatingSystemMXBean.class).getProcessCpuTime();
     }

@@ -45,7 +45,7 @@ final class DutyCycle
                 }
             }
             catch (InterruptedException e) {
-                throw new IllegalStateException("nobody interrupts this thread", e);
+                throw new IllegalStateException("unexpected interrupt", e);
             }
             finally {
                 signal(SIGCONT);

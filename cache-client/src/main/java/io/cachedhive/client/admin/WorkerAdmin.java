@@ -198,7 +198,7 @@ public final class WorkerAdmin
         if (session.filter(known -> known.version() < ListingMessage.GetFiles.SINCE_VERSION).isPresent()) {
             return CompletableFuture.failedFuture(new WorkerException(
                     WorkerException.Reason.PROTOCOL,
-                    "cache worker at %s is of an older release, which does not say what it has".formatted(address)));
+                    "cache worker at %s has an older release that cannot list its contents".formatted(address)));
         }
         return ask(address, new ListingMessage.GetFiles(bits, prefix), ListingMessage.Files.class, timeoutMillis);
     }
@@ -227,7 +227,7 @@ public final class WorkerAdmin
         Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
         if (session.isEmpty() || !session.get().hasRoom(ANNOUNCEMENTS_PER_WORKER)) {
             // without a connection it is not known either whether the worker understands the terms
-            return CompletableFuture.failedFuture(new WorkerException(WorkerException.Reason.OVERLOADED, "cache worker at %s is not told what is read soon".formatted(address)));
+            return CompletableFuture.failedFuture(new WorkerException(WorkerException.Reason.OVERLOADED, "announcement to cache worker at %s was dropped".formatted(address)));
         }
         session.get().tellQuota(table, terms.tableQuotaBytes());
         boolean withTerms = session.get().version() >= OnTerms.SINCE_VERSION && !terms.ofBlocks().equals(FillTerms.UNSAID);

@@ -112,10 +112,10 @@ final class Handshake
             throw new WireException("block size is not between %s and %s: %s".formatted(MIN_BLOCK_BYTES, MAX_BLOCK_BYTES, welcome.blockSizeBytes()));
         }
         if (welcome.origins().size() != identity.origins().size()) {
-            throw new WireException("worker tells the status of %s origins instead of %s".formatted(welcome.origins().size(), identity.origins().size()));
+            throw new WireException("cache worker sent the status of %s origins instead of %s".formatted(welcome.origins().size(), identity.origins().size()));
         }
         if (endpoint instanceof Endpoint.Tcp(_, var expected) && expected.isPresent() && !expected.get().equals(welcome.worker())) {
-            throw new WorkerException(Reason.REFUSED, "cache worker at %s is %s, not %s as the ring says: the next ring will know"
+            throw new WorkerException(Reason.REFUSED, "cache worker at %s is %s, but the ring expects %s; the next ring will have the new id"
                     .formatted(endpoint, welcome.worker(), expected.get()));
         }
     }

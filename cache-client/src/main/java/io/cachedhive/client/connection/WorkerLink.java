@@ -14,7 +14,7 @@ import java.util.concurrent.TimeoutException;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The way to one worker, over any number of connections after one another: connects, connects anew in the background, and keeps readers
+ * The way to one worker, over any number of connections after one another: connects, reconnects in the background, and keeps readers
  * from waiting for a worker that is known to be away.
  *
  * <p>A reader waits for a connection only when there is hope: while the first attempt is under way since the worker was last connected and answered, or
@@ -269,7 +269,7 @@ public final class WorkerLink
         WorkerSession current = session;
         if (current != null && current.isOpen()) {
             if (breaker.isOpen()) {
-                return Optional.of("cache worker at %s accepts connections and does not answer: look at its log and at the load of its host".formatted(endpoint));
+                return Optional.of("cache worker at %s accepts connections but does not answer: check its log and the load of its host".formatted(endpoint));
             }
             return Optional.empty();
         }

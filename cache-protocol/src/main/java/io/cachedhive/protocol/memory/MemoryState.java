@@ -12,7 +12,7 @@ public enum MemoryState
     STARTING(1),
     LIVE(2),
     /**
-     * Given up, by its own worker or by the next one: the reader closes it and connects anew.
+     * Given up, by its own worker or by the next one: the reader closes it and reconnects.
      */
     DEAD(3);
 

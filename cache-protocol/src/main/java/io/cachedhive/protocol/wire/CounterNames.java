@@ -31,7 +31,7 @@ public final class CounterNames
      */
     public static final String HEDGES = "hedges";
     /**
-     * Of those, the ones that the origin answered first.
+     * Hedged reads that the origin answered first.
      */
     public static final String HEDGES_WON = "hedges_won";
     /**
@@ -45,11 +45,11 @@ public final class CounterNames
     public static final String CROSS_ZONE_BYTES = "cross_zone_bytes";
 
     /**
-     * Bytes of hits that were read from the origin once more, and compared.
+     * Bytes of hits that were verified against the origin.
      */
     public static final String VERIFIED_BYTES = "verified_bytes";
     /**
-     * Hits among them that were not what the origin has.
+     * Verified hits whose bytes differed from the origin.
      */
     public static final String VERIFY_MISMATCHES = "verify_mismatches";
 
@@ -70,9 +70,9 @@ public final class CounterNames
      */
     public static final String QUARANTINED_FILES = "quarantined_files";
     /**
-     * SSD directories that are not used, or take no blocks.
+     * SSD directories that are offline or do not accept blocks.
      */
-    public static final String SSD_DIRECTORIES_OUT = "ssd_directories_out";
+    public static final String SSD_DIRECTORIES_OFFLINE = "ssd_directories_offline";
     // calls to the disks of the SSD tier that did not do what they should, by cause
     public static final String SSD_ERRORS_NO_SPACE = "ssd_errors_no_space";
     public static final String SSD_ERRORS_READ_ONLY = "ssd_errors_read_only";
@@ -80,10 +80,10 @@ public final class CounterNames
     public static final String SSD_ERRORS_SLOW = "ssd_errors_slow";
     public static final String SSD_ERRORS_OTHER = "ssd_errors_other";
     // blocks that were kept in RAM only, by cause
-    public static final String REFUSED_SSD_WRITES_NOT_ADMITTED = "refused_ssd_writes_not_admitted";
-    public static final String REFUSED_SSD_WRITES_QUEUE_FULL = "refused_ssd_writes_queue_full";
-    public static final String REFUSED_SSD_WRITES_OUT_OF_SERVICE = "refused_ssd_writes_out_of_service";
-    public static final String REFUSED_SSD_WRITES_NO_ROOM = "refused_ssd_writes_no_room";
+    public static final String SSD_WRITES_REJECTED_NOT_ADMITTED = "ssd_writes_rejected_not_admitted";
+    public static final String SSD_WRITES_REJECTED_QUEUE_FULL = "ssd_writes_rejected_queue_full";
+    public static final String SSD_WRITES_REJECTED_OFFLINE = "ssd_writes_rejected_offline";
+    public static final String SSD_WRITES_REJECTED_NO_SPACE = "ssd_writes_rejected_no_space";
     public static final String ORIGIN_GETS = "origin_gets";
     public static final String ORIGIN_HEADS = "origin_heads";
     public static final String ORIGIN_BYTES = "origin_bytes";
@@ -93,7 +93,7 @@ public final class CounterNames
     public static final String EXTRA_BYTES = "extra_bytes";
     public static final String ORIGIN_ERRORS = "origin_errors";
     /**
-     * Requests that origins refused as too many.
+     * Requests to origins that were throttled.
      */
     public static final String ORIGIN_THROTTLED = "origin_throttled";
     /**
@@ -105,7 +105,7 @@ public final class CounterNames
      */
     public static final String FETCH_REQUESTS = "fetch_requests";
     /**
-     * Blocks that wait for a request.
+     * Blocks waiting for a request to the origin.
      */
     public static final String FETCH_QUEUED_BLOCKS = "fetch_queued_blocks";
     // blocks that were refused to readers, by what was full
@@ -115,36 +115,36 @@ public final class CounterNames
     public static final String OVERLOADED_HEAP = "overloaded_heap";
     public static final String OVERLOADED_REQUESTS = "overloaded_requests";
     /**
-     * Bytes of blocks sent over connections: to other hosts, and on this one where shared memory does not do.
+     * Bytes of blocks sent over connections: to other hosts, and to local readers without shared memory.
      */
     public static final String SENT_BYTES = "sent_bytes";
     // blocks of other workers' that clients offered to be kept, and what became of them
-    public static final String GUESTS_OFFERED = "guests_offered";
-    public static final String GUESTS_KEPT = "guests_kept";
-    public static final String GUESTS_REFUSED = "guests_refused";
+    public static final String GUEST_BLOCKS_OFFERED = "guest_blocks_offered";
+    public static final String GUEST_BLOCKS_ACCEPTED = "guest_blocks_accepted";
+    public static final String GUEST_BLOCKS_REJECTED = "guest_blocks_rejected";
     /**
      * RAM that guests take.
      */
     public static final String GUEST_BYTES = "guest_bytes";
     /**
-     * Bytes of the blocks of class pinned, how many there may be, and blocks for which there was no room among them.
+     * Bytes of blocks of class PINNED, how many there may be, and blocks for which there was no room among them.
      */
     public static final String PINNED_BYTES = "pinned_bytes";
     public static final String PINNED_MAX_BYTES = "pinned_max_bytes";
-    public static final String REFUSED_PINS = "refused_pins";
+    public static final String REJECTED_PINS = "rejected_pins";
     public static final String VERSION_CHANGES = "version_changes";
     // blocks that came from workers that owned them before, on a miss or since one of them was drained
-    public static final String TAKEN_OVER_BLOCKS = "taken_over_blocks";
-    public static final String TAKEN_OVER_BYTES = "taken_over_bytes";
+    public static final String HANDOVER_BLOCKS_RECEIVED = "handover_blocks_received";
+    public static final String HANDOVER_BYTES_RECEIVED = "handover_bytes_received";
     /**
-     * Times when a former owner did not answer, or not as it should.
+     * Failed requests for blocks to former owners.
      */
-    public static final String FAILED_TAKE_OVERS = "failed_take_overs";
+    public static final String HANDOVER_FAILURES = "handover_failures";
     /**
      * Blocks that their new owners took when this worker was drained.
      */
-    public static final String HANDED_OVER_BLOCKS = "handed_over_blocks";
-    public static final String REFUSED_CONNECTIONS = "refused_connections";
+    public static final String HANDOVER_BLOCKS_SENT = "handover_blocks_sent";
+    public static final String REJECTED_CONNECTIONS = "rejected_connections";
     public static final String CONNECTIONS = "connections";
     /**
      * Connections since the start of the process: grows when clients reconnect.
@@ -157,20 +157,20 @@ public final class CounterNames
     /**
      * Blocks that cannot be evicted at the moment, since an answer is being sent from them.
      */
-    public static final String PINNED_BLOCKS = "pinned_blocks";
+    public static final String REFERENCED_BLOCKS = "referenced_blocks";
 
     /**
      * The capacity that the following compare with.
      */
     public static final String SIZING_CAPACITY_BYTES = "sizing_capacity_bytes";
     /**
-     * Bytes of the blocks that queries asked for in the last one to two days.
+     * Bytes of the blocks requested by queries in the last one to two days.
      */
     public static final String SIZING_REQUESTED_BYTES = "sizing_requested_bytes";
     /**
      * Bytes of different blocks among them.
      */
-    public static final String SIZING_DIFFERENT_BYTES = "sizing_different_bytes";
+    public static final String SIZING_DISTINCT_BYTES = "sizing_distinct_bytes";
 
     private CounterNames() {}
 

@@ -58,7 +58,7 @@ public final class FileImage
                 int number = (int) RecordWriter.getNumber(numbers);
                 if (written.find(number) == 0) {
                     written.set(number, 1);
-                    texts.putInt(number).putBytes(table.packedText(number));
+                    texts.putInt(number).putBytes(table.compactString(number));
                 }
             }
             Digest128 id = file.id().digest();
@@ -113,7 +113,7 @@ public final class FileImage
             while (texts.remaining() > 0) {
                 int number = texts.getInt();
                 ByteBuffer packed = ByteBuffer.wrap(texts.getBytes());
-                if (number < 0 || number >= MAX_TEXTS || numbers.find(number) != 0 || !PackedText.isValid(packed)) {
+                if (number < 0 || number >= MAX_TEXTS || numbers.find(number) != 0 || !CompactString.isValid(packed)) {
                     throw new WireException("text %s of files is not valid".formatted(number));
                 }
                 int own = table.useText(packed);
@@ -183,7 +183,7 @@ public final class FileImage
                 record.putNumber(own - 1L);
             }
             if (textNumbers[0] != knownOrigin) {
-                if (!PackedText.isDigest(ByteBuffer.wrap(table.packedText(textNumbers[0])))) {
+                if (!CompactString.isDigest(ByteBuffer.wrap(table.compactString(textNumbers[0])))) {
                     throw new WireException("file %s has no origin".formatted(id));
                 }
                 knownOrigin = textNumbers[0];
@@ -209,10 +209,10 @@ public final class FileImage
 
         private int check(ByteBuffer packed)
         {
-            if (!PackedText.isValid(packed)) {
+            if (!CompactString.isValid(packed)) {
                 throw new IndexOutOfBoundsException("a text is cut off");
             }
-            return PackedText.utf8Length(packed);
+            return CompactString.utf8Length(packed);
         }
 
         /**

@@ -283,14 +283,14 @@ public final class FileTable
         record.putNumber(texts.use(metadata.table()));
         record.putNumber(texts.use(location.substring(0, nameStart)));
         if (metadata.etag().isPresent()) {
-            byte[] etag = PackedText.pack(metadata.etag().get());
+            byte[] etag = CompactString.pack(metadata.etag().get());
             record.putNumber(etag.length + 1L);
             record.putRest(etag);
         }
         else {
             record.putNumber(0);
         }
-        record.putBytes(ByteBuffer.wrap(PackedText.pack(location.substring(nameStart))));
+        record.putBytes(ByteBuffer.wrap(CompactString.pack(location.substring(nameStart))));
         return record;
     }
 
@@ -316,7 +316,7 @@ public final class FileTable
         return (states.get(ordinal) & PROVISIONAL) != 0;
     }
 
-    byte[] packedText(int number)
+    byte[] compactString(int number)
     {
         return texts.packed(number);
     }
@@ -347,8 +347,8 @@ public final class FileTable
         String origin = texts.get((int) RecordWriter.getNumber(record));
         String table = texts.get((int) RecordWriter.getNumber(record));
         String directory = texts.get((int) RecordWriter.getNumber(record));
-        Optional<String> etag = getEtag(record).map(PackedText::unpack);
-        String name = PackedText.unpack(RecordWriter.getBytes(record));
+        Optional<String> etag = getEtag(record).map(CompactString::unpack);
+        String name = CompactString.unpack(RecordWriter.getBytes(record));
         FileVersion version = new FileVersion(new OriginId(Digest128.fromHex(origin)), directory + name, length, (zigzag >>> 1) ^ -(zigzag & 1));
         return new FileMetadata(version, etag, isProvisional(ordinal), table);
     }
@@ -393,8 +393,8 @@ public final class FileTable
         RecordWriter.getNumber(record);
         int table = texts.utf8Length((int) RecordWriter.getNumber(record));
         int directory = texts.utf8Length((int) RecordWriter.getNumber(record));
-        int etag = getEtag(record).map(PackedText::utf8Length).orElse(0);
-        return table + directory + etag + PackedText.utf8Length(RecordWriter.getBytes(record));
+        int etag = getEtag(record).map(CompactString::utf8Length).orElse(0);
+        return table + directory + etag + CompactString.utf8Length(RecordWriter.getBytes(record));
     }
 
     int binding(int ordinal)

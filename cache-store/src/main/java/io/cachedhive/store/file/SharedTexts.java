@@ -41,7 +41,7 @@ final class SharedTexts
             uses.set(number, uses.get(number) + 1);
             return number;
         }
-        int number = use(ByteBuffer.wrap(PackedText.pack(text)));
+        int number = use(ByteBuffer.wrap(CompactString.pack(text)));
         recentTexts[recent] = text;
         recentNumbers[recent] = number;
         return number;
@@ -137,12 +137,12 @@ final class SharedTexts
 
     String get(int number)
     {
-        return PackedText.unpack(text(number));
+        return CompactString.unpack(text(number));
     }
 
     int utf8Length(int number)
     {
-        return PackedText.utf8Length(text(number));
+        return CompactString.utf8Length(text(number));
     }
 
     int size()

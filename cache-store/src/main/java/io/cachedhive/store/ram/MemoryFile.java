@@ -210,12 +210,12 @@ public final class MemoryFile
                 case NO_SPACE -> "%s does not have the %s of cache.ram.max-size: make it smaller, or the file system larger".formatted(directory, ByteSize.format(bytes));
                 case NOT_PERMITTED, READ_ONLY -> "cache.ram.directory cannot be written (%s): let this user write there, or name another".formatted(e.getMessage());
                 case NOT_SUPPORTED -> "cache.ram.directory cannot allocate memory in advance (%s): name a directory on tmpfs".formatted(e.getMessage());
-                default -> "the shared memory cannot be made (%s): mend cache.ram.directory".formatted(e.getMessage());
+                default -> "cannot create the shared memory (%s): correct cache.ram.directory".formatted(e.getMessage());
             };
             throw new StoreException(problem, e);
         }
         catch (IOException e) {
-            throw new StoreException("the shared memory cannot be made in %s (%s): mend cache.ram.directory".formatted(directory, e), e);
+            throw new StoreException("cannot create the shared memory in %s (%s): correct cache.ram.directory".formatted(directory, e), e);
         }
         finally {
             if (!success && descriptor >= 0) {

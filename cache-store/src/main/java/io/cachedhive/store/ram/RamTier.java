@@ -70,8 +70,8 @@ public final class RamTier
     private final SizeClasses sizeClasses;
     private final RamFrames frames;
     private final RamSlabs slabs;
-    private final TableRoom tableRoom;
-    private final GuestRoom guestRoom;
+    private final TableLimit tableLimit;
+    private final GuestLimit guestLimit;
 
     private long lastGeneration;
     private long expirations;
@@ -91,8 +91,8 @@ public final class RamTier
         this.frames = new RamFrames(writer, files, aboveSsd);
         this.sizeClasses = frames.sizeClasses();
         this.slabs = new RamSlabs(frames, layout);
-        this.tableRoom = new TableRoom(frames);
-        this.guestRoom = new GuestRoom(frames, (long) (guestMaxShare * layout.slabCount() * layout.slabBytes()));
+        this.tableLimit = new TableLimit(frames);
+        this.guestLimit = new GuestLimit(frames, (long) (guestMaxShare * layout.slabCount() * layout.slabBytes()));
     }
 
     /**
@@ -107,10 +107,10 @@ public final class RamTier
         int wanted = sizeClasses.classFor(Math.max(1, Math.ceilDiv(length, MemoryLayout.UNIT_BYTES)));
         long now = clock.nanoTime();
         slabs.finishDraining(now);
-        tableRoom.freeLeft(now);
+        tableLimit.freeLeft(now);
         if (terms.blockClass() != BlockClass.GUEST) {
             // now, so that its own blocks rest in advance for a table at its quota, and not those of others
-            tableRoom.makeRoom(files.table(storedFile.ordinal()), terms, length, now);
+            tableLimit.makeRoom(files.table(storedFile.ordinal()), terms, length, now);
         }
         RamClass ramClass = frames.classes().get(wanted);
         count(ramClass, now);
@@ -129,7 +129,7 @@ public final class RamTier
         if (frame == null) {
             return Optional.empty();
         }
-        if (terms.blockClass() == BlockClass.GUEST && !guestRoom.makeRoom(frame, now)) {
+        if (terms.blockClass() == BlockClass.GUEST && !guestLimit.makeRoom(frame, now)) {
             frames.free(frame);
             return Optional.empty();
         }
@@ -149,7 +149,7 @@ public final class RamTier
      */
     public boolean freeLeft()
     {
-        return tableRoom.freeLeft(clock.nanoTime());
+        return tableLimit.freeLeft(clock.nanoTime());
     }
 
     /**
@@ -159,7 +159,7 @@ public final class RamTier
      */
     public boolean shrink(StoredTable table, int maxCount)
     {
-        return tableRoom.shrink(table, maxCount, clock.nanoTime());
+        return tableLimit.shrink(table, maxCount, clock.nanoTime());
     }
 
     /**
@@ -169,7 +169,7 @@ public final class RamTier
      */
     public boolean order(int firstEntry, int endEntry)
     {
-        return tableRoom.order(firstEntry, endEntry);
+        return tableLimit.order(firstEntry, endEntry);
     }
 
     private void count(RamClass ramClass, long now)
@@ -226,7 +226,7 @@ public final class RamTier
             frame.state = State.RESTING;
             frame.restsSinceNanos = clock.nanoTime();
         }
-        else if (tableRoom.makeRoom(frame.table, frame.terms, length, clock.nanoTime())) {
+        else if (tableLimit.makeRoom(frame.table, frame.terms, length, clock.nanoTime())) {
             frames.classOf(frame).policy.add(frame.entry, frames.policyClass(frame.terms));
             frames.tableQueues().request(frame.table, digest.high(), digest.low(), frames.policyClass(frame.terms));
             frames.tableQueues().enter(frame.table, frame.entry, frames.policyClass(frame.terms));
@@ -239,7 +239,7 @@ public final class RamTier
             frame.state = State.RESTING;
             long now = clock.nanoTime();
             frame.restsSinceNanos = now;
-            tableRoom.restToLeave(frame, now);
+            tableLimit.restToLeave(frame, now);
         }
     }
 
@@ -372,7 +372,7 @@ public final class RamTier
 
     private boolean mayLiveAgain(Frame frame, long now)
     {
-        return (frame.terms.blockClass() != BlockClass.GUEST || guestRoom.makeRoom(frame, now)) && tableRoom.makeRoom(frame.table, frame.terms, frame.length, now);
+        return (frame.terms.blockClass() != BlockClass.GUEST || guestLimit.makeRoom(frame, now)) && tableLimit.makeRoom(frame.table, frame.terms, frame.length, now);
     }
 
     /**
@@ -561,7 +561,7 @@ public final class RamTier
     }
 
     /**
-     * Bytes of the blocks of class pinned.
+     * Bytes of blocks of class PINNED.
      */
     public long pinnedBytes()
     {
@@ -573,7 +573,7 @@ public final class RamTier
      */
     public long maxGuestBytes()
     {
-        return guestRoom.maxBytes();
+        return guestLimit.maxBytes();
     }
 
     /**
@@ -651,7 +651,7 @@ public final class RamTier
             verify(frameTotal == ramClass.frameCount, "class %s has %s frames, not %s", ramClass.index, frameTotal, ramClass.frameCount);
         }
         verify(guests == guestBytes() || slabs.isDraining(), "guests have %s bytes, and %s are counted", guests, guestBytes());
-        tableRoom.checkInvariants();
+        tableLimit.checkInvariants();
         verify(listed == slabs.frameCount(), "there are %s frames, not %s", listed, slabs.frameCount());
         Map<StoredTable, Long> tables = new IdentityHashMap<>();
         for (Map.Entry<Digest128, Frame> entry : frames.byDigest().entrySet()) {

@@ -195,10 +195,10 @@ public final class CacheSizer
     /**
      * @param capacityBytes of the cache as it is
      * @param requestedBytes of blocks, that queries asked for
-     * @param differentBytes of different blocks among them, as far as the largest model has them
+     * @param distinctBytes of different blocks among them, as far as the largest model has them
      * @param hitBytes of the requested, that would have been there: in the order of {@link #PERCENTS}
      */
-    public record Prediction(long capacityBytes, long requestedBytes, long differentBytes, List<Long> hitBytes)
+    public record Prediction(long capacityBytes, long requestedBytes, long distinctBytes, List<Long> hitBytes)
     {
         public Prediction
         {

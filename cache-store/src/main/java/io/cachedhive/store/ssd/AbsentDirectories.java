@@ -51,7 +51,7 @@ final class AbsentDirectories
         }
     }
 
-    private final DirectoryLook look;
+    private final DirectoryProbe look;
     private final Opener opener;
     private final ReentrantLock lock;
     private final StoreClock clock;
@@ -59,7 +59,7 @@ final class AbsentDirectories
     private final Map<Integer, State> states = new TreeMap<>();
     private final long[] errors = new long[SsdErrorCause.values().length];
 
-    AbsentDirectories(List<AbsentDirectory> directories, DirectoryLook look, Opener opener, ReentrantLock lock, StoreClock clock)
+    AbsentDirectories(List<AbsentDirectory> directories, DirectoryProbe look, Opener opener, ReentrantLock lock, StoreClock clock)
     {
         this.look = requireNonNull(look, "look is null");
         this.opener = requireNonNull(opener, "opener is null");

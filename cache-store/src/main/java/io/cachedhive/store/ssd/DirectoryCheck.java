@@ -102,7 +102,7 @@ public final class DirectoryCheck
             }
         }
         catch (IOException e) {
-            throw new StoreException("SSD directory %s cannot be read (%s): run this as the user of the cache worker, or mend the disk".formatted(directory, e.getMessage()), e);
+            throw new StoreException("SSD directory %s cannot be read (%s): run this as the user of the cache worker, or repair the disk".formatted(directory, e.getMessage()), e);
         }
     }
 

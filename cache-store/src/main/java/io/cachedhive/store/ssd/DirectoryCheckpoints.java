@@ -201,7 +201,7 @@ final class DirectoryCheckpoints
             return true;
         }
         catch (IOException e) {
-            log.warn("Cannot tell %s of a further run: %s", directory, e.getMessage());
+            log.warn("Cannot write the new run number to the superblock of %s: %s", directory, e.getMessage());
             return false;
         }
     }
@@ -448,7 +448,7 @@ final class DirectoryCheckpoints
                 finally {
                     lock.unlock();
                 }
-                Courtesy.giveWay(lock);
+                LockYield.giveWay(lock);
                 if (inBody == BLOCKS_PER_CHUNK) {
                     writer.write(DirectoryRecovery.BLOCKS_CHUNK, body);
                     body.clear();
@@ -511,7 +511,7 @@ final class DirectoryCheckpoints
             finally {
                 lock.unlock();
             }
-            Courtesy.giveWay(lock);
+            LockYield.giveWay(lock);
             if (more && texts.length() + body.length() < FILES_CHUNK_BYTES) {
                 continue;
             }

@@ -153,7 +153,7 @@ final class DirectoryFiles
             Path slab = directory.resolve(slabName(i));
             if (!disk.exists(slab)) {
                 isNew[i] = true;
-                outcomes.accept(new RecoveryOutcome(RecoveryFinding.SLAB_MISSING, slab, "making it anew, without the blocks that were in it"));
+                outcomes.accept(new RecoveryOutcome(RecoveryFinding.SLAB_MISSING, slab, "recreating it without its blocks"));
             }
         }
         boolean[] wasMissing = isNew.clone();

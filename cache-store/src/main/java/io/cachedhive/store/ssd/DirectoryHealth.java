@@ -161,7 +161,7 @@ final class DirectoryHealth
         if (state.problem.isEmpty()) {
             log.warn("SSD directory %s %s for now: %s", path, part.consequence, reason);
         }
-        state.problem = Optional.of("SSD directory %s %s since a failure (%s); it is tried again every %s s: mend the disk".formatted(
+        state.problem = Optional.of("SSD directory %s %s since a failure (%s); retrying every %s s: repair the disk".formatted(
                 path,
                 part.consequence,
                 reason,

@@ -35,9 +35,9 @@ final class DirectoryOutException
             throws StoreException
     {
         if (isMatterOfConfiguration(failure, wasMade)) {
-            throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or mend the disk".formatted(path, failure.getMessage()), failure);
+            throw new StoreException("SSD directory %s cannot be used (%s): let this user write there, or repair the disk".formatted(path, failure.getMessage()), failure);
         }
-        return new DirectoryOutException(SsdErrorCause.of(failure), "SSD directory %s is not used since the start (%s); it is tried again every %s s: mend the disk".formatted(
+        return new DirectoryOutException(SsdErrorCause.of(failure), "SSD directory %s is not used since the start (%s); retrying every %s s: repair the disk".formatted(
                 path,
                 failure.getMessage(),
                 Duration.ofNanos(DirectoryHealth.SUSPENSION_NANOS).toSeconds()));
@@ -47,7 +47,7 @@ final class DirectoryOutException
     {
         return new DirectoryOutException(
                 SsdErrorCause.NO_SPACE,
-                "SSD directory %s is not used since the start (files of it are gone, and its disk lacks %s for them); it is tried again every %s s: make room there".formatted(
+                "SSD directory %s is not used since the start (files are missing, and its disk lacks %s for them); retrying every %s s: free disk space there".formatted(
                         path,
                         ByteSize.format(missingBytes),
                         Duration.ofNanos(DirectoryHealth.SUSPENSION_NANOS).toSeconds()));

@@ -233,7 +233,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * Bytes of the blocks of class pinned.
+     * Bytes of blocks of class PINNED.
      */
     long pinnedBytes()
     {

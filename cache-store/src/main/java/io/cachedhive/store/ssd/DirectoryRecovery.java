@@ -249,7 +249,7 @@ final class DirectoryRecovery
     {
         clear();
         long journalBytes = superblock.geometry().journalBytes();
-        outcomes.add(outcome(RecoveryFinding.CHECKPOINT_MISSING, "no checkpoint and journal that tell everything are there; starting empty"));
+        outcomes.add(outcome(RecoveryFinding.CHECKPOINT_MISSING, "no complete checkpoint and journal found; starting empty"));
         long last = Math.max(superblock.baseLsn(), batches.isEmpty() ? 0 : batches.getLast().end());
         for (Candidate candidate : candidates) {
             last = Math.max(last, candidate.header.startLsn());

@@ -188,7 +188,7 @@ final class DirectoryRestorer
                     if (!restore(source, piece, first)) {
                         return false;
                     }
-                    Courtesy.giveWay(lock);
+                    LockYield.giveWay(lock);
                 }
             }
             return true;

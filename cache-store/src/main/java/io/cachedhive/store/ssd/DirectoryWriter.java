@@ -239,7 +239,7 @@ final class DirectoryWriter
                 lock.unlock();
             }
             if (write == null) {
-                Courtesy.giveWay(lock);
+                LockYield.giveWay(lock);
                 continue;
             }
             try {
@@ -336,7 +336,7 @@ final class DirectoryWriter
             }
         }
         catch (IOException e) {
-            log.warn("A block that is not wanted any more could not be overwritten in %s yet: %s", directory.path(), e.getMessage());
+            log.warn("Cannot overwrite a dropped block in %s yet: %s", directory.path(), e.getMessage());
         }
         finally {
             lock.lock();

@@ -28,12 +28,12 @@ public final class SsdCandidates
     private static final Logger log = Logger.get(SsdCandidates.class);
 
     private final List<SsdDirectoryConfig> configs;
-    private final DirectoryLook look;
+    private final DirectoryProbe look;
     private final List<DirectoryCandidate> directories;
     private final List<AbsentDirectory> absent;
     private final Closer closer;
 
-    private SsdCandidates(List<SsdDirectoryConfig> configs, DirectoryLook look, List<DirectoryCandidate> directories, List<AbsentDirectory> absent, Closer closer)
+    private SsdCandidates(List<SsdDirectoryConfig> configs, DirectoryProbe look, List<DirectoryCandidate> directories, List<AbsentDirectory> absent, Closer closer)
     {
         this.configs = List.copyOf(configs);
         this.look = requireNonNull(look, "look is null");
@@ -52,7 +52,7 @@ public final class SsdCandidates
     public static SsdCandidates look(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
             throws StoreException
     {
-        DirectoryLook look = new DirectoryLook(blockSizeBytes, disk, mounts, format);
+        DirectoryProbe look = new DirectoryProbe(blockSizeBytes, disk, mounts, format);
         List<DirectoryCandidate> candidates = new ArrayList<>();
         List<AbsentDirectory> absent = new ArrayList<>();
         Set<Path> seen = new HashSet<>();
@@ -103,7 +103,7 @@ public final class SsdCandidates
         return new AbsentDirectory(candidate.number(), configs.get(candidate.number()), reason);
     }
 
-    DirectoryLook directoryLook()
+    DirectoryProbe directoryProbe()
     {
         return look;
     }

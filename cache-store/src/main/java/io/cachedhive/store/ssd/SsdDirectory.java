@@ -738,7 +738,7 @@ final class SsdDirectory
     Optional<String> unwiped()
     {
         return drops.problem()
-                .map(reason -> "SSD directory %s still has bytes that were flushed, which nobody is served, since it cannot be written: %s".formatted(path, reason));
+                .map(reason -> "SSD directory %s still has flushed bytes, which are never served, because it cannot be written: %s".formatted(path, reason));
     }
 
     /**
@@ -777,7 +777,7 @@ final class SsdDirectory
     }
 
     /**
-     * Bytes of the blocks of class pinned.
+     * Bytes of blocks of class PINNED.
      */
     long pinnedBytes()
     {

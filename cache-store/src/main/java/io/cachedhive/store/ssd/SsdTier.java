@@ -66,7 +66,7 @@ public final class SsdTier
     private volatile List<DirectoryWriter> writers;
     private volatile long totalCapacityBytes;
     private final AbsentDirectories absent;
-    private final DirectoryLook look;
+    private final DirectoryProbe look;
     private final List<RecoveryOutcome> recovery;
     private final long openedRun;
     private final int stagingBytes;
@@ -173,7 +173,7 @@ public final class SsdTier
         }
         // also only now: a file that one of them gave up may be another's as well
         directories.forEach(directory -> directory.restorer().restore(blocksToRestore));
-        DirectoryLook look = candidates.directoryLook();
+        DirectoryProbe look = candidates.directoryProbe();
         AbsentDirectories absentDirectories = new AbsentDirectories(absent, look, opener, lock, environment.clock());
         return new SsdTier(directories, run, absentDirectories, look, blockSizeBytes, checkpointInterval, lock, environment);
     }
@@ -199,7 +199,7 @@ public final class SsdTier
             List<SsdDirectory> directories,
             long run,
             AbsentDirectories absent,
-            DirectoryLook look,
+            DirectoryProbe look,
             int blockSizeBytes,
             Duration checkpointInterval,
             ReentrantLock lock,
@@ -262,7 +262,7 @@ public final class SsdTier
                 }
             }
             catch (IOException e) {
-                failures.add("SSD directory %s stays in version %s of its format, as its superblock cannot be written (%s): mend the disk, and try again"
+                failures.add("SSD directory %s keeps version %s of its format, because its superblock cannot be written (%s): repair the disk and try again"
                         .formatted(directory.path(), directory.checkpoints().formatVersion(), e.getMessage()));
             }
         }
@@ -808,7 +808,7 @@ public final class SsdTier
     }
 
     /**
-     * Bytes of the blocks of class pinned.
+     * Bytes of blocks of class PINNED.
      */
     public long pinnedBytes()
     {

@@ -102,7 +102,7 @@ class TestCacheSizer
         Prediction prediction = sizer.prediction();
         assertThat(prediction.capacityBytes()).isEqualTo(1000L * BLOCK);
         assertThat(prediction.requestedBytes()).isEqualTo(190_000L * BLOCK);
-        assertThat(prediction.differentBytes()).isEqualTo(1900L * BLOCK);
+        assertThat(prediction.distinctBytes()).isEqualTo(1900L * BLOCK);
         // all but the first round
         assertThat(prediction.hitBytes().subList(3, 7)).containsOnly(188_100L * BLOCK);
         assertThat(prediction.hitBytes().get(2)).isBetween(85_000L * BLOCK, 105_000L * BLOCK);
@@ -150,7 +150,7 @@ class TestCacheSizer
         double expected = fit * (1 - (double) misses / 1_800_000);
         double predicted = (double) prediction.hitBytes().get(6) / prediction.requestedBytes();
         assertThat(predicted).isBetween(expected - 0.05, expected + 0.08);
-        assertThat(prediction.differentBytes()).isBetween(480_000L * BLOCK / 16, 560_000L * BLOCK / 16);
+        assertThat(prediction.distinctBytes()).isBetween(480_000L * BLOCK / 16, 560_000L * BLOCK / 16);
         assertThat(bytes(sizer)).isLessThanOrEqualTo(MAX_MEMORY_BYTES);
     }
 

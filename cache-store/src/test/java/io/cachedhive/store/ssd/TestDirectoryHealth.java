@@ -72,7 +72,7 @@ class TestDirectoryHealth
         assertThat(health.isWritable()).isFalse();
         assertThat(health.isReadable()).isTrue();
         assertThat(health.wantsReadProbe()).isFalse();
-        assertThat(health.problem()).hasValue("SSD directory /ssd takes no blocks since a failure (no space left on device); it is tried again every 10 s: mend the disk");
+        assertThat(health.problem()).hasValue("SSD directory /ssd takes no blocks since a failure (no space left on device); retrying every 10 s: repair the disk");
         assertThat(errors()).containsOnly(Map.entry(SsdErrorCause.NO_SPACE, 1L));
 
         clock.advance(Duration.ofSeconds(10));

@@ -33,7 +33,7 @@ final class BucketQueue
         switch (priority) {
             case READ -> queuedReads += count;
             case PRELOAD -> queuedPreloads += count;
-            case AHEAD -> throw new IllegalArgumentException("what nobody waits for is not queued");
+            case AHEAD -> throw new IllegalArgumentException("prefetched blocks are not queued");
         }
     }
 

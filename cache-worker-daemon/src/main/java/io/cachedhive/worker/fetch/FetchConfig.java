@@ -26,7 +26,7 @@ public class FetchConfig
     }
 
     @Config("cache.fetch.max-range-size")
-    @ConfigDescription("How much of neighbouring missing blocks one request to the object store may ask for; at least one block")
+    @ConfigDescription("Maximum size of one request to the object store for adjacent missing blocks; at least one block")
     public FetchConfig setMaxRangeSize(DataSize maxRangeSize)
     {
         this.maxRangeSize = maxRangeSize;
@@ -41,7 +41,7 @@ public class FetchConfig
     }
 
     @Config("cache.fetch.max-requests-per-bucket")
-    @ConfigDescription("Requests to one bucket at the same time; fewer for a while after it answered that they are too many")
+    @ConfigDescription("Maximum concurrent requests to one bucket; lowered temporarily after the bucket throttles requests")
     public FetchConfig setMaxRequestsPerBucket(int maxRequestsPerBucket)
     {
         this.maxRequestsPerBucket = maxRequestsPerBucket;
@@ -56,7 +56,7 @@ public class FetchConfig
     }
 
     @Config("cache.fetch.max-preload-requests")
-    @ConfigDescription("Requests for preloads at the same time, out of those of all buckets")
+    @ConfigDescription("Maximum concurrent requests for preloads, part of the requests to all buckets")
     public FetchConfig setMaxPreloadRequests(int maxPreloadRequests)
     {
         this.maxPreloadRequests = maxPreloadRequests;

@@ -103,7 +103,7 @@ final class FileFetches
         switch (priority) {
             case READ -> queued = false;
             case PRELOAD -> queuedPreloads = false;
-            case AHEAD -> throw new IllegalArgumentException("what nobody waits for is not queued");
+            case AHEAD -> throw new IllegalArgumentException("prefetched blocks are not queued");
         }
     }
 
@@ -198,7 +198,7 @@ final class FileFetches
         return switch (priority) {
             case READ -> wanted;
             case PRELOAD -> wantedPreloads;
-            case AHEAD -> throw new IllegalArgumentException("what nobody waits for is not queued");
+            case AHEAD -> throw new IllegalArgumentException("prefetched blocks are not queued");
         };
     }
 

@@ -18,7 +18,7 @@ import io.cachedhive.protocol.wire.PinMessage.GetPins;
 import io.cachedhive.protocol.wire.PinMessage.PinState;
 import io.cachedhive.protocol.wire.PinMessage.Pins;
 import io.cachedhive.worker.pin.PinService;
-import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.ring.RingRegistry;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -63,7 +63,7 @@ public final class FlushExchange
     private final FlushService flushes;
     private final PinService pins;
     private final WorkerConnections connections;
-    private final RingBook rings;
+    private final RingRegistry rings;
     private final CacheWorkerId self;
     private final Duration startWait;
     private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor(daemonThreadsNamed("flush-exchange"));
@@ -81,7 +81,7 @@ public final class FlushExchange
     /**
      * @param startWait how long the start of this cache worker waits for the replies of others before it serves without them
      */
-    public FlushExchange(FlushService flushes, PinService pins, WorkerConnections connections, RingBook rings, CacheWorkerId self, Duration startWait)
+    public FlushExchange(FlushService flushes, PinService pins, WorkerConnections connections, RingRegistry rings, CacheWorkerId self, Duration startWait)
     {
         this.flushes = requireNonNull(flushes, "flushes is null");
         this.pins = requireNonNull(pins, "pins is null");
@@ -154,7 +154,7 @@ public final class FlushExchange
                 });
             }
             if (!answers.await(startWait.toNanos(), TimeUnit.NANOSECONDS)) {
-                log.warn("Not all of %s other cache workers said in time what was flushed meanwhile: serving with what is known, the rest follows", asked.size());
+                log.warn("Not all of %s peers answered in time; serving now, missed flushes are applied as they arrive", asked.size());
             }
             // what they said is done first, however long it takes
             flushes.awaitMerged();
@@ -276,7 +276,7 @@ public final class FlushExchange
             if (e.getCause() instanceof WorkerException failure && failure.reason() == Reason.CLOSED) {
                 return Outcome.SILENT;
             }
-            log.debug("Cache worker %s does not say what was flushed: %s", peer, e.getMessage());
+            log.debug("Cache worker %s did not return its flushes: %s", peer, e.getMessage());
         }
         return Outcome.SILENT;
     }
@@ -312,7 +312,7 @@ public final class FlushExchange
             Thread.currentThread().interrupt();
         }
         catch (WorkerException | ExecutionException e) {
-            log.debug("Cache worker %s does not say what is pinned: %s", peer, e.getMessage());
+            log.debug("Cache worker %s did not return its pins: %s", peer, e.getMessage());
         }
     }
 
@@ -322,7 +322,7 @@ public final class FlushExchange
         long next = nextPinWarningNanos.get();
         // they are learned every 2 s
         if (now - next >= 0 && nextPinWarningNanos.compareAndSet(next, now + PIN_WARNING_NANOS)) {
-            log.warn("What cache worker %s says is pinned is not, here: %s", peer, failure.getMessage());
+            log.warn("Cannot apply the pins of cache worker %s: %s", peer, failure.getMessage());
         }
     }
 

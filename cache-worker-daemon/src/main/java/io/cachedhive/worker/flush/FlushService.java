@@ -13,7 +13,7 @@ import io.cachedhive.protocol.wire.InvalidationMessage.Tombstones;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.FlushResult;
 import io.cachedhive.store.StoreGauges;
-import io.cachedhive.worker.state.DurableBook;
+import io.cachedhive.worker.state.DurableLog;
 import io.cachedhive.worker.state.StateDirectory;
 import io.cachedhive.worker.time.WorkerTimer;
 
@@ -49,7 +49,7 @@ public final class FlushService
     private final WorkerTimer timer;
     private final Executor executor;
     @GuardedBy("this")
-    private final TombstoneBook book;
+    private final TombstoneLog book;
     // known, and not done; of the book; replaced, never changed
     private volatile LocationIndex<Tombstone> undone = LocationIndex.ofTombstones(List.of());
     // done lately
@@ -72,7 +72,7 @@ public final class FlushService
         this.executor = requireNonNull(executor, "executor is null");
         StoreGauges found = store.gauges();
         // blocks may still be restored; their files are all there
-        this.book = TombstoneBook.open(state, found.files() + found.ssdBlocks() > 0, timer.now().toEpochMilli());
+        this.book = TombstoneLog.open(state, found.files() + found.ssdBlocks() > 0, timer.now().toEpochMilli());
     }
 
     /**
@@ -184,7 +184,7 @@ public final class FlushService
         synchronized (this) {
             added = book.add(tombstones, nowMillis())
                     .orElseThrow(() -> new IllegalStateException("more than %s flushes of the last %s days are remembered: flush whole tables in place of partitions"
-                            .formatted(TombstoneBook.MAX_TOMBSTONES, DurableBook.KEPT.toDays())));
+                            .formatted(TombstoneLog.MAX_TOMBSTONES, DurableLog.KEPT.toDays())));
             if (!added.isEmpty()) {
                 saved = save();
             }
@@ -197,7 +197,7 @@ public final class FlushService
         }
         Flushed flushed = run(wanted);
         return saved ? flushed : new Flushed(flushed.files(), flushed.problem().or(() ->
-                Optional.of("the flush cannot be written down: after a restart, this cache worker does not tell others of it that are away")));
+                Optional.of("cannot record the flush: after a restart, this cache worker will not report it to unreachable peers")));
     }
 
     private Flushed run(List<Tombstone> tombstones)
@@ -287,7 +287,7 @@ public final class FlushService
             return true;
         }
         catch (IOException e) {
-            log.warn("Flushes cannot be written down (%s): after a restart, they come from other cache workers again", e.getMessage());
+            log.warn("Cannot record the flushes (%s): after a restart, they are read from peers again", e.getMessage());
             return false;
         }
     }

@@ -12,7 +12,7 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.store.BlockOrigin;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.file.FileMetadata;
-import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.ring.RingRegistry;
 
 import java.time.Duration;
 import java.util.HashMap;
@@ -42,7 +42,7 @@ public final class Drain
     private static final int LOOKED_UP_AT_ONCE = 256;
 
     private final BlockStore store;
-    private final RingBook rings;
+    private final RingRegistry rings;
     private final Optional<String> zone;
     private final WorkerConnections connections;
     private final ChunkSizes chunkSizes;
@@ -87,7 +87,7 @@ public final class Drain
 
     private record FilePlace(FileVersion version, long locationHash, long chunkSizeBytes) {}
 
-    Drain(BlockStore store, RingBook rings, Optional<String> zone, WorkerConnections connections, ChunkSizes chunkSizes, HandOverCounters counters, LongSupplier nanoTime)
+    Drain(BlockStore store, RingRegistry rings, Optional<String> zone, WorkerConnections connections, ChunkSizes chunkSizes, HandOverCounters counters, LongSupplier nanoTime)
     {
         this.store = requireNonNull(store, "store is null");
         this.rings = requireNonNull(rings, "rings is null");
@@ -228,7 +228,7 @@ public final class Drain
             }
             pause();
         }
-        log.warn("No ring without this cache worker came within the time: nothing is handed over");
+        log.warn("Timed out waiting for a ring without this cache worker; no blocks were handed over");
         return Optional.empty();
     }
 

@@ -3,7 +3,7 @@ package io.cachedhive.worker.handover;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.protocol.ring.PublishedRing;
-import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.ring.RingRegistry;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -28,7 +28,7 @@ final class FormerOwners
      */
     static final int MAX_OWNERS = 2;
 
-    private final RingBook rings;
+    private final RingRegistry rings;
     private final CacheWorkerId self;
     private final Optional<String> zone;
     private final Supplier<Instant> clock;
@@ -36,7 +36,7 @@ final class FormerOwners
     /**
      * @param zone of this worker: former owners are those within it, as readers have asked them
      */
-    FormerOwners(RingBook rings, CacheWorkerId self, Optional<String> zone, Supplier<Instant> clock)
+    FormerOwners(RingRegistry rings, CacheWorkerId self, Optional<String> zone, Supplier<Instant> clock)
     {
         this.rings = requireNonNull(rings, "rings is null");
         this.self = requireNonNull(self, "self is null");

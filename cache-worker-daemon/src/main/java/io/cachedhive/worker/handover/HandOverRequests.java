@@ -113,13 +113,13 @@ public final class HandOverRequests
         }
         catch (WorkerException e) {
             counters.addFailedRead();
-            log.warn("Blocks of %s, which leaves, cannot be taken over (%s): they will come from their origin", sender.id(), e.getMessage());
+            log.warn("Cannot pull blocks from draining cache worker %s (%s); reading them from the origin instead", sender.id(), e.getMessage());
         }
         catch (InterruptedException _) {
             Thread.currentThread().interrupt();
         }
         catch (RuntimeException e) {
-            log.error(e, "Blocks of %s, which leaves, cannot be taken over", sender.id());
+            log.error(e, "Cannot pull blocks from draining cache worker %s", sender.id());
         }
         return new HandedOver(count);
     }

@@ -10,7 +10,7 @@ import io.cachedhive.worker.flush.FlushExchange;
 import io.cachedhive.worker.flush.FlushService;
 import io.cachedhive.worker.origin.Origins;
 import io.cachedhive.worker.pin.PinService;
-import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.ring.RingRegistry;
 import io.cachedhive.worker.time.WorkerTimer;
 
 import java.time.Duration;
@@ -49,7 +49,7 @@ public final class HandOverService
      */
     public HandOverService(
             BlockStore store,
-            RingBook rings,
+            RingRegistry rings,
             Origins origins,
             Optional<String> zone,
             Optional<String> sharedSecret,

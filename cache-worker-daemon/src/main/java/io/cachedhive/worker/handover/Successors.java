@@ -175,7 +175,7 @@ final class Successors
             }
             catch (ExecutionException e) {
                 String problem = e.getCause() instanceof WorkerException failure ? failure.getMessage() : String.valueOf(e.getCause());
-                log.warn("Cache worker %s does not take over blocks (%s): it will fetch them from their origin", peer.id(), problem);
+                log.warn("Cache worker %s cannot pull blocks (%s); it will read them from the origin", peer.id(), problem);
                 failures.incrementAndGet();
             }
         }

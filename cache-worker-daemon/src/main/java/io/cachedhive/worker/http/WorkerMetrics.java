@@ -119,27 +119,27 @@ public final class WorkerMetrics
     }
 
     @Managed
-    public long getRefusedPins()
+    public long getRejectedPins()
     {
-        return gauge(CounterNames.REFUSED_PINS);
+        return gauge(CounterNames.REJECTED_PINS);
     }
 
     @Managed
-    public long getGuestsOffered()
+    public long getGuestBlocksOffered()
     {
-        return gauge(CounterNames.GUESTS_OFFERED);
+        return gauge(CounterNames.GUEST_BLOCKS_OFFERED);
     }
 
     @Managed
-    public long getGuestsKept()
+    public long getGuestBlocksAccepted()
     {
-        return gauge(CounterNames.GUESTS_KEPT);
+        return gauge(CounterNames.GUEST_BLOCKS_ACCEPTED);
     }
 
     @Managed
-    public long getGuestsRefused()
+    public long getGuestBlocksRejected()
     {
-        return gauge(CounterNames.GUESTS_REFUSED);
+        return gauge(CounterNames.GUEST_BLOCKS_REJECTED);
     }
 
     @Managed
@@ -167,9 +167,9 @@ public final class WorkerMetrics
     }
 
     @Managed
-    public long getSsdDirectoriesOut()
+    public long getSsdDirectoriesOffline()
     {
-        return gauge(CounterNames.SSD_DIRECTORIES_OUT);
+        return gauge(CounterNames.SSD_DIRECTORIES_OFFLINE);
     }
 
     @Managed
@@ -203,27 +203,27 @@ public final class WorkerMetrics
     }
 
     @Managed
-    public long getRefusedSsdWritesNotAdmitted()
+    public long getSsdWritesRejectedNotAdmitted()
     {
-        return gauge(CounterNames.REFUSED_SSD_WRITES_NOT_ADMITTED);
+        return gauge(CounterNames.SSD_WRITES_REJECTED_NOT_ADMITTED);
     }
 
     @Managed
-    public long getRefusedSsdWritesQueueFull()
+    public long getSsdWritesRejectedQueueFull()
     {
-        return gauge(CounterNames.REFUSED_SSD_WRITES_QUEUE_FULL);
+        return gauge(CounterNames.SSD_WRITES_REJECTED_QUEUE_FULL);
     }
 
     @Managed
-    public long getRefusedSsdWritesOutOfService()
+    public long getSsdWritesRejectedOffline()
     {
-        return gauge(CounterNames.REFUSED_SSD_WRITES_OUT_OF_SERVICE);
+        return gauge(CounterNames.SSD_WRITES_REJECTED_OFFLINE);
     }
 
     @Managed
-    public long getRefusedSsdWritesNoRoom()
+    public long getSsdWritesRejectedNoSpace()
     {
-        return gauge(CounterNames.REFUSED_SSD_WRITES_NO_ROOM);
+        return gauge(CounterNames.SSD_WRITES_REJECTED_NO_SPACE);
     }
 
     @Managed
@@ -350,33 +350,33 @@ public final class WorkerMetrics
     }
 
     @Managed
-    public long getTakenOverBlocks()
+    public long getHandoverBlocksReceived()
     {
-        return gauge(CounterNames.TAKEN_OVER_BLOCKS);
+        return gauge(CounterNames.HANDOVER_BLOCKS_RECEIVED);
     }
 
     @Managed
-    public long getTakenOverBytes()
+    public long getHandoverBytesReceived()
     {
-        return gauge(CounterNames.TAKEN_OVER_BYTES);
+        return gauge(CounterNames.HANDOVER_BYTES_RECEIVED);
     }
 
     @Managed
-    public long getFailedTakeOvers()
+    public long getHandoverFailures()
     {
-        return gauge(CounterNames.FAILED_TAKE_OVERS);
+        return gauge(CounterNames.HANDOVER_FAILURES);
     }
 
     @Managed
-    public long getHandedOverBlocks()
+    public long getHandoverBlocksSent()
     {
-        return gauge(CounterNames.HANDED_OVER_BLOCKS);
+        return gauge(CounterNames.HANDOVER_BLOCKS_SENT);
     }
 
     @Managed
-    public long getRefusedConnections()
+    public long getRejectedConnections()
     {
-        return gauge(CounterNames.REFUSED_CONNECTIONS);
+        return gauge(CounterNames.REJECTED_CONNECTIONS);
     }
 
     @Managed
@@ -398,9 +398,9 @@ public final class WorkerMetrics
     }
 
     @Managed
-    public long getPinnedBlocks()
+    public long getReferencedBlocks()
     {
-        return gauge(CounterNames.PINNED_BLOCKS);
+        return gauge(CounterNames.REFERENCED_BLOCKS);
     }
 
     @Managed
@@ -458,9 +458,9 @@ public final class WorkerMetrics
     }
 
     @Managed
-    public long getSizingDifferentBytes()
+    public long getSizingDistinctBytes()
     {
-        return gauge(CounterNames.SIZING_DIFFERENT_BYTES);
+        return gauge(CounterNames.SIZING_DISTINCT_BYTES);
     }
 
     @Managed

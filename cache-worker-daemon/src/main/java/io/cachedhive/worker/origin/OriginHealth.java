@@ -161,7 +161,7 @@ public final class OriginHealth
             case DENIED -> "origin %s answers %s to %s: check the credentials in %s and the rights that they have".formatted(name, failure.getMessage(), request, file);
             case UNREACHABLE -> "origin %s cannot be reached (%s): check s3.endpoint in %s and the network".formatted(name, failure.getMessage(), file);
             case THROTTLED -> "origin %s answers %s to more requests than the retries of %s allow for: it is overloaded".formatted(name, failure.getMessage(), file);
-            case FAILED, GONE, CHANGED -> "origin %s fails (%s) at %s: look at the object store".formatted(name, failure.getMessage(), request);
+            case FAILED, GONE, CHANGED -> "origin %s fails (%s) at %s: check the object store".formatted(name, failure.getMessage(), request);
         };
         problem = Optional.of(sentence);
         failing = true;

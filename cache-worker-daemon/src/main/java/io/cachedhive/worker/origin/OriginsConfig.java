@@ -17,7 +17,7 @@ public class OriginsConfig
     }
 
     @Config("cache.origins-directory")
-    @ConfigDescription("Directory with one NAME.properties for each object store to fetch from")
+    @ConfigDescription("Directory with a file NAME.properties for each object store")
     public OriginsConfig setDirectory(Path directory)
     {
         this.directory = directory;

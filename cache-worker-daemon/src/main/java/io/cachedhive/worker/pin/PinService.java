@@ -47,7 +47,7 @@ public final class PinService
     private final WorkerTimer timer;
     private final Executor executor;
     @GuardedBy("this")
-    private final PinBook book;
+    private final PinRegistry book;
     // whether what is known could not be written down
     @GuardedBy("this")
     private boolean unsaved;
@@ -65,7 +65,7 @@ public final class PinService
         this.store = requireNonNull(store, "store is null");
         this.timer = requireNonNull(timer, "timer is null");
         this.executor = requireNonNull(executor, "executor is null");
-        this.book = PinBook.open(state, nowMillis());
+        this.book = PinRegistry.open(state, nowMillis());
         index();
         // before anything is filled
         store.setPins(this::isPinned);
@@ -144,7 +144,7 @@ public final class PinService
         synchronized (this) {
             Optional<List<Pin>> added = book.add(pins, nowMillis());
             if (added.isEmpty()) {
-                done.completeExceptionally(new IllegalStateException("no more than %s places are pinned: pin whole tables in place of partitions".formatted(PinBook.MAX_PINS)));
+                done.completeExceptionally(new IllegalStateException("no more than %s places are pinned: pin whole tables in place of partitions".formatted(PinRegistry.MAX_PINS)));
                 return done;
             }
             changed = added.get();
@@ -165,7 +165,7 @@ public final class PinService
                     }
                     else {
                         done.completeExceptionally(new IllegalStateException(complete ?
-                                "what is pinned cannot be written down, and is lost with a restart: make the state directory writable, and call again" :
+                                "cannot record the pins, which are lost with a restart: make the state directory writable, and call again" :
                                 "some blocks keep their class, since the journal of an SSD directory is full: call again"));
                     }
                 }
@@ -276,7 +276,7 @@ public final class PinService
             return true;
         }
         catch (IOException e) {
-            log.warn("What is pinned cannot be written down (%s): after a restart, it comes from other cache workers again", e.getMessage());
+            log.warn("Cannot record the pins (%s): after a restart, they are read from peers again", e.getMessage());
             unsaved = true;
             return false;
         }

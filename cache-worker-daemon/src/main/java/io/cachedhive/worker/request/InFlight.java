@@ -16,7 +16,7 @@ public final class InFlight
     private final BlockStore store;
     private final ByteBudget budget;
     private final WorkerCounters counters;
-    private final AtomicInteger pinnedBlocks = new AtomicInteger();
+    private final AtomicInteger referencedBlocks = new AtomicInteger();
 
     /**
      * @param budget bounds the bytes of frames that answers keep from eviction until they are written
@@ -45,16 +45,16 @@ public final class InFlight
 
     void pinned()
     {
-        pinnedBlocks.incrementAndGet();
+        referencedBlocks.incrementAndGet();
     }
 
     void unpinned()
     {
-        pinnedBlocks.decrementAndGet();
+        referencedBlocks.decrementAndGet();
     }
 
-    public int pinnedBlocks()
+    public int referencedBlocks()
     {
-        return pinnedBlocks.get();
+        return referencedBlocks.get();
     }
 }

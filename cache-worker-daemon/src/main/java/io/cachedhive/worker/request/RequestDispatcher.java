@@ -57,7 +57,7 @@ import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.origin.ObjectSourceException;
 import io.cachedhive.worker.origin.S3ObjectLocation;
 import io.cachedhive.worker.pin.PinService;
-import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.ring.RingRegistry;
 import io.cachedhive.worker.server.Connection;
 import io.cachedhive.worker.server.RequestHandler;
 import io.cachedhive.worker.server.Session.SessionOrigin;
@@ -99,7 +99,7 @@ public final class RequestDispatcher
     private final FetchAhead fetchAhead;
     private final FillLeases leases;
     private final UsageCounters usage;
-    private final RingBook rings;
+    private final RingRegistry rings;
     private final HandOverService handOvers;
     private final FlushService flushes;
     private final PinService pins;
@@ -120,7 +120,7 @@ public final class RequestDispatcher
             FetchAhead fetchAhead,
             FillLeases leases,
             UsageCounters usage,
-            RingBook rings,
+            RingRegistry rings,
             HandOverService handOvers,
             FlushService flushes,
             PinService pins,
@@ -280,7 +280,7 @@ public final class RequestDispatcher
                 connection.send(requestId, new Ack());
             }
             catch (ObjectSourceException e) {
-                connection.send(requestId, new ControlMessage.Error("the origin does not say which version it has: " + e.getMessage()));
+                connection.send(requestId, new ControlMessage.Error("the origin did not return a version: " + e.getMessage()));
             }
         });
     }

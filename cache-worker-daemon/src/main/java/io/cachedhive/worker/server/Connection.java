@@ -419,7 +419,7 @@ public final class Connection
             write(new ControlMessage.Error(message).toFrame(0));
         }
         catch (IOException e) {
-            log.debug("%s could not be told why its connection is closed: %s", peer, e);
+            log.debug("Cannot send %s the reason for closing its connection: %s", peer, e);
         }
     }
 

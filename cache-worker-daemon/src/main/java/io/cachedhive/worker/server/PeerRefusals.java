@@ -44,7 +44,7 @@ public final class PeerRefusals
         if (countAtLastLog > 0 && now - lastLog < QUIET_NANOS) {
             return false;
         }
-        log.warn("Closed the connection of %s: %s (%s connections closed since this was last said)", peer, reason, count - countAtLastLog);
+        log.warn("Closed the connection of %s: %s (%s closed since the last message)", peer, reason, count - countAtLastLog);
         countAtLastLog = count;
         lastLog = now;
         return true;

@@ -114,7 +114,7 @@ final class UnixSocketFile
             throw new StartupException("%s=%s: another process answers on this socket: stop it, or choose another path".formatted(PROPERTY, path));
         }
         catch (IOException e) {
-            log.debug("Nobody answers on %s (%s): it is replaced", path, e);
+            log.debug("No process answers on %s (%s): replacing it", path, e);
         }
     }
 

@@ -24,7 +24,7 @@ import io.cachedhive.worker.origin.Origins;
 import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.request.InFlight;
 import io.cachedhive.worker.request.RequestDispatcher;
-import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.ring.RingRegistry;
 import io.cachedhive.worker.ring.RingShare;
 import io.cachedhive.worker.server.BlockServer;
 import io.cachedhive.worker.server.ListenSockets;
@@ -88,7 +88,7 @@ public final class CacheWorkerService
     private final BlockStore store;
     private final Origins origins;
     private final UsageCounters usage;
-    private final RingBook rings;
+    private final RingRegistry rings;
     private final FlushService flushes;
     private final PinService pins;
     private final HandOverService handOver;
@@ -108,7 +108,7 @@ public final class CacheWorkerService
             origins = register(Origins.load(settings.originsDirectory(), limits::observer));
             store = register(BlockStore.open(settings.store(), environment));
 
-            rings = new RingBook(state, shown -> {
+            rings = new RingRegistry(state, shown -> {
                 store.publishRings(shown);
                 store.setRingShare(RingShare.of(shown, store.workerId()));
             });
@@ -172,7 +172,7 @@ public final class CacheWorkerService
             dispatcher = new RequestDispatcher(inFlight, fetcher, fetchAhead, leases, usage, rings, handOver, flushes, pins, status, loads, background);
             handOver.drain().setReads(dispatcher::readsBegun, dispatcher::activeRequests);
             server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));
-            status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::pinnedBlocks, fetcher::buckets));
+            status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::referencedBlocks, fetcher::buckets));
             resources.push(() -> {
                 status.stop();
                 dispatcher.stop();
@@ -251,7 +251,7 @@ public final class CacheWorkerService
         return origins;
     }
 
-    public RingBook rings()
+    public RingRegistry rings()
     {
         return rings;
     }

@@ -63,7 +63,8 @@ public record WorkerSettings(
     {
         if (!bindAddress.isLoopbackAddress() && sharedSecret.isEmpty()) {
             throw new StartupException(
-                    "node.bind-ip=%s is not a loopback address, and anybody who reaches it could read the cache: set internal-communication.shared-secret, the same on all hosts"
+                    ("node.bind-ip=%s is not a loopback address, and every host that reaches it could read the cache: "
+                            + "set internal-communication.shared-secret, the same on all hosts")
                             .formatted(bindAddress.getHostAddress()));
         }
     }

@@ -18,7 +18,7 @@ import io.cachedhive.worker.fetch.WorkerCounters;
 import io.cachedhive.worker.handover.HandOverService;
 import io.cachedhive.worker.origin.Origin;
 import io.cachedhive.worker.origin.Origins;
-import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.ring.RingRegistry;
 import io.cachedhive.worker.server.PeerRefusals;
 import io.cachedhive.worker.usage.UsageCounters;
 import io.cachedhive.worker.usage.UsageCounters.Account;
@@ -43,7 +43,7 @@ public final class WorkerStatus
 
     private final BlockStore store;
     private final Origins origins;
-    private final RingBook rings;
+    private final RingRegistry rings;
     private final UsageCounters usage;
     private final WorkerCounters counters;
     private final HandOverService handOver;
@@ -57,7 +57,7 @@ public final class WorkerStatus
     public WorkerStatus(
             BlockStore store,
             Origins origins,
-            RingBook rings,
+            RingRegistry rings,
             UsageCounters usage,
             WorkerCounters counters,
             HandOverService handOver,
@@ -82,14 +82,14 @@ public final class WorkerStatus
      * @param connections whose handshake is done
      * @param acceptedConnections since the start
      * @param activeRequests without their last answer
-     * @param pinnedBlocks from which answers are being sent
+     * @param referencedBlocks from which answers are being sent
      * @param buckets that blocks are fetched from
      */
     public record Activity(
             LongSupplier connections,
             LongSupplier acceptedConnections,
             LongSupplier activeRequests,
-            LongSupplier pinnedBlocks,
+            LongSupplier referencedBlocks,
             Supplier<List<BucketState>> buckets)
     {
         private static final Activity NONE = new Activity(() -> 0, () -> 0, () -> 0, () -> 0, ImmutableList::of);
@@ -99,7 +99,7 @@ public final class WorkerStatus
             requireNonNull(connections, "connections is null");
             requireNonNull(acceptedConnections, "acceptedConnections is null");
             requireNonNull(activeRequests, "activeRequests is null");
-            requireNonNull(pinnedBlocks, "pinnedBlocks is null");
+            requireNonNull(referencedBlocks, "referencedBlocks is null");
             requireNonNull(buckets, "buckets is null");
         }
     }
@@ -183,10 +183,10 @@ public final class WorkerStatus
                 .put(CounterNames.GUEST_BYTES, gauges.guestBytes())
                 .put(CounterNames.PINNED_BYTES, gauges.pinnedBytes())
                 .put(CounterNames.PINNED_MAX_BYTES, gauges.pinnedMaxBytes())
-                .put(CounterNames.REFUSED_PINS, gauges.refusedPins())
-                .put(CounterNames.GUESTS_OFFERED, counters.keptGuests() + counters.refusedGuests())
-                .put(CounterNames.GUESTS_KEPT, counters.keptGuests())
-                .put(CounterNames.GUESTS_REFUSED, counters.refusedGuests())
+                .put(CounterNames.REJECTED_PINS, gauges.rejectedPins())
+                .put(CounterNames.GUEST_BLOCKS_OFFERED, counters.keptGuests() + counters.refusedGuests())
+                .put(CounterNames.GUEST_BLOCKS_ACCEPTED, counters.keptGuests())
+                .put(CounterNames.GUEST_BLOCKS_REJECTED, counters.refusedGuests())
                 .put(CounterNames.RAM_EVICTIONS, gauges.ramEvictions())
                 .put(CounterNames.SSD_CAPACITY_BYTES, gauges.ssdCapacityBytes())
                 .put(CounterNames.SSD_USED_BYTES, gauges.ssdUsedBytes())
@@ -196,16 +196,16 @@ public final class WorkerStatus
                 .put(CounterNames.EXPIRED_BLOCKS, gauges.expiredBlocks())
                 .put(CounterNames.CORRUPT_BLOCKS, gauges.corruptBlocks())
                 .put(CounterNames.QUARANTINED_FILES, counters.quarantinedFiles())
-                .put(CounterNames.SSD_DIRECTORIES_OUT, gauges.ssdDirectoriesOut())
+                .put(CounterNames.SSD_DIRECTORIES_OFFLINE, gauges.ssdDirectoriesOffline())
                 .put(CounterNames.SSD_ERRORS_NO_SPACE, gauges.ssdErrors().get(SsdErrorCause.NO_SPACE))
                 .put(CounterNames.SSD_ERRORS_READ_ONLY, gauges.ssdErrors().get(SsdErrorCause.READ_ONLY))
                 .put(CounterNames.SSD_ERRORS_IO_ERROR, gauges.ssdErrors().get(SsdErrorCause.IO_ERROR))
                 .put(CounterNames.SSD_ERRORS_SLOW, gauges.ssdErrors().get(SsdErrorCause.SLOW))
                 .put(CounterNames.SSD_ERRORS_OTHER, gauges.ssdErrors().get(SsdErrorCause.OTHER))
-                .put(CounterNames.REFUSED_SSD_WRITES_NOT_ADMITTED, gauges.refusedSsdWrites().get(SsdRefusalCause.NOT_ADMITTED))
-                .put(CounterNames.REFUSED_SSD_WRITES_QUEUE_FULL, gauges.refusedSsdWrites().get(SsdRefusalCause.QUEUE_FULL))
-                .put(CounterNames.REFUSED_SSD_WRITES_OUT_OF_SERVICE, gauges.refusedSsdWrites().get(SsdRefusalCause.OUT_OF_SERVICE))
-                .put(CounterNames.REFUSED_SSD_WRITES_NO_ROOM, gauges.refusedSsdWrites().get(SsdRefusalCause.NO_ROOM))
+                .put(CounterNames.SSD_WRITES_REJECTED_NOT_ADMITTED, gauges.refusedSsdWrites().get(SsdRefusalCause.NOT_ADMITTED))
+                .put(CounterNames.SSD_WRITES_REJECTED_QUEUE_FULL, gauges.refusedSsdWrites().get(SsdRefusalCause.QUEUE_FULL))
+                .put(CounterNames.SSD_WRITES_REJECTED_OFFLINE, gauges.refusedSsdWrites().get(SsdRefusalCause.OUT_OF_SERVICE))
+                .put(CounterNames.SSD_WRITES_REJECTED_NO_SPACE, gauges.refusedSsdWrites().get(SsdRefusalCause.NO_ROOM))
                 .put(CounterNames.ORIGIN_GETS, counters.originGets())
                 .put(CounterNames.ORIGIN_HEADS, counters.originHeads())
                 .put(CounterNames.ORIGIN_BYTES, counters.originBytes())
@@ -217,19 +217,19 @@ public final class WorkerStatus
                 .put(CounterNames.EXTRA_BYTES, counters.extraBytes())
                 .put(CounterNames.SENT_BYTES, counters.sentBytes())
                 .put(CounterNames.VERSION_CHANGES, counters.versionChanges())
-                .put(CounterNames.TAKEN_OVER_BLOCKS, handOver.counters().takenBlocks())
-                .put(CounterNames.TAKEN_OVER_BYTES, handOver.counters().takenBytes())
-                .put(CounterNames.FAILED_TAKE_OVERS, handOver.counters().failedReads())
-                .put(CounterNames.HANDED_OVER_BLOCKS, handOver.counters().givenBlocks())
-                .put(CounterNames.REFUSED_CONNECTIONS, refusals.count())
+                .put(CounterNames.HANDOVER_BLOCKS_RECEIVED, handOver.counters().takenBlocks())
+                .put(CounterNames.HANDOVER_BYTES_RECEIVED, handOver.counters().takenBytes())
+                .put(CounterNames.HANDOVER_FAILURES, handOver.counters().failedReads())
+                .put(CounterNames.HANDOVER_BLOCKS_SENT, handOver.counters().givenBlocks())
+                .put(CounterNames.REJECTED_CONNECTIONS, refusals.count())
                 .put(CounterNames.CONNECTIONS, activity.connections().getAsLong())
                 .put(CounterNames.ACCEPTED_CONNECTIONS, activity.acceptedConnections().getAsLong())
                 .put(CounterNames.ACTIVE_REQUESTS, activity.activeRequests().getAsLong())
-                .put(CounterNames.PINNED_BLOCKS, activity.pinnedBlocks().getAsLong());
+                .put(CounterNames.REFERENCED_BLOCKS, activity.referencedBlocks().getAsLong());
         CacheSizer.Prediction prediction = store.prediction();
         named.put(CounterNames.SIZING_CAPACITY_BYTES, prediction.capacityBytes())
                 .put(CounterNames.SIZING_REQUESTED_BYTES, prediction.requestedBytes())
-                .put(CounterNames.SIZING_DIFFERENT_BYTES, prediction.differentBytes());
+                .put(CounterNames.SIZING_DISTINCT_BYTES, prediction.distinctBytes());
         for (int i = 0; i < CacheSizer.PERCENTS.size(); i++) {
             named.put(CounterNames.sizingHitBytes(CacheSizer.PERCENTS.get(i)), prediction.hitBytes().get(i));
         }

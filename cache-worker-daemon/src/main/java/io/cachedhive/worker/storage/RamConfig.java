@@ -39,7 +39,7 @@ public class RamConfig
     }
 
     @Config("cache.ram.max-size")
-    @ConfigDescription("Size of the shared-memory file, everything in it counted; all of it is allocated at the start")
+    @ConfigDescription("Total size of the shared-memory file; allocated at startup")
     public RamConfig setMaxSize(DataSize maxSize)
     {
         this.maxSize = maxSize;
@@ -54,7 +54,7 @@ public class RamConfig
     }
 
     @Config("cache.guest-max-share")
-    @ConfigDescription("Share of cache.ram.max-size that blocks of other hosts' cache workers may take; 0 keeps none")
+    @ConfigDescription("Fraction of cache.ram.max-size for guest blocks, which other cache workers own; 0 keeps none")
     public RamConfig setGuestMaxShare(double guestMaxShare)
     {
         this.guestMaxShare = guestMaxShare;

@@ -33,7 +33,7 @@ public class SsdConfig
     }
 
     @Config("cache.ssd.directories")
-    @ConfigDescription("Directories of the SSD tier, separated by commas; empty for a cache in RAM only")
+    @ConfigDescription("Comma-separated directories of the SSD tier; empty for a cache in RAM only")
     public SsdConfig setDirectories(List<Path> directories)
     {
         this.directories = ImmutableList.copyOf(directories);
@@ -47,7 +47,7 @@ public class SsdConfig
     }
 
     @Config("cache.ssd.max-sizes")
-    @ConfigDescription("Size of each directory, in the same order; all of it is allocated at the start")
+    @ConfigDescription("Size of each directory, in the same order; allocated at startup")
     public SsdConfig setMaxSizes(List<DataSize> maxSizes)
     {
         this.maxSizes = ImmutableList.copyOf(maxSizes);
@@ -61,7 +61,7 @@ public class SsdConfig
     }
 
     @Config("cache.ssd.max-disk-usage-percentages")
-    @ConfigDescription("Instead of sizes: the share of each directory's disk, in the same order")
+    @ConfigDescription("Percentage of each directory's disk, in the same order, instead of sizes")
     public SsdConfig setMaxDiskUsagePercentages(List<Integer> maxDiskUsagePercentages)
     {
         this.maxDiskUsagePercentages = ImmutableList.copyOf(maxDiskUsagePercentages);

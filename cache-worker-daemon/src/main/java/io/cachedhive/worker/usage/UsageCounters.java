@@ -97,7 +97,7 @@ public final class UsageCounters
             totals.clear();
             clients.clear();
             tableCount = 0;
-            log.warn("Counters in %s cannot be read (%s): counting begins anew", state.path(), e.getMessage());
+            log.warn("Cannot read the counters in %s (%s): starting from zero", state.path(), e.getMessage());
         }
     }
 

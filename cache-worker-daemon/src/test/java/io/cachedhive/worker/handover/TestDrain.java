@@ -109,8 +109,8 @@ class TestDrain
         awaitState("a", State.WAITING_FOR_RING);
         fleet.publish("b", "c");
         Await.until("it has left", () -> drain("a").ended().isDone());
-        assertThat(fleet.worker("b").gauge(CounterNames.TAKEN_OVER_BLOCKS)).isEqualTo(BLOCKS);
-        assertThat(fleet.worker("c").gauge(CounterNames.TAKEN_OVER_BLOCKS)).isZero();
+        assertThat(fleet.worker("b").gauge(CounterNames.HANDOVER_BLOCKS_RECEIVED)).isEqualTo(BLOCKS);
+        assertThat(fleet.worker("c").gauge(CounterNames.HANDOVER_BLOCKS_RECEIVED)).isZero();
     }
 
     @Test
@@ -132,13 +132,13 @@ class TestDrain
         Await.until("it has left", () -> drain("a").ended().isDone());
         Progress progress = drain("a").progress();
         assertThat(progress).isEqualTo(new Progress(State.ENDED, progress.millisLeft(), of.size(), of.size()));
-        assertThat(fleet.worker("a").gauge(CounterNames.HANDED_OVER_BLOCKS)).isEqualTo(of.size());
+        assertThat(fleet.worker("a").gauge(CounterNames.HANDOVER_BLOCKS_SENT)).isEqualTo(of.size());
 
         fleet.stop("a");
         assertThat(fleet.scan(file)).isEqualTo(Map.of(Source.RAM, BLOCKS));
         assertThat(lake.getsSince(mark)).isEmpty();
         assertThat(lake.headsSince(mark)).isZero();
-        assertThat(fleet.worker("b").gauge(CounterNames.TAKEN_OVER_BLOCKS) + fleet.worker("c").gauge(CounterNames.TAKEN_OVER_BLOCKS)).isEqualTo(of.size());
+        assertThat(fleet.worker("b").gauge(CounterNames.HANDOVER_BLOCKS_RECEIVED) + fleet.worker("c").gauge(CounterNames.HANDOVER_BLOCKS_RECEIVED)).isEqualTo(of.size());
     }
 
     /**
@@ -166,7 +166,7 @@ class TestDrain
         drain("a").start(DEADLINE);
         fleet.publish("b");
         Await.until("it has left", () -> drain("a").ended().isDone());
-        assertThat(fleet.worker("b").gauge(CounterNames.TAKEN_OVER_BLOCKS)).isEqualTo(of);
+        assertThat(fleet.worker("b").gauge(CounterNames.HANDOVER_BLOCKS_RECEIVED)).isEqualTo(of);
         assertThat(drain("a").progress().givenBlocks()).isEqualTo(of);
         assertThat(fleet.worker("b").gauge(CounterNames.GUEST_BYTES)).as("bytes that are guests still").isZero();
         fleet.stop("a");

@@ -123,8 +123,8 @@ class TestFormerOwnerReads
         assertThat(fleet.scan(file)).isEqualTo(Map.of(Source.RAM, BLOCKS));
         assertThat(gets(mark)).isZero();
         assertThat(lake.headsSince(mark)).isZero();
-        assertThat(gauge(fleet, "b", CounterNames.TAKEN_OVER_BLOCKS)).isEqualTo(moved.size());
-        assertThat(gauge(fleet, "b", CounterNames.TAKEN_OVER_BYTES)).isEqualTo(moved.stream().mapToLong(block -> file.file().blockLength(block, BLOCK_SIZE)).sum());
+        assertThat(gauge(fleet, "b", CounterNames.HANDOVER_BLOCKS_RECEIVED)).isEqualTo(moved.size());
+        assertThat(gauge(fleet, "b", CounterNames.HANDOVER_BYTES_RECEIVED)).isEqualTo(moved.stream().mapToLong(block -> file.file().blockLength(block, BLOCK_SIZE)).sum());
         assertThat(gauge(fleet, "b", CounterNames.EXTRA_BYTES)).as("nothing came from the origin").isZero();
     }
 
@@ -171,7 +171,7 @@ class TestFormerOwnerReads
         }
         // 1-2, 4-5, 7
         assertThat(gets(mark)).isEqualTo(3);
-        assertThat(gauge(fleet, "b", CounterNames.FAILED_TAKE_OVERS)).isZero();
+        assertThat(gauge(fleet, "b", CounterNames.HANDOVER_FAILURES)).isZero();
     }
 
     @Test
@@ -278,7 +278,7 @@ class TestFormerOwnerReads
         for (int block = 1; block < BLOCKS; block++) {
             assertThat(fleet.read("b", after, block).source()).contains(Source.REMOTE);
         }
-        assertThat(gauge(fleet, "b", CounterNames.TAKEN_OVER_BLOCKS)).isZero();
+        assertThat(gauge(fleet, "b", CounterNames.HANDOVER_BLOCKS_RECEIVED)).isZero();
     }
 
     /**
@@ -343,7 +343,7 @@ class TestFormerOwnerReads
         }
         // three reads wait, and then the breaker is open, but after five probes without a reply, a second apart: they do not lie between each three of the reads
         assertThat(requests).hasValueLessThan(10);
-        assertThat(gauge(fleet, "b", CounterNames.FAILED_TAKE_OVERS)).isEqualTo(10);
+        assertThat(gauge(fleet, "b", CounterNames.HANDOVER_FAILURES)).isEqualTo(10);
     }
 
     @Test
@@ -383,8 +383,8 @@ class TestFormerOwnerReads
         }));
         // bound to no ETag, which is not the origin's: a miss, and then the origin's
         assertThat(fleet.read("b", file, 0).source().or(() -> fleet.read("b", file, 0).source())).contains(Source.REMOTE);
-        assertThat(gauge(fleet, "b", CounterNames.TAKEN_OVER_BLOCKS)).isZero();
-        assertThat(gauge(fleet, "b", CounterNames.FAILED_TAKE_OVERS)).isEqualTo(1);
+        assertThat(gauge(fleet, "b", CounterNames.HANDOVER_BLOCKS_RECEIVED)).isZero();
+        assertThat(gauge(fleet, "b", CounterNames.HANDOVER_FAILURES)).isEqualTo(1);
     }
 
     @Test
@@ -406,7 +406,7 @@ class TestFormerOwnerReads
             assertThat(fleet.read("b", file, i).source()).as("script %s", i).contains(Source.REMOTE);
             assertThat(fake.requests()).as("script %s", i).isPositive();
         }
-        assertThat(gauge(fleet, "b", CounterNames.TAKEN_OVER_BLOCKS)).isZero();
+        assertThat(gauge(fleet, "b", CounterNames.HANDOVER_BLOCKS_RECEIVED)).isZero();
     }
 
     @Test

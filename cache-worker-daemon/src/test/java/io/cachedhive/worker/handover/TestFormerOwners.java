@@ -7,7 +7,7 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.store.disk.LocalDisk;
-import io.cachedhive.worker.ring.RingBook;
+import io.cachedhive.worker.ring.RingRegistry;
 import io.cachedhive.worker.state.StateDirectory;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -29,14 +29,14 @@ class TestFormerOwners
     private static final Instant START = Instant.parse("2026-01-01T00:00:00Z");
     private static final ChunkKey CHUNK = new ChunkKey(1, 2);
 
-    private RingBook book;
+    private RingRegistry book;
     private FormerOwners owners;
     private Instant now = START;
 
     @BeforeEach
     void setUp(@TempDir Path directory)
     {
-        book = new RingBook(StateDirectory.open(directory, new LocalDisk()), _ -> {});
+        book = new RingRegistry(StateDirectory.open(directory, new LocalDisk()), _ -> {});
         owners = new FormerOwners(book, new CacheWorkerId("self"), Optional.empty(), () -> now);
     }
 

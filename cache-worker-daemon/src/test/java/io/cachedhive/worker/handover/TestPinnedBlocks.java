@@ -47,7 +47,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("slow")
 class TestPinnedBlocks
 {
-    private static final int PINNED_BLOCKS = 40;
+    private static final int REFERENCED_BLOCKS = 40;
     private static final long RAM_BYTES = 8 << 20;
     private static final long SSD_BYTES = 16 << 20;
     private static final int SCANNED_BLOCKS = 64;
@@ -61,10 +61,10 @@ class TestPinnedBlocks
                         .withRam(RAM_BYTES)
                         .withSsd(SSD_BYTES)
                         .start()) {
-            StoredFile pinned = lake.putSettled("pinned", PINNED_BLOCKS * BLOCK_SIZE - 5, 1);
+            StoredFile pinned = lake.putSettled("pinned", REFERENCED_BLOCKS * BLOCK_SIZE - 5, 1);
             FillTerms terms = new FillTerms(Optional.of(FillClass.PINNED), OptionalLong.empty());
             try (WireClient client = worker.connect()) {
-                assertThat(read(client, pinned, terms)).isEqualTo(Map.of(Source.REMOTE, PINNED_BLOCKS));
+                assertThat(read(client, pinned, terms)).isEqualTo(Map.of(Source.REMOTE, REFERENCED_BLOCKS));
                 awaitOnSsd(worker, pinned, terms);
                 long scannedBytes = 0;
                 for (int i = 0; scannedBytes < 10 * (RAM_BYTES + SSD_BYTES); i++) {
@@ -97,7 +97,7 @@ class TestPinnedBlocks
             fleet.start("a");
             fleet.start("b");
             fleet.publish("a", "b");
-            StoredFile pinned = lake.putSettled("pinned/day=1/file", PINNED_BLOCKS * BLOCK_SIZE - 5, 1);
+            StoredFile pinned = lake.putSettled("pinned/day=1/file", REFERENCED_BLOCKS * BLOCK_SIZE - 5, 1);
             fleet.scan(pinned);
             // one is told, the other one learns of it
             set(fleet, "a", pin(lake, 1, true));
@@ -144,7 +144,7 @@ class TestPinnedBlocks
     {
         try (Lake lake = Lake.start(lakeDirectory);
                 TestingWorker worker = new TestingWorker(directory).withOrigin("default", lake.s3().clientProperties()).withRam(RAM_BYTES).withSsd(SSD_BYTES).start()) {
-            StoredFile file = lake.putSettled("pinned/day=1/file", PINNED_BLOCKS * BLOCK_SIZE - 5, 1);
+            StoredFile file = lake.putSettled("pinned/day=1/file", REFERENCED_BLOCKS * BLOCK_SIZE - 5, 1);
             try (WireClient client = worker.connect()) {
                 set(client, pin(lake, 1, true));
                 set(client, pin(lake, 2, false));
@@ -165,7 +165,7 @@ class TestPinnedBlocks
     {
         try (Lake lake = Lake.start(lakeDirectory);
                 TestingWorker worker = new TestingWorker(directory).withOrigin("default", lake.s3().clientProperties()).withRam(RAM_BYTES).withSsd(SSD_BYTES).start()) {
-            StoredFile file = lake.putSettled("pinned/day=1/file", PINNED_BLOCKS * BLOCK_SIZE - 5, 1);
+            StoredFile file = lake.putSettled("pinned/day=1/file", REFERENCED_BLOCKS * BLOCK_SIZE - 5, 1);
             try (WireClient client = worker.connect()) {
                 set(client, pin(lake, 1, true));
                 read(client, file, FillTerms.UNSAID);
@@ -202,7 +202,7 @@ class TestPinnedBlocks
             Await.until("all is on SSD", () -> {
                 // what came faster than a busy disk took it is written when it is read again
                 read(client, file, terms);
-                return worker.service().store().gauges().ssdBlocks() >= PINNED_BLOCKS;
+                return worker.service().store().gauges().ssdBlocks() >= REFERENCED_BLOCKS;
             });
         }
     }
@@ -269,7 +269,7 @@ class TestPinnedBlocks
     private static void assertHit(Map<Source, Integer> sources)
     {
         assertThat(sources).doesNotContainKeys(Source.REMOTE, Source.PEER);
-        assertThat(sources.values().stream().mapToInt(Integer::intValue).sum()).isEqualTo(PINNED_BLOCKS);
+        assertThat(sources.values().stream().mapToInt(Integer::intValue).sum()).isEqualTo(REFERENCED_BLOCKS);
     }
 
     private static Map<Source, Integer> read(WireClient client, StoredFile file, FillTerms terms)

@@ -131,7 +131,7 @@ class TestFetchAheadOfReads
     private void assertFirstReadsArePredictedMisses()
     {
         assertThat(worker.gauge(CounterNames.SIZING_REQUESTED_BYTES)).isEqualTo(60L * FILE_BYTES);
-        assertThat(worker.gauge(CounterNames.SIZING_DIFFERENT_BYTES)).isEqualTo(30L * FILE_BYTES);
+        assertThat(worker.gauge(CounterNames.SIZING_DISTINCT_BYTES)).isEqualTo(30L * FILE_BYTES);
         assertThat(worker.gauge(CounterNames.sizingHitBytes(100))).isEqualTo(30L * FILE_BYTES);
     }
 

@@ -89,9 +89,9 @@ class TestOfferedGuests
 
     private void assertCounters(int kept, int refused)
     {
-        assertThat(worker.gauge(CounterNames.GUESTS_OFFERED)).isEqualTo(kept + refused);
-        assertThat(worker.gauge(CounterNames.GUESTS_KEPT)).isEqualTo(kept);
-        assertThat(worker.gauge(CounterNames.GUESTS_REFUSED)).isEqualTo(refused);
+        assertThat(worker.gauge(CounterNames.GUEST_BLOCKS_OFFERED)).isEqualTo(kept + refused);
+        assertThat(worker.gauge(CounterNames.GUEST_BLOCKS_ACCEPTED)).isEqualTo(kept);
+        assertThat(worker.gauge(CounterNames.GUEST_BLOCKS_REJECTED)).isEqualTo(refused);
     }
 
     @Test
@@ -129,7 +129,7 @@ class TestOfferedGuests
             offer(block, 42, 0);
         }
         assertThat(worker.gauge(CounterNames.GUEST_BYTES)).isBetween(1L, (16L << 20) / 10);
-        assertThat(worker.gauge(CounterNames.GUESTS_OFFERED)).isEqualTo(BLOCKS);
+        assertThat(worker.gauge(CounterNames.GUEST_BLOCKS_OFFERED)).isEqualTo(BLOCKS);
     }
 
     @Test
@@ -145,9 +145,9 @@ class TestOfferedGuests
     @Test
     void nonsenseEndsTheConnection()
     {
-        long refused = worker.gauge(CounterNames.REFUSED_CONNECTIONS);
+        long refused = worker.gauge(CounterNames.REJECTED_CONNECTIONS);
         client.send(new OfferGuest(0, file, BLOCKS, "schema.table", 42, 0, ByteBuffer.allocate(10)));
-        Await.until("refused", () -> worker.gauge(CounterNames.REFUSED_CONNECTIONS) > refused);
+        Await.until("refused", () -> worker.gauge(CounterNames.REJECTED_CONNECTIONS) > refused);
         try (WireClient next = worker.connect()) {
             assertThat(next.ask(new StatusMessage.Ping())).isInstanceOf(StatusMessage.Pong.class);
         }

@@ -372,7 +372,7 @@ class TestCacheWorkerService
                 peer.send(new Cancel(request));
             }
             assertThat(peer.ask(new Ping())).isInstanceOf(Pong.class);
-            Await.until("nothing is left over", () -> worker.gauge(CounterNames.ACTIVE_REQUESTS) == 0 && worker.gauge(CounterNames.PINNED_BLOCKS) == 0);
+            Await.until("nothing is left over", () -> worker.gauge(CounterNames.ACTIVE_REQUESTS) == 0 && worker.gauge(CounterNames.REFERENCED_BLOCKS) == 0);
             // the same connection goes on, and every block can be had
             for (int block = 0; block < 60; block += 10) {
                 blocks(peer, read(stored.file(), block, 10)).forEach((index, answer) -> assertThat(WireClient.bytes((BlockBytes) answer)).isEqualTo(stored.block(index)));

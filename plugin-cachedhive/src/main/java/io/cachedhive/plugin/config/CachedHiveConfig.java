@@ -53,7 +53,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.mode")
-    @ConfigDescription("ON; READ_ONLY to fetch nothing into the cache; SHADOW to read without the cache and only count; OFF for exactly plain Hive")
+    @ConfigDescription("ON; READ_ONLY to add nothing to the cache; SHADOW to read from the origin and only count hits; OFF for plain Hive behavior")
     public CachedHiveConfig setMode(CacheMode mode)
     {
         this.mode = mode;
@@ -68,7 +68,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.cluster-name")
-    @ConfigDescription("Name of this Trino cluster: cache workers keep the counters of each cluster apart")
+    @ConfigDescription("Name of this Trino cluster: cache workers keep separate counters for each cluster")
     public CachedHiveConfig setClusterName(String clusterName)
     {
         this.clusterName = clusterName;
@@ -83,7 +83,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.origin")
-    @ConfigDescription("Name of the file etc/origins/<name>.properties of the cache workers with which they read this catalog's files")
+    @ConfigDescription("Name of the origin of this catalog: cache workers read its files with etc/origins/<name>.properties")
     public CachedHiveConfig setOrigin(String origin)
     {
         this.origin = origin;
@@ -142,7 +142,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.chunk-size")
-    @ConfigDescription("Aligned ranges of this size of a file have one owner")
+    @ConfigDescription("Size of a chunk: an aligned range of a file that one cache worker owns")
     public CachedHiveConfig setChunkSize(DataSize chunkSize)
     {
         this.chunkSize = chunkSize;
@@ -176,7 +176,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.max-scan-skew")
-    @ConfigDescription("By how much of its share of a scan's bytes a node may be given more than its share; the session property max_scan_skew overrides it")
+    @ConfigDescription("Fraction by which a node may exceed its share of the bytes of a scan; the session property max_scan_skew overrides it")
     public CachedHiveConfig setMaxScanSkew(double maxScanSkew)
     {
         this.maxScanSkew = maxScanSkew;
@@ -189,7 +189,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.cross-zone-reads")
-    @ConfigDescription("Read from owners in whatever zone they are; if not, each zone caches what its hosts read")
+    @ConfigDescription("Read from owners in any zone; false makes each zone cache what its hosts read")
     public CachedHiveConfig setCrossZoneReads(boolean crossZoneReads)
     {
         this.crossZoneReads = crossZoneReads;
@@ -204,7 +204,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.verify-sample-ratio")
-    @ConfigDescription("Share of hits that are read from the object store once more and compared")
+    @ConfigDescription("Fraction of hits that are verified against the object store")
     public CachedHiveConfig setVerifySampleRatio(double verifySampleRatio)
     {
         this.verifySampleRatio = verifySampleRatio;
@@ -219,7 +219,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.grace-period")
-    @ConfigDescription("How long a silent cache worker keeps its chunks")
+    @ConfigDescription("Time after which a silent cache worker loses its chunks")
     public CachedHiveConfig setGracePeriod(Duration gracePeriod)
     {
         this.gracePeriod = gracePeriod;
@@ -234,7 +234,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.min-live-share")
-    @ConfigDescription("While at least this share of the places has a live cache worker, those own all chunks; below, the others' chunks are read from the origin")
+    @ConfigDescription("Minimum fraction of hosts with a live cache worker for them to own all chunks; below it, the chunks of missing cache workers are read from the origin")
     public CachedHiveConfig setMinLiveShare(double minLiveShare)
     {
         this.minLiveShare = minLiveShare;
@@ -247,7 +247,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.shared-permissions")
-    @ConfigDescription("Cache also where the origin's permissions depend on the user: whoever may read a table through Trino then reads what others have cached")
+    @ConfigDescription("Cache files even if the permissions of the origin depend on the user: every user who may read a table in Trino then reads bytes cached for other users")
     public CachedHiveConfig setSharedPermissions(boolean sharedPermissions)
     {
         this.sharedPermissions = sharedPermissions;
@@ -260,7 +260,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.cache-local-files")
-    @ConfigDescription("Cache file: and local: locations; only where all hosts see the same files")
+    @ConfigDescription("Cache file: and local: locations; use only if all hosts see the same files")
     public CachedHiveConfig setCacheLocalFiles(boolean cacheLocalFiles)
     {
         this.cacheLocalFiles = cacheLocalFiles;
@@ -273,7 +273,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.fetch-ahead")
-    @ConfigDescription("Tell cache workers which files of at most 1MB a scan is about to read, so that they fetch them before they are asked for")
+    @ConfigDescription("Announce files of at most 1MB to cache workers before a scan reads them, so that they prefetch the files")
     public CachedHiveConfig setFetchAhead(boolean fetchAhead)
     {
         this.fetchAhead = fetchAhead;
@@ -287,7 +287,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.rules-file")
-    @ConfigDescription("JSON file of the coordinator with rules that say what is cached, and how; without one everything is")
+    @ConfigDescription("JSON file on the coordinator with the caching rules; without it, everything is cached")
     public CachedHiveConfig setRulesFile(String rulesFile)
     {
         this.rulesFile = Optional.ofNullable(rulesFile);
@@ -302,7 +302,7 @@ public class CachedHiveConfig
     }
 
     @Config("cachedhive.rules-refresh-period")
-    @ConfigDescription("How often the rules file is looked at, while there are scans")
+    @ConfigDescription("Interval for checking the rules file for changes while scans run")
     public CachedHiveConfig setRulesRefreshPeriod(Duration rulesRefreshPeriod)
     {
         this.rulesRefreshPeriod = rulesRefreshPeriod;

@@ -20,7 +20,7 @@ public class PricesConfig
     }
 
     @Config("cachedhive.price-per-thousand-requests")
-    @ConfigDescription("What a thousand GET requests to the object store cost, for the column saved_cost of cache.tables")
+    @ConfigDescription("Price of a thousand GET requests to the object store, for the column saved_cost of cache.tables")
     public PricesConfig setPricePerThousandRequests(double pricePerThousandRequests)
     {
         this.pricePerThousandRequests = pricePerThousandRequests;
@@ -34,7 +34,7 @@ public class PricesConfig
     }
 
     @Config("cachedhive.price-per-gigabyte")
-    @ConfigDescription("What a gigabyte read from the object store costs beyond its requests, for the column saved_cost of cache.tables")
+    @ConfigDescription("Price of a gigabyte read from the object store, without its requests, for the column saved_cost of cache.tables")
     public PricesConfig setPricePerGigabyte(double pricePerGigabyte)
     {
         this.pricePerGigabyte = pricePerGigabyte;
@@ -48,7 +48,7 @@ public class PricesConfig
     }
 
     @Config("cachedhive.cross-zone-price-per-gigabyte")
-    @ConfigDescription("What a gigabyte between zones costs, which is taken off the column saved_cost of cache.tables")
+    @ConfigDescription("Price of a gigabyte transferred between zones, subtracted in the column saved_cost of cache.tables")
     public PricesConfig setCrossZonePricePerGigabyte(double crossZonePricePerGigabyte)
     {
         this.crossZonePricePerGigabyte = crossZonePricePerGigabyte;

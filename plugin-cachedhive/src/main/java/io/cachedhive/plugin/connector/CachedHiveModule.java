@@ -26,7 +26,7 @@ import io.cachedhive.plugin.mode.sql.SetCacheModeProcedure;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.pin.PinModule;
 import io.cachedhive.plugin.preload.PreloadModule;
-import io.cachedhive.plugin.rules.RuleBook;
+import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.plugin.rules.sql.RulesModule;
 import io.cachedhive.plugin.session.CacheSessionProperties;
 import io.cachedhive.plugin.stats.StatsModule;
@@ -104,7 +104,7 @@ final class CachedHiveModule
             // only the coordinator plans
             binder.bind(new TypeLiteral<Supplier<RingView>>() {}).toInstance(() -> RingView.EMPTY);
             binder.bind(new TypeLiteral<Supplier<Optional<PublishedRing>>>() {}).toInstance(Optional::empty);
-            binder.bind(RuleBook.class).toInstance(RuleBook.withoutFile(catalog));
+            binder.bind(RuleRegistry.class).toInstance(RuleRegistry.withoutFile(catalog));
         }
         binder.bind(ConnectorExtensions.class).in(Scopes.SINGLETON);
     }
@@ -115,7 +115,7 @@ final class CachedHiveModule
     private void openRules(Binder binder, CachedHiveConfig config)
     {
         try {
-            install(new RulesModule(RuleBook.open(
+            install(new RulesModule(RuleRegistry.open(
                     catalog,
                     config.getRulesFile().map(Path::of),
                     config.getRulesRefreshPeriod().toJavaTime(),
@@ -129,7 +129,7 @@ final class CachedHiveModule
 
     @Provides
     @Singleton
-    CacheDecisions createCacheDecisions(CachedHiveConfig config, RuleBook rules)
+    CacheDecisions createCacheDecisions(CachedHiveConfig config, RuleRegistry rules)
     {
         Optional<String> problem = permissionsByUser.filter(_ -> !config.isSharedPermissions());
         problem.ifPresent(log::warn);

@@ -29,7 +29,7 @@ final class CatalogProperties
     {
         if (isTrue("fs.cache.enabled")) {
             throw new TrinoException(CONFIGURATION_INVALID, ("Catalog %s has fs.cache.enabled=true, but cachedhive is the cache of its files already: "
-                    + "remove the fs.cache.* properties, as docs/operations/migrate.md tells").formatted(catalog));
+                    + "remove the fs.cache.* properties, see docs/operations/migrate.md").formatted(catalog));
         }
     }
 

@@ -6,7 +6,7 @@ import io.cachedhive.plugin.config.CachedHiveConfig;
 import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.origin.FileOrigins;
-import io.cachedhive.plugin.rules.RuleBook;
+import io.cachedhive.plugin.rules.RuleRegistry;
 import io.trino.spi.connector.SystemTable;
 
 import java.util.Set;
@@ -23,7 +23,7 @@ record ConnectorExtensions(
         CacheDecisions decisions,
         Supplier<RingView> ringView,
         FetchAhead fetchAhead,
-        RuleBook rules,
+        RuleRegistry rules,
         Set<SystemTable> systemTables)
 {
     @Inject

@@ -116,7 +116,7 @@ final class CachedFiles
                 }
                 else {
                     silent.add(address);
-                    log.debug("Cache worker %s does not say what it has: %s", address, failure.getMessage());
+                    log.debug("Cache worker %s did not list its contents: %s", address, failure.getMessage());
                 }
                 return null;
             }).join());

@@ -29,17 +29,17 @@ final class FilesTable
 
     private static final List<Column<ListedFile>> COLUMNS = List.of(
             Column.of("file_path", VARCHAR, "Location of the file", file -> file.file().location()),
-            Column.of("file_size", BIGINT, "Bytes of the file", file -> file.file().length()),
-            Column.of("file_modified_time", TIMESTAMP_TZ_MILLIS, "When this version of the file was written", file -> time(file.file().lastModifiedMillis())),
-            Column.ofOptional("schema_name", VARCHAR, "Schema of the table whose read cached it first",
+            Column.of("file_size", BIGINT, "Size of the file in bytes", file -> file.file().length()),
+            Column.of("file_modified_time", TIMESTAMP_TZ_MILLIS, "Modification time of this version of the file", file -> time(file.file().lastModifiedMillis())),
+            Column.ofOptional("schema_name", VARCHAR, "Schema of the table whose read first cached the file",
                     file -> ReadableTables.parse(file.table()).map(SchemaTableName::getSchemaName)),
-            Column.ofOptional("table_name", VARCHAR, "Table whose read cached it first",
+            Column.ofOptional("table_name", VARCHAR, "Table whose read first cached the file",
                     file -> ReadableTables.parse(file.table()).map(SchemaTableName::getTableName)),
-            Column.of("cached_bytes", BIGINT, "Bytes of its blocks that cache workers have, in RAM or on SSD; what two of them have counts twice", ListedFile::cachedBytes),
-            Column.of("ram_bytes", BIGINT, "Bytes of those in RAM", ListedFile::ramBytes),
-            Column.of("ssd_bytes", BIGINT, "Bytes of those on SSD", ListedFile::ssdBytes),
-            Column.of("class", VARCHAR, "The highest class of its blocks: GUEST, NORMAL, HIGH or PINNED", file -> blockClass(file.blockClass())),
-            Column.ofOptional("expiry", TIMESTAMP_TZ_MILLIS, "When the first of its blocks expires; NULL if none does", FilesTable::expiry));
+            Column.of("cached_bytes", BIGINT, "Cached bytes in RAM or on SSD; blocks on two cache workers count twice", ListedFile::cachedBytes),
+            Column.of("ram_bytes", BIGINT, "Cached bytes in RAM", ListedFile::ramBytes),
+            Column.of("ssd_bytes", BIGINT, "Cached bytes on SSD", ListedFile::ssdBytes),
+            Column.of("class", VARCHAR, "Highest class of the file's blocks: GUEST, NORMAL, HIGH or PINNED", file -> blockClass(file.blockClass())),
+            Column.ofOptional("expiry", TIMESTAMP_TZ_MILLIS, "Earliest expiry of the file's blocks; NULL if none expires", FilesTable::expiry));
 
     private final CachedFiles files;
 

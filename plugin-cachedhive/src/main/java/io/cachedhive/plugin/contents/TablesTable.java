@@ -39,7 +39,7 @@ final class TablesTable
     {
         super(
                 "tables",
-                "Tables with cached blocks, or with reads, and their partitions, as far as you may read them; no more than 100000 partitions",
+                "Tables that have cached blocks or were read, and their partitions, if you may read them; at most 100000 partitions",
                 columns(prices));
         this.files = requireNonNull(files, "files is null");
         this.reports = requireNonNull(reports, "reports is null");
@@ -50,22 +50,23 @@ final class TablesTable
         return ImmutableList.<Column<TableContents>>builder()
                 .add(Column.of("schema_name", VARCHAR, "Schema", row -> row.table().getSchemaName()))
                 .add(Column.of("table_name", VARCHAR, "Table", row -> row.table().getTableName()))
-                .add(Column.ofOptional("partition", VARCHAR, "Partition, as its directories tell; NULL for all of the table", TableContents::partition))
+                .add(Column.ofOptional("partition", VARCHAR, "Partition name from the directory names; NULL for the whole table", TableContents::partition))
                 .add(Column.of("files", BIGINT, "File versions with cached blocks", TableContents::files))
-                .add(Column.of("cached_bytes", BIGINT, "Bytes of their blocks that cache workers have, in RAM or on SSD; what two of them have counts twice",
+                .add(Column.of("cached_bytes", BIGINT, "Cached bytes in RAM or on SSD; blocks on two cache workers count twice",
                         TableContents::cachedBytes))
-                .add(Column.ofOptional("hit_rate", DOUBLE, "Bytes from the cache, of those that were asked of it, 0 to 1; NULL before the first read, and for a partition",
+                .add(Column.ofOptional("hit_rate", DOUBLE, "Fraction of cacheable bytes served from the cache, 0 to 1; NULL before the first read and for a partition",
                         row -> row.counters().flatMap(TablesTable::hitRate)))
                 .add(counter(CounterNames.REQUESTS, "Reads"))
-                .add(counter(CounterNames.RAM_HIT_BYTES, "Bytes from RAM of the reader's host"))
-                .add(counter(CounterNames.SSD_HIT_BYTES, "Bytes from SSD of the reader's host"))
-                .add(counter(CounterNames.NON_LOCAL_HIT_BYTES, "Bytes from other hosts' cache workers"))
-                .add(counter(CounterNames.REMOTE_READ_BYTES, "Bytes from the origin into the cache"))
-                .add(counter(CounterNames.BYPASS_BYTES, "Bytes from the origin without the cache"))
-                .add(Column.ofOptional("saved_requests", BIGINT, "Reads with bytes from the cache, each of which would have been a request; NULL for a partition",
+                .add(counter(CounterNames.RAM_HIT_BYTES, "Bytes read from the local RAM tier"))
+                .add(counter(CounterNames.SSD_HIT_BYTES, "Bytes read from the local SSD tier"))
+                .add(counter(CounterNames.NON_LOCAL_HIT_BYTES, "Bytes read from cache workers of other hosts"))
+                .add(counter(CounterNames.REMOTE_READ_BYTES, "Bytes read from the origin into the cache"))
+                .add(counter(CounterNames.BYPASS_BYTES, "Bytes read from the origin, bypassing the cache"))
+                .add(Column.ofOptional("saved_requests", BIGINT, "Reads with bytes from the cache, each of which saved a request; NULL for a partition",
                         TableContents::savedRequests))
-                .add(Column.ofOptional("saved_bytes", BIGINT, "Bytes from the cache, which nobody asked of the object store; NULL for a partition", TableContents::savedBytes))
-                .add(Column.ofOptional("saved_cost", DOUBLE, "What those would have cost, less what bytes between zones cost, at the catalog's prices; NULL for a partition",
+                .add(Column.ofOptional("saved_bytes", BIGINT, "Bytes served by the cache instead of the object store; NULL for a partition", TableContents::savedBytes))
+                .add(Column.ofOptional("saved_cost", DOUBLE,
+                        "Cost of the saved requests and bytes minus the cost of bytes between zones, at the catalog's prices; NULL for a partition",
                         row -> row.savedCost(prices)))
                 .build();
     }

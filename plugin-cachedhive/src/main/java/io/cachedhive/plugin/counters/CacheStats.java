@@ -30,14 +30,14 @@ public final class CacheStats
         return client.totals().getOrDefault(name, 0L);
     }
 
-    @Managed(description = "Reads with bytes from the own host's cache worker")
+    @Managed(description = "Reads with bytes from the local cache worker")
     public long getCachedReads()
     {
         Map<String, Long> totals = client.totals();
         return totals.get(CounterNames.RAM_HIT_REQUESTS) + totals.get(CounterNames.SSD_HIT_REQUESTS);
     }
 
-    @Managed(description = "Reads with bytes from other hosts' cache workers")
+    @Managed(description = "Reads with bytes from cache workers of other hosts")
     public long getNonLocalReads()
     {
         return counter(CounterNames.NON_LOCAL_HIT_REQUESTS);
@@ -49,38 +49,38 @@ public final class CacheStats
         return counter(CounterNames.REMOTE_READ_REQUESTS);
     }
 
-    @Managed(description = "Share of bytes served from RAM, SSD and other hosts")
+    @Managed(description = "Fraction of cacheable bytes served from RAM, SSD and other hosts")
     public double getHitRate()
     {
         return HitRate.of(client.totals()).orElse(Double.NaN);
     }
 
-    @Managed(description = "Share of bytes read from the origin into the cache")
+    @Managed(description = "Fraction of cacheable bytes read from the origin into the cache")
     public double getMissRate()
     {
         return 1 - getHitRate();
     }
 
-    @Managed(description = "Bytes from the own host's cache worker")
+    @Managed(description = "Bytes read from the local cache worker")
     public long getReadFromCache()
     {
         Map<String, Long> totals = client.totals();
         return totals.get(CounterNames.RAM_HIT_BYTES) + totals.get(CounterNames.SSD_HIT_BYTES);
     }
 
-    @Managed(description = "Bytes from the origin, asked for by queries")
+    @Managed(description = "Bytes read from the origin for queries")
     public long getReadFromRemote()
     {
         return getRemoteReadBytes();
     }
 
-    @Managed(description = "Bytes from other hosts' cache workers")
+    @Managed(description = "Bytes read from cache workers of other hosts")
     public long getNonLocalDataRead()
     {
         return getNonLocalHitBytes();
     }
 
-    @Managed(description = "Bytes from origins beyond what was asked for: of all catalogs by the own host's cache worker, while it answers, of this one by vain hedges and checks")
+    @Managed(description = "Bytes read from origins beyond the requested ones, by the local cache worker, lost hedged reads and verifications")
     public long getExtraReadFromRemote()
     {
         return extraBytes.get() + counter(CounterNames.HEDGE_EXTRA_BYTES) + counter(CounterNames.VERIFIED_BYTES);
@@ -92,25 +92,25 @@ public final class CacheStats
         return counter(CounterNames.REQUESTS);
     }
 
-    @Managed(description = "Bytes that queries asked for, counted apart from their sources")
+    @Managed(description = "Bytes requested by queries, counted independently of their source")
     public long getRequestedBytes()
     {
         return counter(CounterNames.REQUESTED_BYTES);
     }
 
-    @Managed(description = "Bytes read from RAM of the own host")
+    @Managed(description = "Bytes read from the local RAM tier")
     public long getRamHitBytes()
     {
         return counter(CounterNames.RAM_HIT_BYTES);
     }
 
-    @Managed(description = "Bytes read from SSD of the own host")
+    @Managed(description = "Bytes read from the local SSD tier")
     public long getSsdHitBytes()
     {
         return counter(CounterNames.SSD_HIT_BYTES);
     }
 
-    @Managed(description = "Bytes read from other hosts' cache workers")
+    @Managed(description = "Bytes read from cache workers of other hosts")
     public long getNonLocalHitBytes()
     {
         return counter(CounterNames.NON_LOCAL_HIT_BYTES);
@@ -122,7 +122,7 @@ public final class CacheStats
         return counter(CounterNames.REMOTE_READ_BYTES);
     }
 
-    @Managed(description = "Bytes read from the origin without the cache")
+    @Managed(description = "Bytes read from the origin, bypassing the cache")
     public long getBypassBytes()
     {
         return counter(CounterNames.BYPASS_BYTES);

@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param hitBytes of the requested
  * @param largerHitBytes what twice, four times, ... as much capacity would have had, as far as it is known
  */
-public record SizedCapacity(int percent, long presentCapacityBytes, long requestedBytes, long differentBytes, long hitBytes, List<Long> largerHitBytes, long nodes)
+public record SizedCapacity(int percent, long presentCapacityBytes, long requestedBytes, long distinctBytes, long hitBytes, List<Long> largerHitBytes, long nodes)
 {
     private static final double LEAST_HIT_RATE = 0.2;
     private static final double GAIN_PER_DOUBLING = 0.05;
@@ -67,7 +67,7 @@ public record SizedCapacity(int percent, long presentCapacityBytes, long request
      */
     public Optional<Verdict> verdict()
     {
-        if (requestedBytes == 0 || (requestedBytes < presentCapacityBytes && requestedBytes < TIMES_READ * differentBytes)) {
+        if (requestedBytes == 0 || (requestedBytes < presentCapacityBytes && requestedBytes < TIMES_READ * distinctBytes)) {
             return Optional.empty();
         }
         double best = rate(hitBytes);

@@ -98,7 +98,7 @@ public final class FlushDataCacheProcedure
     private void flush(SchemaTableName table, List<Tombstone> tombstones)
     {
         if (!notices.isAnyAnswering()) {
-            throw new TrinoException(PROCEDURE_CALL_FAILED, "no cache worker of catalog %s answers, so nobody can remember that %s is flushed: start one and call again".formatted(
+            throw new TrinoException(PROCEDURE_CALL_FAILED, "no cache worker of catalog %s answers, so the flush of %s cannot be recorded: start one and call again".formatted(
                     catalog,
                     table));
         }
@@ -113,7 +113,7 @@ public final class FlushDataCacheProcedure
         }
         catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new TrinoException(GENERIC_INTERNAL_ERROR, "interrupted; the cache workers go on with what they were told", e);
+            throw new TrinoException(GENERIC_INTERNAL_ERROR, "interrupted; the cache workers continue with the request", e);
         }
     }
 
@@ -139,7 +139,7 @@ public final class FlushDataCacheProcedure
                         problem.get()));
             }
             answer.failure().ifPresent(failure -> log.info(
-                    "Cache worker %s does not answer (%s): when it is back, it is told that %s was flushed", answer.address(), failure, table));
+                    "Cache worker %s does not answer (%s): it will be notified of the flush of %s when it is back", answer.address(), failure, table));
         }
     }
 }

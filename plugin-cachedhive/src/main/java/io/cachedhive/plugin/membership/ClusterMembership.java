@@ -117,7 +117,7 @@ public final class ClusterMembership
             advanceSoon();
         }
         catch (RuntimeException e) {
-            log.error(e, "Could not look after the cache workers");
+            log.error(e, "Cannot probe the cache workers");
         }
     }
 
@@ -216,7 +216,7 @@ public final class ClusterMembership
             outcome.accept(result, failure);
         }
         catch (RuntimeException e) {
-            log.error(e, "Could not look after the cache workers");
+            log.error(e, "Cannot probe the cache workers");
         }
     }
 

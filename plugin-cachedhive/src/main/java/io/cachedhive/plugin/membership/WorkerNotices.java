@@ -164,7 +164,7 @@ public final class WorkerNotices
     {
         if (waiting.incrementAndGet() > MAX_WAITING) {
             waiting.decrementAndGet();
-            log.warn("Cache worker %s is not told of %s by this coordinator any more, but by other cache workers: too much waits to be told", address, what);
+            log.warn("Notification queue for cache worker %s is full; it will learn of %s from its peers", address, what);
             return;
         }
         new Notice<>(what, address, timeoutMillis, question).later();
@@ -231,13 +231,13 @@ public final class WorkerNotices
                 return;
             }
             catch (RuntimeException | Error e) {
-                log.error(e, "Cache worker %s is not told of %s by this coordinator any more", address, what);
+                log.error(e, "Cannot notify cache worker %s of %s", address, what);
                 end();
                 return;
             }
             asked.whenComplete((_, failure) -> {
                 if (failure == null) {
-                    log.info("Cache worker %s, which was away, was told of %s", address, what);
+                    log.info("Notified cache worker %s, which was unreachable, of %s", address, what);
                     end();
                 }
                 else {
@@ -248,10 +248,10 @@ public final class WorkerNotices
 
         private void failed(Throwable failure)
         {
-            log.debug("Cache worker %s was not told of %s: %s", address, what, failure.getMessage());
+            log.debug("Cannot notify cache worker %s of %s: %s", address, what, failure.getMessage());
             refusals = isRefusal(failure) ? refusals + 1 : 0;
             if (refusals >= MAX_REFUSALS) {
-                log.warn("Cache worker %s is not told of %s by this coordinator any more, but by other cache workers, since it refuses: %s", address, what, sentence(failure));
+                log.warn("Cache worker %s rejected the notification of %s; it will learn of it from its peers: %s", address, what, sentence(failure));
                 end();
                 return;
             }

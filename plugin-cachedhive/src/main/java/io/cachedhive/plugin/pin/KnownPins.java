@@ -56,7 +56,7 @@ record KnownPins(Map<OriginLocation, PinnedPlace> places, List<String> problems)
             }
             catch (CompletionException e) {
                 Throwable cause = e.getCause() == null ? e : e.getCause();
-                problems.add("cache worker %s does not say what it has of the pinned places, and is missing in the other rows: %s".formatted(address, cause.getMessage()));
+                problems.add("cache worker %s did not report its pinned blocks, which are missing from the other rows: %s".formatted(address, cause.getMessage()));
             }
         });
         return new KnownPins(places, problems);

@@ -166,7 +166,7 @@ public final class Pins
         if (!notices.isAnyAnswering()) {
             throw new TrinoException(
                     PROCEDURE_CALL_FAILED,
-                    "no cache worker of catalog %s answers, so nobody can remember what is pinned of %s: start one and call again".formatted(catalog, table));
+                    "no cache worker of catalog %s answers, so the pin of %s cannot be recorded: start one and call again".formatted(catalog, table));
         }
     }
 
@@ -184,7 +184,7 @@ public final class Pins
         }
         catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new TrinoException(GENERIC_INTERNAL_ERROR, "interrupted; the cache workers go on with what they were told", e);
+            throw new TrinoException(GENERIC_INTERNAL_ERROR, "interrupted; the cache workers continue with the request", e);
         }
         for (Answer<Boolean> answer : answers) {
             answer.failure().filter(_ -> answer.answers()).ifPresent(failure -> {

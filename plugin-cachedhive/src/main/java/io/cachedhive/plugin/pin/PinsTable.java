@@ -48,20 +48,20 @@ final class PinsTable
     {
         super(
                 "pins",
-                "What is pinned by name, of the tables that you may select from",
+                "Pinned tables and partitions that you may select from",
                 List.of(
                         Column.ofOptional("schema_name", VARCHAR, "Schema", row -> row.table().map(SchemaTableName::getSchemaName)),
                         Column.ofOptional("table_name", VARCHAR, "Table", row -> row.table().map(SchemaTableName::getTableName)),
-                        Column.ofOptional("partition", VARCHAR, "Partition, by its name; NULL for all of the table", row -> row.pin().flatMap(Pin::partition)),
-                        Column.ofOptional("location", VARCHAR, "Where its files are", row -> row.pin().map(Pin::location)),
-                        Column.ofOptional("since", TIMESTAMP_TZ_MILLIS, "When it was pinned", row -> row.pin().map(pin -> packDateTimeWithZone(pin.createdMillis(), UTC_KEY))),
-                        Column.ofOptional("cached_bytes", BIGINT, "Bytes of its blocks that cache workers have; what two of them have counts twice",
+                        Column.ofOptional("partition", VARCHAR, "Partition name; NULL for the whole table", row -> row.pin().flatMap(Pin::partition)),
+                        Column.ofOptional("location", VARCHAR, "Location of the files", row -> row.pin().map(Pin::location)),
+                        Column.ofOptional("since", TIMESTAMP_TZ_MILLIS, "Time of the pin", row -> row.pin().map(pin -> packDateTimeWithZone(pin.createdMillis(), UTC_KEY))),
+                        Column.ofOptional("cached_bytes", BIGINT, "Cached bytes; blocks on two cache workers count twice",
                                 row -> row.place().map(PinnedPlace::cachedBytes)),
                         Column.ofOptional("pinned_bytes", BIGINT,
-                                "Bytes of those that are pinned: others found no room in the share that pinned blocks may take, or are guests",
+                                "Cached bytes with class PINNED; other bytes exceeded the limit on pinned bytes or are guest blocks",
                                 row -> row.place().map(PinnedPlace::pinnedBytes)),
                         Column.ofOptional("problem", VARCHAR,
-                                "Which cache worker does not say what it has, and why: it has a row with nothing else, and its bytes are in no other one",
+                                "Cache worker that did not answer, and the reason; its bytes are missing from the other rows",
                                 Row::problem)));
         this.pins = requireNonNull(pins, "pins is null");
     }

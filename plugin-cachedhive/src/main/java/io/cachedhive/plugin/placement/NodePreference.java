@@ -21,10 +21,10 @@ public final class NodePreference
 
     private final List<HostAddress> nodes;
     // null if all attempts are alike
-    private final WaitingLines.Split waiting;
+    private final SplitQueues.Split waiting;
     private final boolean passedOn;
 
-    private NodePreference(List<HostAddress> nodes, WaitingLines.Split waiting, boolean passedOn)
+    private NodePreference(List<HostAddress> nodes, SplitQueues.Split waiting, boolean passedOn)
     {
         this.nodes = requireNonNull(nodes, "nodes is null");
         this.waiting = waiting;
@@ -36,7 +36,7 @@ public final class NodePreference
         return new NodePreference(nodes, null, false);
     }
 
-    public static NodePreference waiting(WaitingLines.Split split)
+    public static NodePreference waiting(SplitQueues.Split split)
     {
         return new NodePreference(List.of(), requireNonNull(split, "split is null"), false);
     }
@@ -44,7 +44,7 @@ public final class NodePreference
     /**
      * For a split whose reader had its share: it goes to its chunk's second, in all scans alike.
      */
-    static NodePreference passedOn(WaitingLines.Split split)
+    static NodePreference passedOn(SplitQueues.Split split)
     {
         return new NodePreference(List.of(), requireNonNull(split, "split is null"), true);
     }
@@ -87,6 +87,6 @@ public final class NodePreference
     public long retainedSizeInBytes()
     {
         // the nodes are the ring's, not the split's
-        return (long) INSTANCE_SIZE + (waiting == null ? 0 : WaitingLines.Split.INSTANCE_SIZE);
+        return (long) INSTANCE_SIZE + (waiting == null ? 0 : SplitQueues.Split.INSTANCE_SIZE);
     }
 }

@@ -50,7 +50,7 @@ public final class ScanPlacement
     private final NodeSelectionStrategy strategy;
     private final double maxSkew;
     private final RingView view;
-    private final WaitingLines lines;
+    private final SplitQueues lines;
 
     // guarded by this
     private final Map<CacheWorkerId, Long> assignedBytes = new HashMap<>();
@@ -79,7 +79,7 @@ public final class ScanPlacement
         this.strategy = requireNonNull(strategy, "strategy is null");
         this.maxSkew = maxSkew;
         this.view = requireNonNull(view, "view is null");
-        this.lines = new WaitingLines(view.nodes());
+        this.lines = new SplitQueues(view.nodes());
         // on a ring with dead places who has room takes the next split
         this.orderedChunks = strategy == NodeSelectionStrategy.SOFT_AFFINITY && !view.isPartial() ? new OrderedChunks() : null;
     }
@@ -261,7 +261,7 @@ public final class ScanPlacement
         }
     }
 
-    private WaitingLines.Split join(ChunkKey chunk, CacheWorkerId reader)
+    private SplitQueues.Split join(ChunkKey chunk, CacheWorkerId reader)
     {
         RingView view = this.view;
         return lines.join(reader, () -> {

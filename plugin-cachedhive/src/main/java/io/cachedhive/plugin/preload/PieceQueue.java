@@ -31,7 +31,7 @@ final class PieceQueue
      */
     static final int MAX_ATTEMPTS = 20;
 
-    private static final String NOBODY = "no cache worker answers any more: the table cache.stats tells why";
+    private static final String NOBODY = "no cache worker answers any more: see the table cache.stats for the reason";
 
     /**
      * @param piecesPerOwner that are under way at once
@@ -143,7 +143,7 @@ final class PieceQueue
             Optional<WorkerAddress> address = entry.getKey().flatMap(owner -> ring.flatMap(known -> known.address(owner)));
             if (address.isEmpty()) {
                 away(lane, nowNanos, entry.getKey()
-                        .map("no cache worker answers for the chunks of %s: the table cache.nodes tells which are missing"::formatted)
+                        .map("no cache worker answers for the chunks of %s: see the table cache.nodes for the missing ones"::formatted)
                         .orElse(NOBODY));
                 continue;
             }

@@ -25,7 +25,7 @@ final class PreloadJob
 
     // guarded by this
     private PreloadState state = PreloadState.QUEUED;
-    private long leftBytes;
+    private long remainingBytes;
     private long doneBytes;
     private long failedBytes;
     private long fetchedBytes;
@@ -37,16 +37,16 @@ final class PreloadJob
      * @param partition as in {@code ds=2024-01-01/region=eu}; empty for all of a table
      * @param columns empty for all of them
      * @param files that it may have to load
-     * @param leftBytes of all that it could have to load
+     * @param remainingBytes of all that it could have to load
      */
-    PreloadJob(String id, SchemaTableName table, Optional<String> partition, Optional<List<String>> columns, int files, long leftBytes, Instant called)
+    PreloadJob(String id, SchemaTableName table, Optional<String> partition, Optional<List<String>> columns, int files, long remainingBytes, Instant called)
     {
         this.id = requireNonNull(id, "id is null");
         this.table = requireNonNull(table, "table is null");
         this.partition = requireNonNull(partition, "partition is null");
         this.columns = columns.map(List::copyOf);
         this.files = files;
-        this.leftBytes = leftBytes;
+        this.remainingBytes = remainingBytes;
         this.called = requireNonNull(called, "called is null");
     }
 
@@ -87,12 +87,12 @@ final class PreloadJob
      */
     synchronized void removeLeft(long bytes)
     {
-        leftBytes -= bytes;
+        remainingBytes -= bytes;
     }
 
     synchronized void addDone(long bytes)
     {
-        leftBytes -= bytes;
+        remainingBytes -= bytes;
         doneBytes += bytes;
     }
 
@@ -109,7 +109,7 @@ final class PreloadJob
      */
     synchronized void addFailed(long bytes, String problem)
     {
-        leftBytes -= bytes;
+        remainingBytes -= bytes;
         failedBytes += bytes;
         addProblem(problem);
     }
@@ -201,7 +201,7 @@ final class PreloadJob
 
     synchronized Status status()
     {
-        return new Status(id, table, partition, columns, state, doneBytes, leftBytes, failedBytes, fetchedBytes, called, ended, problem);
+        return new Status(id, table, partition, columns, state, doneBytes, remainingBytes, failedBytes, fetchedBytes, called, ended, problem);
     }
 
     record Status(
@@ -211,7 +211,7 @@ final class PreloadJob
             Optional<List<String>> columns,
             PreloadState state,
             long doneBytes,
-            long leftBytes,
+            long remainingBytes,
             long failedBytes,
             long fetchedBytes,
             Instant called,

@@ -217,7 +217,7 @@ final class PreloadRun
                     }
                 }
                 catch (InterruptedException e) {
-                    throw new IllegalStateException("nobody interrupts this thread", e);
+                    throw new IllegalStateException("unexpected interrupt", e);
                 }
                 if (cancelled) {
                     return;
@@ -231,10 +231,10 @@ final class PreloadRun
     private WorkerAddress owner(ChunkKey chunk)
             throws WorkerException
     {
-        PublishedRing ring = this.ring.get().orElseThrow(() -> away("no cache worker answers any more: the table cache.stats tells why"));
-        CacheWorkerId owner = ring.ring().owner(chunk).orElseThrow(() -> away("no cache worker answers any more: the table cache.stats tells why"));
+        PublishedRing ring = this.ring.get().orElseThrow(() -> away("no cache worker answers any more: see the table cache.stats for the reason"));
+        CacheWorkerId owner = ring.ring().owner(chunk).orElseThrow(() -> away("no cache worker answers any more: see the table cache.stats for the reason"));
         return ring.address(owner)
-                .orElseThrow(() -> away("no cache worker answers for the chunks of %s: the table cache.nodes tells which are missing".formatted(owner)));
+                .orElseThrow(() -> away("no cache worker answers for the chunks of %s: see the table cache.nodes for the missing ones".formatted(owner)));
     }
 
     private static WorkerException away(String message)
@@ -273,7 +273,7 @@ final class PreloadRun
         job.addFetched(preloaded.fetchedBytes());
         pace.take(preloaded.fetchedBytes());
         if (preloaded.failedBytes() > 0) {
-            throw new IOException("the cache worker on %s could not load it: %s".formatted(owner, preloaded.problem().orElse("it did not say why")));
+            throw new IOException("the cache worker on %s could not load it: %s".formatted(owner, preloaded.problem().orElse("no reason given")));
         }
         return answer(() -> owners.readBlock(owner, file.origin(), file.version(), position, epoch()));
     }
@@ -424,7 +424,7 @@ final class PreloadRun
             long failedBytes = Math.min(preloaded.failedBytes(), piece.length());
             if (failedBytes > 0) {
                 job.addFailed(failedBytes, "the cache worker on %s could not load %s: %s"
-                        .formatted(sending.address(), piece.file().location(), preloaded.problem().orElse("it did not say why")));
+                        .formatted(sending.address(), piece.file().location(), preloaded.problem().orElse("no reason given")));
             }
             job.addDone(piece.length() - failedBytes);
             job.addFetched(preloaded.fetchedBytes());

@@ -93,7 +93,7 @@ public final class Preloads
         checkCached();
         Listing listing = plan.list(session, accessControl, request);
         if (membership.ring().isEmpty()) {
-            throw new TrinoException(PROCEDURE_CALL_FAILED, "no cache worker of catalog %s answers: the table cache.stats tells where to start one".formatted(catalog));
+            throw new TrinoException(PROCEDURE_CALL_FAILED, "no cache worker of catalog %s answers: see the table cache.stats for hosts without one".formatted(catalog));
         }
         PreloadJob job = new PreloadJob(
                 request.job().orElseGet(session::getQueryId),
@@ -199,7 +199,7 @@ public final class Preloads
                     status.problem().orElseThrow()));
             case FAILED -> throw new TrinoException(PROCEDURE_CALL_FAILED, "%s of %s bytes of %s could not be loaded: %s".formatted(
                     status.failedBytes(),
-                    status.failedBytes() + status.doneBytes() + status.leftBytes(),
+                    status.failedBytes() + status.doneBytes() + status.remainingBytes(),
                     status.table(),
                     status.problem().orElseThrow()));
             default -> {}

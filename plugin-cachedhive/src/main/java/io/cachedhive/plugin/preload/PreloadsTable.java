@@ -25,25 +25,25 @@ final class PreloadsTable
     {
         super(
                 "preloads",
-                "The preloads that have not ended, and the last %s that have, since the coordinator started, the newest first".formatted(PreloadJobs.MAX_ENDED_JOBS),
+                "Unfinished preloads and the last %s finished ones since the coordinator started, newest first".formatted(PreloadJobs.MAX_ENDED_JOBS),
                 List.of(
-                        Column.of("job", VARCHAR, "Its name, or the query id of the CALL", PreloadJob.Status::id),
+                        Column.of("job", VARCHAR, "Name of the preload, or the query id of the CALL", PreloadJob.Status::id),
                         Column.of("schema_name", VARCHAR, "Schema", status -> status.table().getSchemaName()),
                         Column.of("table_name", VARCHAR, "Table", status -> status.table().getTableName()),
-                        Column.ofOptional("partition", VARCHAR, "Partition columns and values; NULL for all of the table", PreloadJob.Status::partition),
-                        Column.ofOptional("columns", VARCHAR, "Columns, with commas; NULL for all of them", status -> status.columns().map(names -> String.join(",", names))),
+                        Column.ofOptional("partition", VARCHAR, "Partition columns and values; NULL for the whole table", PreloadJob.Status::partition),
+                        Column.ofOptional("columns", VARCHAR, "Comma-separated columns; NULL for all columns", status -> status.columns().map(names -> String.join(",", names))),
                         Column.of("state", VARCHAR, "QUEUED, RUNNING, FINISHED, FAILED or CANCELED", status -> status.state().name()),
-                        Column.of("done_bytes", BIGINT, "Wanted bytes that are in the cache now", PreloadJob.Status::doneBytes),
+                        Column.of("done_bytes", BIGINT, "Requested bytes that are now cached", PreloadJob.Status::doneBytes),
                         Column.of(
-                                "left_bytes",
+                                "remaining_bytes",
                                 BIGINT,
-                                "Wanted bytes that are still to be loaded; of a file whose footer was not looked at yet, all of it",
-                                PreloadJob.Status::leftBytes),
-                        Column.of("failed_bytes", BIGINT, "Wanted bytes that could not be loaded", PreloadJob.Status::failedBytes),
-                        Column.of("fetched_bytes", BIGINT, "Bytes that were fetched for it, in whole blocks; the others were there", PreloadJob.Status::fetchedBytes),
-                        Column.of("started", TIMESTAMP_TZ_MILLIS, "When it was called", status -> time(status.called())),
-                        Column.ofOptional("ended", TIMESTAMP_TZ_MILLIS, "When it ended; NULL before", status -> status.ended().map(PreloadsTable::time)),
-                        Column.ofOptional("problem", VARCHAR, "What went wrong first, or who cancelled it; NULL if nothing did", PreloadJob.Status::problem)));
+                                "Bytes still to load; the whole file until its footer has been read",
+                                PreloadJob.Status::remainingBytes),
+                        Column.of("failed_bytes", BIGINT, "Requested bytes that could not be loaded", PreloadJob.Status::failedBytes),
+                        Column.of("fetched_bytes", BIGINT, "Bytes fetched from the origin, in whole blocks; the rest was already cached", PreloadJob.Status::fetchedBytes),
+                        Column.of("started", TIMESTAMP_TZ_MILLIS, "Time of the CALL", status -> time(status.called())),
+                        Column.ofOptional("ended", TIMESTAMP_TZ_MILLIS, "End time; NULL while the preload has not ended", status -> status.ended().map(PreloadsTable::time)),
+                        Column.ofOptional("problem", VARCHAR, "First problem, or the user who cancelled the preload; NULL if there was none", PreloadJob.Status::problem)));
         this.jobs = requireNonNull(jobs, "jobs is null");
     }
 

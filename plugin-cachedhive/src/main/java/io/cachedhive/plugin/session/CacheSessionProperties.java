@@ -31,18 +31,18 @@ public final class CacheSessionProperties
         properties = ImmutableList.of(
                 booleanProperty(
                         CACHE_ENABLED,
-                        "Read through the cache; if not, exactly as plain Hive",
+                        "Read through the cache; false reads exactly as plain Hive",
                         true,
                         false),
                 enumProperty(
                         NODE_SELECTION_STRATEGY,
-                        "How splits find their nodes: SOFT_AFFINITY, HARD_AFFINITY or NO_PREFERENCE",
+                        "Node selection for splits: SOFT_AFFINITY, HARD_AFFINITY or NO_PREFERENCE",
                         NodeSelectionStrategy.class,
                         config.getNodeSelectionStrategy(),
                         false),
                 doubleProperty(
                         MAX_SCAN_SKEW,
-                        "By how much of its share of a scan's bytes a node may be given more than its share",
+                        "Fraction by which a node may exceed its share of the bytes of a scan",
                         config.getMaxScanSkew(),
                         CacheSessionProperties::checkMaxScanSkew,
                         false));

@@ -5,7 +5,7 @@ import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.placement.ScanPlacement;
-import io.cachedhive.plugin.rules.RuleBook;
+import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.plugin.rules.RuleScan;
 import io.cachedhive.plugin.rules.ScanRules;
 import io.cachedhive.protocol.ring.RingEpoch;
@@ -41,7 +41,7 @@ public final class CachedHiveSplitManager
     private final Function<ConnectorSession, Optional<CacheDecision>> decisions;
     private final Function<ConnectorSession, NodeSelectionStrategy> strategies;
     private final ToDoubleFunction<ConnectorSession> maxSkews;
-    private final RuleBook rules;
+    private final RuleRegistry rules;
 
     /**
      * @param ringView the ring at the moment
@@ -56,7 +56,7 @@ public final class CachedHiveSplitManager
             Function<ConnectorSession, Optional<CacheDecision>> decisions,
             Function<ConnectorSession, NodeSelectionStrategy> strategies,
             ToDoubleFunction<ConnectorSession> maxSkews,
-            RuleBook rules)
+            RuleRegistry rules)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
         this.origins = requireNonNull(origins, "origins is null");

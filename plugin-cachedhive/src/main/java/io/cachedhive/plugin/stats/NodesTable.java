@@ -24,19 +24,20 @@ final class NodesTable
     {
         super(
                 "nodes",
-                "Places of the cluster: hosts that have, or ought to have, a cache worker",
+                "Hosts that have, or are expected to have, a cache worker",
                 List.of(
-                        Column.ofOptional("node_id", VARCHAR, "Cache worker id; NULL if no cache worker ever answered there",
+                        Column.ofOptional("node_id", VARCHAR, "Cache worker id; NULL if no cache worker has ever answered on this host",
                                 place -> place.worker().map(Object::toString)),
-                        Column.of("address", VARCHAR, "Host and port at which the coordinator asks for the cache worker", place -> place.address().toString()),
+                        Column.of("address", VARCHAR, "Host and port of the cache worker", place -> place.address().toString()),
                         Column.ofOptional("version", VARCHAR, "Version of the cache worker", place -> place.lastPong().map(Pong::version)),
-                        Column.ofOptional("epoch", VARCHAR, "Newest ring that the cache worker knows", place -> place.lastPong().map(pong -> pong.newestRing().toString())),
-                        Column.of("weight", BIGINT, "Bytes of SSD, or of RAM without SSD: the share of the chunks is proportional to it", Place::weight),
-                        Column.of("ring_share", DOUBLE, "Share of all chunks that it owns, 0 to 1", Place::ringShare),
+                        Column.ofOptional("epoch", VARCHAR, "Epoch of the newest ring that the cache worker has received",
+                                place -> place.lastPong().map(pong -> pong.newestRing().toString())),
+                        Column.of("weight", BIGINT, "Weight in the ring: capacity of the SSD tier, or of the RAM tier when there is no SSD", Place::weight),
+                        Column.of("ring_share", DOUBLE, "Fraction of all chunks that the cache worker owns, 0 to 1", Place::ringShare),
                         Column.ofOptional("zone", VARCHAR, "Zone of the cache worker", Place::zone),
-                        Column.ofOptional("uptime_seconds", DOUBLE, "How long the cache worker has been running, in seconds",
+                        Column.ofOptional("uptime_seconds", DOUBLE, "Seconds since the cache worker started",
                                 place -> place.lastPong().map(pong -> pong.uptimeMillis() / 1000.0)),
-                        Column.ofOptional("restored_blocks", BIGINT, "Blocks that it had at its start", place -> place.lastPong().map(Pong::restoredBlocks)),
+                        Column.ofOptional("restored_blocks", BIGINT, "Blocks restored when the cache worker started", place -> place.lastPong().map(Pong::restoredBlocks)),
                         Column.of("state", VARCHAR, "STARTING, RESTORING, RUNNING, DRAINING, STOPPING, or UNREACHABLE", NodesTable::state)));
         this.membership = requireNonNull(membership, "membership is null");
     }

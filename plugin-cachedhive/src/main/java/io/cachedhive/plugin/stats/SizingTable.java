@@ -33,18 +33,19 @@ final class SizingTable
     {
         super(
                 "sizing",
-                "Hit rates that other capacities would have had in the last one to two days, for all catalogs and Trino clusters of the cache workers together",
+                "Predicted hit rates of other capacities for the last one to two days, over all catalogs and Trino clusters",
                 List.of(
-                        Column.of("capacity_multiple", DOUBLE, "Of the capacity that there is", row -> row.percent() / 100.0),
-                        Column.of("capacity_bytes", BIGINT, "Bytes of SSD, or of RAM without SSD, over all cache workers that answered", SizedCapacity::capacityBytes),
-                        Column.ofOptional("predicted_hit_rate", DOUBLE, "Share of the requested bytes that it would have had, 0 to 1; NULL before the first read",
+                        Column.of("capacity_multiple", DOUBLE, "Multiple of the current capacity", row -> row.percent() / 100.0),
+                        Column.of("capacity_bytes", BIGINT, "Capacity of the SSD tiers, or of the RAM tiers when there is no SSD, of the cache workers that answered",
+                                SizedCapacity::capacityBytes),
+                        Column.ofOptional("predicted_hit_rate", DOUBLE, "Predicted fraction of requested bytes served by the cache, 0 to 1; NULL before the first read",
                                 SizedCapacity::hitRate),
-                        Column.ofOptional("verdict", VARCHAR, "unsuitable: not even 16 times as much would have many hits; "
-                                        + "too small: up to four times as much would bring many more; right-sized: it would not; NULL as long as too little was read to say",
+                        Column.ofOptional("verdict", VARCHAR, "unsuitable: few hits even with 16 times the capacity; "
+                                        + "too small: many more hits with up to four times the capacity; right-sized: few more hits; NULL until enough was read",
                                 row -> row.verdict().map(SizedCapacity.Verdict::words)),
-                        Column.of("requested_bytes", BIGINT, "Bytes of the blocks that queries asked for", SizedCapacity::requestedBytes),
-                        Column.of("different_bytes", BIGINT, "Bytes of different blocks among them, as far as 16 times the capacity would hold them",
-                                SizedCapacity::differentBytes),
+                        Column.of("requested_bytes", BIGINT, "Bytes of the blocks requested by queries", SizedCapacity::requestedBytes),
+                        Column.of("distinct_bytes", BIGINT, "Bytes of distinct blocks among the requested ones, limited to 16 times the capacity",
+                                SizedCapacity::distinctBytes),
                         Column.of("nodes", BIGINT, "Cache workers that answered", SizedCapacity::nodes)));
         this.reports = requireNonNull(reports, "reports is null");
     }
@@ -59,7 +60,7 @@ final class SizingTable
                 .collect(toImmutableList());
         long capacity = sum(gauges, CounterNames.SIZING_CAPACITY_BYTES);
         long requested = sum(gauges, CounterNames.SIZING_REQUESTED_BYTES);
-        long different = sum(gauges, CounterNames.SIZING_DIFFERENT_BYTES);
+        long different = sum(gauges, CounterNames.SIZING_DISTINCT_BYTES);
         List<Long> hits = PERCENTS.stream()
                 .map(percent -> sum(gauges, CounterNames.sizingHitBytes(percent)))
                 .collect(toImmutableList());

@@ -29,23 +29,23 @@ final class StatsTable
     {
         super(
                 "stats",
-                "Cache workers, with what this cluster read of this catalog",
+                "Cache workers and the bytes that this Trino cluster read in this catalog, by source",
                 List.of(
-                        Column.ofOptional("node_id", VARCHAR, "Cache worker id; NULL if no cache worker ever answered there", WorkerReport::nodeId),
+                        Column.ofOptional("node_id", VARCHAR, "Cache worker id; NULL if no cache worker has ever answered on this host", WorkerReport::nodeId),
                         Column.of("host", VARCHAR, "Host of the cache worker", report -> report.place().address().host()),
                         Column.of("state", VARCHAR, "STARTING, RESTORING, RUNNING, DRAINING, STOPPING, or UNREACHABLE", WorkerReport::state),
-                        Column.ofOptional("problem", VARCHAR, "What is wrong and how to mend it; NULL when all is well", WorkerReport::problem),
-                        Column.ofOptional("since", TIMESTAMP_TZ_MILLIS, "Since when requests and bytes are counted", report -> since(report.stats())),
-                        Column.of("hit_rate", DOUBLE, "Share of bytes served from RAM, SSD and other hosts, without bypass, 0 to 1; NULL before the first read",
+                        Column.ofOptional("problem", VARCHAR, "Current problem and how to fix it; NULL when healthy", WorkerReport::problem),
+                        Column.ofOptional("since", TIMESTAMP_TZ_MILLIS, "Start time of the counters", report -> since(report.stats())),
+                        Column.of("hit_rate", DOUBLE, "Fraction of cacheable bytes served from RAM, SSD and other hosts, 0 to 1; NULL before the first read",
                                 StatsTable::hitRate),
-                        counter("requests", CounterNames.REQUESTS, "Reads of this host's Trino worker"),
-                        counter("ram_hit_bytes", CounterNames.RAM_HIT_BYTES, "Bytes read from RAM of the own host"),
-                        counter("ssd_hit_bytes", CounterNames.SSD_HIT_BYTES, "Bytes read from SSD of the own host"),
-                        counter("non_local_hit_bytes", CounterNames.NON_LOCAL_HIT_BYTES, "Bytes read from other hosts' cache workers"),
+                        counter("requests", CounterNames.REQUESTS, "Reads by the Trino worker of this host"),
+                        counter("ram_hit_bytes", CounterNames.RAM_HIT_BYTES, "Bytes read from the local RAM tier"),
+                        counter("ssd_hit_bytes", CounterNames.SSD_HIT_BYTES, "Bytes read from the local SSD tier"),
+                        counter("non_local_hit_bytes", CounterNames.NON_LOCAL_HIT_BYTES, "Bytes read from cache workers of other hosts"),
                         counter("remote_read_bytes", CounterNames.REMOTE_READ_BYTES, "Bytes read from the origin into the cache"),
-                        counter("bypass_bytes", CounterNames.BYPASS_BYTES, "Bytes read from the origin without the cache"),
-                        gauge("ram_used_bytes", CounterNames.RAM_USED_BYTES, "Bytes of blocks in RAM, of all catalogs"),
-                        gauge("ssd_used_bytes", CounterNames.SSD_USED_BYTES, "Bytes of blocks on SSD, of all catalogs")));
+                        counter("bypass_bytes", CounterNames.BYPASS_BYTES, "Bytes read from the origin, bypassing the cache"),
+                        gauge("ram_used_bytes", CounterNames.RAM_USED_BYTES, "Bytes of blocks in the RAM tier, over all catalogs"),
+                        gauge("ssd_used_bytes", CounterNames.SSD_USED_BYTES, "Bytes of blocks in the SSD tier, over all catalogs")));
         this.reports = requireNonNull(reports, "reports is null");
     }
 

@@ -6,7 +6,7 @@ import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.mode.CacheMode;
 import io.cachedhive.plugin.origin.FileOrigins;
-import io.cachedhive.plugin.rules.RuleBook;
+import io.cachedhive.plugin.rules.RuleRegistry;
 import io.trino.spi.connector.Connector;
 import io.trino.spi.connector.ConnectorNodePartitioningProvider;
 import io.trino.spi.connector.ConnectorPageSourceProviderFactory;
@@ -63,7 +63,7 @@ class TestCachedHiveConnector
                 new CacheDecisions("lake", CacheMode.ON, Optional::empty, Optional.empty()),
                 () -> RingView.EMPTY,
                 new FetchAhead(origins, 512 << 20, Optional::empty, Optional.empty()),
-                RuleBook.withoutFile("catalog"),
+                RuleRegistry.withoutFile("catalog"),
                 Set.of());
     }
 

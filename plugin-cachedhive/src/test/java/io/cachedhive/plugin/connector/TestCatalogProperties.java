@@ -19,7 +19,7 @@ class TestCatalogProperties
         assertThatThrownBy(() -> new CatalogProperties("lake", Map.of("fs.cache.enabled", "true")).refuseFileSystemCache())
                 .isInstanceOf(TrinoException.class)
                 .hasMessage("Catalog lake has fs.cache.enabled=true, but cachedhive is the cache of its files already: "
-                        + "remove the fs.cache.* properties, as docs/operations/migrate.md tells");
+                        + "remove the fs.cache.* properties, see docs/operations/migrate.md");
         assertThatCode(() -> new CatalogProperties("lake", Map.of("fs.cache.enabled", "false")).refuseFileSystemCache())
                 .doesNotThrowAnyException();
         assertThatCode(() -> new CatalogProperties("lake", Map.of()).refuseFileSystemCache())

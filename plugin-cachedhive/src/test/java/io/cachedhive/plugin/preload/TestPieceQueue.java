@@ -134,7 +134,7 @@ class TestPieceQueue
         }
         assertThat(ofOther).isPositive();
         assertThat(givenUp).hasSize(PIECES.size() - ofOther).isNotEmpty()
-                .allMatch(given -> given.problem().equals("no cache worker answers for the chunks of b: the table cache.nodes tells which are missing"));
+                .allMatch(given -> given.problem().equals("no cache worker answers for the chunks of b: see the table cache.nodes for the missing ones"));
         assertThat(queue.isIdle()).isTrue();
 
         // what comes later is tried once more, and not for so long again

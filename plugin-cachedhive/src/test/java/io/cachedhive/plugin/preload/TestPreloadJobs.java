@@ -115,7 +115,7 @@ class TestPreloadJobs
         finished.end(NOW);
         assertThat(finished.status()).satisfies(status -> {
             assertThat(status.state()).isEqualTo(PreloadState.FINISHED);
-            assertThat(status.leftBytes()).isZero();
+            assertThat(status.remainingBytes()).isZero();
             assertThat(status.problem()).isEmpty();
         });
         assertThat(finished.cancel("too late", NOW)).isFalse();
@@ -128,7 +128,7 @@ class TestPreloadJobs
         failed.end(NOW);
         assertThat(failed.status().state()).isEqualTo(PreloadState.FAILED);
         assertThat(failed.status().problem()).hasValue("first");
-        assertThat(failed.status().leftBytes()).isEqualTo(80);
+        assertThat(failed.status().remainingBytes()).isEqualTo(80);
     }
 
     @Test

@@ -139,7 +139,7 @@ class TestPreloadRun
         assertThat(job.end()).isCompleted();
         assertThat(job.status().problem()).isEmpty();
         assertThat(job.state()).isEqualTo(PreloadState.FINISHED);
-        assertThat(List.of(job.status().doneBytes(), job.status().leftBytes(), job.status().failedBytes())).isEqualTo(List.of(bytes, 0L, 0L));
+        assertThat(List.of(job.status().doneBytes(), job.status().remainingBytes(), job.status().failedBytes())).isEqualTo(List.of(bytes, 0L, 0L));
     }
 
     /**
@@ -198,7 +198,7 @@ class TestPreloadRun
         PreloadJob.Status status = job.status();
         assertThat(status.doneBytes()).isPositive().isEqualTo(loaded.stream().mapToLong(Long::longValue).sum());
         assertThat(status.failedBytes()).isEqualTo(20 * 64 * MIB - status.doneBytes());
-        assertThat(status.leftBytes()).isZero();
+        assertThat(status.remainingBytes()).isZero();
         assertThat(status.problem()).hasValueSatisfying(problem -> assertThat(problem).startsWith("the cache worker on a:1 did not load s3://lake/file").endsWith("it is away"));
     }
 

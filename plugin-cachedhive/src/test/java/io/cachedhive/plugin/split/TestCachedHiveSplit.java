@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import io.airlift.json.JsonCodec;
 import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.placement.NodePreference;
-import io.cachedhive.plugin.placement.WaitingLines;
+import io.cachedhive.plugin.placement.SplitQueues;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.FillClass;
@@ -82,7 +82,7 @@ public class TestCachedHiveSplit
         HostAddress other = HostAddress.fromParts("127.0.0.3", 8080);
         CacheWorkerId reader = new CacheWorkerId("reader");
         CacheWorkerId next = new CacheWorkerId("next");
-        WaitingLines lines = new WaitingLines(Map.of(reader, List.of(NODE), next, List.of(other)));
+        SplitQueues lines = new SplitQueues(Map.of(reader, List.of(NODE), next, List.of(other)));
         NodePreference waiting = NodePreference.waiting(lines.join(reader, () -> List.of(next)));
         CachedHiveSplit split = CachedHiveSplit.of(hiveSplit(false), waiting, TABLE, CacheDecision.CACHE, Optional.empty());
         // what else the coordinator does with a split asks for no node

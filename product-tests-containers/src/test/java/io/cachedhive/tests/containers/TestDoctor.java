@@ -46,7 +46,7 @@ public class TestDoctor
         CommandResult sound = administrator.cacheAdmin("doctor");
         assertThat(sound.exitCode()).as(sound.text()).isZero();
         assertThat(sound.output()).isEmpty();
-        assertThat(sound.error()).contains("All is well on 4 hosts.");
+        assertThat(sound.error()).contains("No problems found on 4 hosts.");
 
         plant("a host that is cut off", () -> third.dropFrom(hosts.admin(), ""), third::dropNothing, "worker-3 UNREACHABLE");
         plant("a port that is closed", () -> second.dropFrom(first, "-p tcp --dport %s".formatted(Ports.CACHE_WORKER)), second::dropNothing, "worker-1 PORT");

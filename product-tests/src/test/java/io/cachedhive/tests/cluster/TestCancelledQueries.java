@@ -194,7 +194,7 @@ public class TestCancelledQueries
         for (ClusterNode node : cluster.cacheWorkers()) {
             descriptors.put(node.name(), descriptors(node.pid()));
         }
-        long pinned = testing.sumOfCacheWorkers(connection, "pinned_blocks");
+        long pinned = testing.sumOfCacheWorkers(connection, "referenced_blocks");
         long pending = testing.sumOfCacheWorkers(connection, "active_requests");
         return new State(threads, descriptors, pinned, pending, testing.sumOfCacheWorkers(connection, "accepted_connections"));
     }

@@ -203,7 +203,7 @@ public class TestPinnedTables
             assertThat(testing.gets(connection, count(1))).isPositive();
             assertThat(number(connection, "SELECT pinned_bytes FROM cachedhive.cache.pins WHERE partition = 'part=2'")).isEqualTo(fileBytes(connection, "2"));
             Await.until("what is pinned is served", TIMEOUT, QUERY_PAUSE, () -> testing.gets(connection, count(2)) == 0);
-            assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.stats_detail WHERE pinned_bytes > pinned_max_bytes OR refused_pins = 0")).isZero();
+            assertThat(number(connection, "SELECT count(*) FROM cachedhive.cache.stats_detail WHERE pinned_bytes > pinned_max_bytes OR rejected_pins = 0")).isZero();
             assertThat(connection.query("SELECT partition IS NULL, pinned_bytes < cached_bytes FROM cachedhive.cache.pins WHERE table_name = 'big'").rows())
                     .containsExactly(List.of(true, true));
 

@@ -73,7 +73,7 @@ public class TestPreload
             DataFileGets gets = DataFileGets.since(testing.cluster().s3(), mark, "warehouse/preload/" + table);
             FetchedBlocks fetched = FetchedBlocks.since(testing.cluster().s3(), mark, lengths);
             List<Object> job = connection.query(
-                    "SELECT done_bytes, fetched_bytes, left_bytes, failed_bytes, state, columns, partition FROM cache.preloads WHERE table_name = '%s'".formatted(table))
+                    "SELECT done_bytes, fetched_bytes, remaining_bytes, failed_bytes, state, columns, partition FROM cache.preloads WHERE table_name = '%s'".formatted(table))
                     .rows().getFirst();
             System.out.printf(Locale.ROOT, "%s: files %d bytes; preloaded %d bytes in %d GETs; readers touch %d bytes of blocks (ratio %.4f) and ask for %d bytes (ratio %.4f)%n",
                     format,
@@ -121,7 +121,7 @@ public class TestPreload
             connection.query("CALL system.cancel_preload(job => 'cancelled')");
             Await.until("the job has ended", TIMEOUT, QUERY_PAUSE, () -> state(connection, "cancelled").equals("CANCELED"));
             Instant ended = Instant.now();
-            assertThat(connection.query("SELECT left_bytes > 0, problem FROM cache.preloads WHERE job = 'cancelled'").rows())
+            assertThat(connection.query("SELECT remaining_bytes > 0, problem FROM cache.preloads WHERE job = 'cancelled'").rows())
                     .containsExactly(List.of(true, "test called cancel_preload"));
             // long enough for several pieces more, if it had not stopped
             Instant end = ended.plus(END);
@@ -149,7 +149,7 @@ public class TestPreload
             assertThat(all.blockBytes()).isEqualTo(fileBytes);
             assertThat(all.times().entrySet()).as("blocks that were fetched twice").allMatch(block -> block.getCount() == 1);
             assertThat(rest.blockBytes()).isPositive().isLessThan(fileBytes * 9 / 10);
-            assertThat(connection.query("SELECT state, left_bytes, failed_bytes, done_bytes, fetched_bytes FROM cache.preloads WHERE job = 'rest'").rows())
+            assertThat(connection.query("SELECT state, remaining_bytes, failed_bytes, done_bytes, fetched_bytes FROM cache.preloads WHERE job = 'rest'").rows())
                     .containsExactly(List.of("FINISHED", 0L, 0L, fileBytes, rest.blockBytes()));
             new NoOriginReads(testing, connection).during("a query over what is loaded", () ->
                     connection.query("SELECT count(*), to_hex(checksum(comment)), max(shipinstruct) FROM resumed"));
@@ -177,7 +177,7 @@ public class TestPreload
                 worker.start();
             }
             Await.until("the job has ended", TIMEOUT, QUERY_PAUSE, () -> !state(connection, "waiting").equals("RUNNING"));
-            assertThat(connection.query("SELECT state, done_bytes, left_bytes, failed_bytes, fetched_bytes > %s, problem IS NULL FROM cache.preloads WHERE job = 'waiting'"
+            assertThat(connection.query("SELECT state, done_bytes, remaining_bytes, failed_bytes, fetched_bytes > %s, problem IS NULL FROM cache.preloads WHERE job = 'waiting'"
                     .formatted(loaded)).rows()).containsExactly(List.of("FINISHED", fileBytes, 0L, 0L, true, true));
         }
     }

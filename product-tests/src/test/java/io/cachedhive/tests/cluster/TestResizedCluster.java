@@ -107,7 +107,7 @@ public class TestResizedCluster
         long begun = System.nanoTime();
         Map<String, Long> slowBefore = NoOriginReads.bytesOfSlowWorkers(connection);
         long mark = table.mark();
-        Map<ClusterNode, Long> takenBefore = takenOverBlocks();
+        Map<ClusterNode, Long> takenBefore = handoverBlocksReceived();
         step.run();
         owners = awaitOwners();
         table.scan(connection, "cachedhive");
@@ -121,7 +121,7 @@ public class TestResizedCluster
         Set<String> missingMeanwhile = new HashSet<>(missing);
         joining.forEach(later -> missingMeanwhile.addAll(missing(owners.without(cluster.node("cache-worker-" + later)))));
         // one that started anew counts from 0
-        long taken = takenOverBlocks().entrySet().stream()
+        long taken = handoverBlocksReceived().entrySet().stream()
                 .mapToLong(entry -> entry.getValue() - takenBefore.getOrDefault(entry.getKey(), 0L))
                 .sum();
         System.out.printf(
@@ -207,12 +207,12 @@ public class TestResizedCluster
         }
     }
 
-    private Map<ClusterNode, Long> takenOverBlocks()
+    private Map<ClusterNode, Long> handoverBlocksReceived()
             throws Exception
     {
         Map<ClusterNode, Long> blocks = new HashMap<>();
         for (ClusterNode worker : cluster.cacheWorkers().stream().filter(ClusterNode::isAlive).toList()) {
-            blocks.put(worker, Long.parseLong(TestingCluster.page(worker, "/v1/stats").replaceFirst("(?s).*\"taken_over_blocks\":(\\d+).*", "$1")));
+            blocks.put(worker, Long.parseLong(TestingCluster.page(worker, "/v1/stats").replaceFirst("(?s).*\"handover_blocks_received\":(\\d+).*", "$1")));
         }
         return blocks;
     }

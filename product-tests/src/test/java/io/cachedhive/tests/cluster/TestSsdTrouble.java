@@ -123,7 +123,7 @@ public class TestSsdTrouble
             });
             assertThat(problem().orElseThrow()).contains(mount.toString(), "takes no blocks", "no space left on device");
             assertThat(gauge("ssd_errors_no_space")).isPositive();
-            assertThat(gauge("ssd_directories_out")).isEqualTo(1);
+            assertThat(gauge("ssd_directories_offline")).isEqualTo(1);
             queries.awaitMore();
 
             Files.delete(filler);
@@ -131,7 +131,7 @@ public class TestSsdTrouble
                 newTable();
                 return problem().isEmpty();
             });
-            assertThat(gauge("ssd_directories_out")).isZero();
+            assertThat(gauge("ssd_directories_offline")).isZero();
             queries.awaitMore();
         }
     }
@@ -150,7 +150,7 @@ public class TestSsdTrouble
             worker.start();
             worker.awaitReady();
             Await.until("the worker says what is wrong", Duration.ofSeconds(60), QUERY_PAUSE, () -> problem().isPresent());
-            assertThat(problem().orElseThrow()).contains(mount.toString(), "is not used since the start", "read-only file system", "mend the disk");
+            assertThat(problem().orElseThrow()).contains(mount.toString(), "is not used since the start", "read-only file system", "repair the disk");
             assertThat(gauge("ssd_errors_read_only")).isPositive();
             queries.awaitMore();
 

@@ -155,7 +155,7 @@ public class TestStatistics
             long mark = testing.cluster().s3().log().mark();
             connection.query("CALL cachedhive.system.preload_partition('statistics', 'preloaded', ARRAY['status'], ARRAY['F'])");
             assertThat(testing.cluster().s3().log().dataFileCountsSince(mark).gets()).as("GETs of the preload").isPositive();
-            assertThat(connection.query("SELECT state, left_bytes, failed_bytes, done_bytes > 0 FROM cachedhive.cache.preloads WHERE table_name = 'preloaded'").rows())
+            assertThat(connection.query("SELECT state, remaining_bytes, failed_bytes, done_bytes > 0 FROM cachedhive.cache.preloads WHERE table_name = 'preloaded'").rows())
                     .containsExactly(List.of("FINISHED", 0L, 0L, true));
             new NoOriginReads(testing, connection).during("the query after the preload", () -> connection.query("SELECT count(*), max(comment) FROM preloaded WHERE status = 'F'"));
         }

@@ -145,7 +145,7 @@ public final class QuickstartCheck
             if (S3RequestCounts.of(requests).getBytes() > slow) {
                 return run;
             }
-            progress.accept("%s: once more, since readers asked the object store for %s bytes while cache workers were silent".formatted(name, slow));
+            progress.accept("%s: repeating, because readers requested %s bytes from the object store while cache workers were silent".formatted(name, slow));
         }
     }
 

@@ -2,7 +2,7 @@ package io.cachedhive.plugin.rules.sql;
 
 import com.google.inject.Inject;
 import com.google.inject.Provider;
-import io.cachedhive.plugin.rules.RuleBook;
+import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.rules.RulesException;
 import io.trino.spi.TrinoException;
 import io.trino.spi.classloader.ThreadContextClassLoader;
@@ -32,10 +32,10 @@ public final class RefreshCacheRulesProcedure
         }
     }
 
-    private final RuleBook book;
+    private final RuleRegistry book;
 
     @Inject
-    RefreshCacheRulesProcedure(RuleBook book)
+    RefreshCacheRulesProcedure(RuleRegistry book)
     {
         this.book = requireNonNull(book, "book is null");
     }

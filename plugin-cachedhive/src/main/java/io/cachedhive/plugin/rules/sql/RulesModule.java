@@ -3,7 +3,7 @@ package io.cachedhive.plugin.rules.sql;
 import com.google.inject.Binder;
 import com.google.inject.Module;
 import com.google.inject.Scopes;
-import io.cachedhive.plugin.rules.RuleBook;
+import io.cachedhive.plugin.rules.RuleRegistry;
 import io.trino.spi.connector.SystemTable;
 import io.trino.spi.procedure.Procedure;
 
@@ -16,9 +16,9 @@ import static java.util.Objects.requireNonNull;
 public final class RulesModule
         implements Module
 {
-    private final RuleBook book;
+    private final RuleRegistry book;
 
-    public RulesModule(RuleBook book)
+    public RulesModule(RuleRegistry book)
     {
         this.book = requireNonNull(book, "book is null");
     }
@@ -26,7 +26,7 @@ public final class RulesModule
     @Override
     public void configure(Binder binder)
     {
-        binder.bind(RuleBook.class).toInstance(book);
+        binder.bind(RuleRegistry.class).toInstance(book);
         newSetBinder(binder, Procedure.class).addBinding().toProvider(RefreshCacheRulesProcedure.class).in(Scopes.SINGLETON);
         newSetBinder(binder, SystemTable.class).addBinding().to(RulesTable.class).in(Scopes.SINGLETON);
     }

@@ -3,7 +3,7 @@ package io.cachedhive.plugin.rules.sql;
 import com.google.inject.Inject;
 import io.cachedhive.plugin.rules.CacheRules;
 import io.cachedhive.plugin.rules.CacheRules.CountedRule;
-import io.cachedhive.plugin.rules.RuleBook;
+import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.plugin.table.CacheTable;
 import io.cachedhive.protocol.wire.FillClass;
 
@@ -23,7 +23,7 @@ import static java.util.Objects.requireNonNull;
 final class RulesTable
         extends CacheTable<RulesTable.Row>
 {
-    private final RuleBook book;
+    private final RuleRegistry book;
 
     /**
      * @param number from 1; empty for the default
@@ -31,29 +31,29 @@ final class RulesTable
     record Row(Optional<Long> number, CountedRule counted, Instant loaded, Optional<String> problem) {}
 
     @Inject
-    RulesTable(RuleBook book)
+    RulesTable(RuleRegistry book)
     {
         super(
                 "rules",
-                "Rules in force, in the order in which they are tried, with how often they decided since the coordinator started or they were changed",
+                "Active rules in the order of evaluation, with match counts since the coordinator started or the rules changed",
                 List.of(
-                        Column.ofOptional("number", BIGINT, "Place in the rules file, from 1; NULL for what happens where no rule matches", Row::number),
-                        Column.of("name", VARCHAR, "Name of the rule, as EXPLAIN ANALYZE VERBOSE shows it", row -> row.counted().rule().name()),
-                        Column.of("conditions", VARCHAR, "Conditions as they stand in the rules file: JSON", row -> row.counted().rule().conditionsText()),
+                        Column.ofOptional("number", BIGINT, "Position in the rules file, from 1; NULL for the default when no rule matches", Row::number),
+                        Column.of("name", VARCHAR, "Name of the rule, as shown by EXPLAIN ANALYZE VERBOSE", row -> row.counted().rule().name()),
+                        Column.of("conditions", VARCHAR, "Conditions of the rules file, as JSON", row -> row.counted().rule().conditionsText()),
                         Column.of("action", VARCHAR, "CACHE or BYPASS", row -> row.counted().rule().decision().bypass() ? "BYPASS" : "CACHE"),
-                        Column.ofOptional("class", VARCHAR, "Class of the blocks: NORMAL, HIGH or PINNED; NULL if the rule says none",
+                        Column.ofOptional("class", VARCHAR, "Class of the blocks: NORMAL, HIGH or PINNED; NULL if unspecified",
                                 row -> row.counted().rule().decision().fillClass().map(FillClass::name)),
-                        Column.ofOptional("ttl_seconds", DOUBLE, "From the fill of a block until it expires, in seconds; NULL for the cache workers' cache.ttl",
+                        Column.ofOptional("ttl_seconds", DOUBLE, "Seconds from the fill of a block to its expiry; NULL for cache.ttl of the cache workers",
                                 RulesTable::ttlSeconds),
-                        Column.ofOptional("quota_bytes", BIGINT, "Bytes that each table may have over all cache workers; NULL if the rule says none",
+                        Column.ofOptional("quota_bytes", BIGINT, "Limit on the cached bytes of each table over all cache workers; NULL if unspecified",
                                 row -> row.counted().rule().tableQuotaBytes().stream().boxed().findFirst()),
-                        Column.of("matched_scans", BIGINT, "Scans for whose splits it decided", row -> row.counted().counter().scans()),
-                        Column.of("matched_splits", BIGINT, "Splits for which it decided", row -> row.counted().counter().splits()),
-                        Column.of("matched_bytes", BIGINT, "Bytes of these splits, read or not", row -> row.counted().counter().bytes()),
-                        Column.ofOptional("last_matched", TIMESTAMP_TZ_MILLIS, "When the last of these scans began; NULL if there was none",
+                        Column.of("matched_scans", BIGINT, "Scans with splits that matched the rule", row -> row.counted().counter().scans()),
+                        Column.of("matched_splits", BIGINT, "Splits that matched the rule", row -> row.counted().counter().splits()),
+                        Column.of("matched_bytes", BIGINT, "Bytes of the splits that matched the rule, whether read or not", row -> row.counted().counter().bytes()),
+                        Column.ofOptional("last_matched", TIMESTAMP_TZ_MILLIS, "Start of the last scan that matched; NULL if none did",
                                 row -> row.counted().counter().last().map(RulesTable::time)),
-                        Column.of("loaded", TIMESTAMP_TZ_MILLIS, "When the rules came into force", row -> time(row.loaded())),
-                        Column.ofOptional("problem", VARCHAR, "What is wrong with the rules file as it is now, and how to mend it; NULL if these are its rules",
+                        Column.of("loaded", TIMESTAMP_TZ_MILLIS, "Time at which the rules became active", row -> time(row.loaded())),
+                        Column.ofOptional("problem", VARCHAR, "Problem of the current rules file and how to fix it; NULL if these are its rules",
                                 Row::problem)));
         this.book = requireNonNull(book, "book is null");
     }

@@ -27,9 +27,9 @@ import static java.util.Objects.requireNonNull;
  * <p>The file {@code rings}: magic number, CRC32C of the rest, then the rings as they travel, the newest first. What cannot be read is ignored: the
  * coordinator publishes within seconds.
  */
-public final class RingBook
+public final class RingRegistry
 {
-    private static final Logger log = Logger.get(RingBook.class);
+    private static final Logger log = Logger.get(RingRegistry.class);
 
     public static final int MAX_RINGS = 16;
 
@@ -43,7 +43,7 @@ public final class RingBook
     /**
      * @param shown is told of the rings, the newest first, now and whenever they change
      */
-    public RingBook(StateDirectory state, Consumer<List<PublishedRing>> shown)
+    public RingRegistry(StateDirectory state, Consumer<List<PublishedRing>> shown)
     {
         this.state = requireNonNull(state, "state is null");
         this.shown = requireNonNull(shown, "shown is null");

@@ -7,7 +7,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * Keeps guests within their share of the frames. Guarded by the store's lock.
  */
-final class GuestRoom
+final class GuestLimit
 {
     private final RamFrames frames;
     private final long maxBytes;
@@ -15,7 +15,7 @@ final class GuestRoom
     /**
      * @param maxBytes of frames that guests may take
      */
-    GuestRoom(RamFrames frames, long maxBytes)
+    GuestLimit(RamFrames frames, long maxBytes)
     {
         this.frames = requireNonNull(frames, "frames is null");
         this.maxBytes = maxBytes;

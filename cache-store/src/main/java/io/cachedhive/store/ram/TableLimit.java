@@ -16,7 +16,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * Keeps tables with quotas within them. Guarded by the store's lock.
  */
-final class TableRoom
+final class TableLimit
 {
     private static final int MAX_FREED_AT_ONCE = 64;
 
@@ -25,7 +25,7 @@ final class TableRoom
     // frames that rest since their table has no room for them, and hold nothing when they have rested; each at most once, also if it was asked for meanwhile
     private final ArrayDeque<LeavingFrame> leaving = new ArrayDeque<>();
 
-    TableRoom(RamFrames frames)
+    TableLimit(RamFrames frames)
     {
         this.frames = requireNonNull(frames, "frames is null");
         this.tableQueues = frames.tableQueues();

@@ -17,7 +17,7 @@ import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-class TestTombstoneBook
+class TestTombstoneLog
 {
     private static final OriginId ORIGIN = new OriginId(new Digest128(1, 2));
     private static final long NOW = 1_700_000_000_000L;
@@ -45,14 +45,14 @@ class TestTombstoneBook
     {
         Tombstone done = tombstone(1, "s3://lake/a/", NOW);
         Tombstone begun = tombstone(2, "s3://lake/b/", NOW);
-        TombstoneBook book = TombstoneBook.open(state, false, NOW);
+        TombstoneLog book = TombstoneLog.open(state, false, NOW);
         assertThat(book.isTrusted()).isTrue();
         assertThat(book.add(List.of(done, begun), NOW)).contains(List.of(done, begun));
         assertThat(book.add(List.of(done), NOW)).describedAs("known").contains(List.of());
         book.setDone(List.of(done), NOW);
         book.save(NOW);
 
-        TombstoneBook next = TombstoneBook.open(state, false, NOW + 1000);
+        TombstoneLog next = TombstoneLog.open(state, false, NOW + 1000);
         assertThat(next.isTrusted()).isTrue();
         assertThat(next.notDone()).containsExactly(begun);
         assertThat(next.done(ZERO, 10)).containsExactly(done);
@@ -68,25 +68,25 @@ class TestTombstoneBook
     void trustsNoRestoredBlocksWithoutAFile()
             throws Exception
     {
-        assertThat(TombstoneBook.open(state, true, NOW).isTrusted()).isFalse();
-        TombstoneBook first = TombstoneBook.open(state, false, NOW);
+        assertThat(TombstoneLog.open(state, true, NOW).isTrusted()).isFalse();
+        TombstoneLog first = TombstoneLog.open(state, false, NOW);
         assertThat(first.isTrusted()).describedAs("a first start").isTrue();
         first.save(NOW);
-        assertThat(TombstoneBook.open(state, true, NOW).isTrusted()).isTrue();
+        assertThat(TombstoneLog.open(state, true, NOW).isTrusted()).isTrue();
     }
 
     @Test
     void trustsNothingAfterLongAbsenceOrDamage()
             throws Exception
     {
-        TombstoneBook book = TombstoneBook.open(state, false, NOW);
+        TombstoneLog book = TombstoneLog.open(state, false, NOW);
         book.add(List.of(tombstone(1, "s3://lake/a/", NOW)), NOW);
         book.save(NOW);
-        assertThat(TombstoneBook.open(state, false, NOW + Duration.ofDays(28).toMillis()).isTrusted()).isTrue();
-        assertThat(TombstoneBook.open(state, false, NOW + Duration.ofDays(30).toMillis()).isTrusted()).isFalse();
+        assertThat(TombstoneLog.open(state, false, NOW + Duration.ofDays(28).toMillis()).isTrusted()).isTrue();
+        assertThat(TombstoneLog.open(state, false, NOW + Duration.ofDays(30).toMillis()).isTrusted()).isFalse();
 
         Files.write(directory.resolve("tombstones"), new byte[100]);
-        TombstoneBook damaged = TombstoneBook.open(state, false, NOW);
+        TombstoneLog damaged = TombstoneLog.open(state, false, NOW);
         assertThat(damaged.isTrusted()).isFalse();
         assertThat(damaged.notDone()).isEmpty();
     }
@@ -102,7 +102,7 @@ class TestTombstoneBook
         List<Tombstone> all = List.of(partition, table, soonAfter, beside);
         List<Digest128> xors = new ArrayList<>();
         for (int first = 0; first < all.size(); first++) {
-            TombstoneBook book = TombstoneBook.open(StateDirectory.open(directory.resolve("book-" + first), new LocalDisk()), false, NOW);
+            TombstoneLog book = TombstoneLog.open(StateDirectory.open(directory.resolve("book-" + first), new LocalDisk()), false, NOW);
             for (int i = 0; i < all.size(); i++) {
                 List<Tombstone> one = List.of(all.get((first + i) % all.size()));
                 book.setDone(book.add(one, later).orElseThrow(), later);
@@ -116,7 +116,7 @@ class TestTombstoneBook
     @Test
     void forgetsAfterThirtyDays()
     {
-        TombstoneBook book = TombstoneBook.open(state, false, NOW);
+        TombstoneLog book = TombstoneLog.open(state, false, NOW);
         Tombstone old = tombstone(1, "s3://lake/a/", NOW);
         book.setDone(book.add(List.of(old), NOW).orElseThrow(), NOW);
         long later = NOW + Duration.ofDays(31).toMillis();
@@ -129,14 +129,14 @@ class TestTombstoneBook
     @Test
     void takesNoMoreThanItMayHold()
     {
-        TombstoneBook book = TombstoneBook.open(state, false, NOW);
+        TombstoneLog book = TombstoneLog.open(state, false, NOW);
         List<Tombstone> many = new ArrayList<>();
-        for (int i = 1; i <= TombstoneBook.MAX_TOMBSTONES; i++) {
+        for (int i = 1; i <= TombstoneLog.MAX_TOMBSTONES; i++) {
             many.add(tombstone(i, "s3://lake/%s/".formatted(i), NOW));
         }
         assertThat(book.add(many, NOW)).contains(many);
         assertThat(book.add(List.of(tombstone(-1, "s3://lake/beyond/", NOW)), NOW)).isEmpty();
-        assertThat(book.notDone()).hasSize(TombstoneBook.MAX_TOMBSTONES);
+        assertThat(book.notDone()).hasSize(TombstoneLog.MAX_TOMBSTONES);
     }
 
     @Test

@@ -16,7 +16,7 @@ import java.util.Optional;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-class TestRuleBook
+class TestRuleRegistry
 {
     private static final Duration PERIOD = Duration.ofSeconds(2);
     private static final String BROKEN = "{\"rules\": [{\"table\": 5}]}";
@@ -33,10 +33,10 @@ class TestRuleBook
         file = directory.resolve("rules.json");
     }
 
-    private RuleBook open()
+    private RuleRegistry open()
             throws RulesException
     {
-        return RuleBook.open("lake", Optional.of(file), PERIOD, time, time::nanoTime);
+        return RuleRegistry.open("lake", Optional.of(file), PERIOD, time, time::nanoTime);
     }
 
     private void write(String... names)
@@ -46,7 +46,7 @@ class TestRuleBook
         Files.writeString(file, "{\"rules\": [%s]}".formatted(String.join(", ", rules)));
     }
 
-    private static List<String> names(RuleBook book)
+    private static List<String> names(RuleRegistry book)
     {
         return book.current().rules().stream().map(rule -> rule.rule().name()).toList();
     }
@@ -57,7 +57,7 @@ class TestRuleBook
     {
         write("one");
         Instant opened = time.instant();
-        RuleBook book = open();
+        RuleRegistry book = open();
         assertThat(names(book)).containsExactly("one", "default");
         write("one", "two");
         time.advance(PERIOD.minusNanos(1));
@@ -74,7 +74,7 @@ class TestRuleBook
             throws Exception
     {
         write("one", "two");
-        RuleBook book = open();
+        RuleRegistry book = open();
         book.current().rules().forEach(rule -> rule.counter().addSplit(10));
         Files.writeString(file, "{\"rules\": [{\"name\": \"two\"}, {\"name\": \"one\", \"user\": \"bob\"}]}");
         book.refresh();
@@ -87,7 +87,7 @@ class TestRuleBook
             throws Exception
     {
         write("one");
-        RuleBook book = open();
+        RuleRegistry book = open();
         CacheRules before = book.current();
         Files.writeString(file, BROKEN);
         time.advance(PERIOD);
@@ -130,7 +130,7 @@ class TestRuleBook
     @Test
     void testWithoutAFile()
     {
-        RuleBook book = RuleBook.withoutFile("lake");
+        RuleRegistry book = RuleRegistry.withoutFile("lake");
         assertThat(book.hasFile()).isFalse();
         assertThat(names(book)).containsExactly("default");
         assertThatThrownBy(book::refresh).isInstanceOf(RulesException.class).hasMessage("catalog lake has no rules file: set cachedhive.rules-file");

@@ -5,7 +5,7 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.LocationIndex;
 import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.wire.WireForms;
-import io.cachedhive.worker.state.DurableBook;
+import io.cachedhive.worker.state.DurableLog;
 import io.cachedhive.worker.state.StateDirectory;
 
 import java.io.IOException;
@@ -23,15 +23,15 @@ import java.util.Set;
  * <p>A tombstone is superfluous, and forgotten, when another one that was made well after it covers the same files and more. All workers come to the same ones, in whatever
  * order they learn of them, since that depends on the tombstones alone.
  *
- * <p>The file is {@code tombstones}, see {@link DurableBook}. Not safe for use by several threads.
+ * <p>The file is {@code tombstones}, see {@link DurableLog}. Not safe for use by several threads.
  */
-final class TombstoneBook
+final class TombstoneLog
 {
-    private static final Logger log = Logger.get(TombstoneBook.class);
+    private static final Logger log = Logger.get(TombstoneLog.class);
 
     static final int MAX_TOMBSTONES = 1 << 14;
 
-    private static final DurableBook.Format<Tombstone> FORMAT = new DurableBook.Format<>(
+    private static final DurableLog.Format<Tombstone> FORMAT = new DurableLog.Format<>(
             "tombstones",
             0x3142544f4d424843L, // CHBMOTB1
             Tombstone::id,
@@ -40,13 +40,13 @@ final class TombstoneBook
     // much more than clocks of coordinators differ by
     private static final long SUPERFLUOUS_MILLIS = Duration.ofMinutes(10).toMillis();
 
-    private final DurableBook<Tombstone> book;
+    private final DurableLog<Tombstone> book;
     // of the same, so that a new one is not compared with all
     private final LocationIndex<Tombstone> byLocation = LocationIndex.ofTombstones(List.of());
 
     private final boolean trusted;
 
-    private TombstoneBook(DurableBook<Tombstone> book, boolean trusted)
+    private TombstoneLog(DurableLog<Tombstone> book, boolean trusted)
     {
         this.book = book;
         this.trusted = trusted;
@@ -59,13 +59,13 @@ final class TombstoneBook
      * @param restored whether the worker has files that an earlier run cached: that run had a file of tombstones before
      *         it cached anything
      */
-    static TombstoneBook open(StateDirectory state, boolean restored, long nowMillis)
+    static TombstoneLog open(StateDirectory state, boolean restored, long nowMillis)
     {
-        DurableBook<Tombstone> book = DurableBook.open(state, FORMAT, nowMillis);
+        DurableLog<Tombstone> book = DurableLog.open(state, FORMAT, nowMillis);
         switch (book.found()) {
-            case OUTDATED -> log.warn("This cache worker %s, longer than flushes are remembered: it starts empty", book.problem());
+            case OUTDATED -> log.warn("This cache worker %s, longer than flushes are kept: starting empty", book.problem());
             case DAMAGED -> log.warn(
-                    "Flushes in %s cannot be read (%s): nobody knows which of them were done, so the cache worker starts empty",
+                    "Cannot read the flushes in %s (%s): starting empty, because applied flushes are unknown",
                     state.path().resolve(FORMAT.name()),
                     book.problem());
             case NOTHING -> {
@@ -82,7 +82,7 @@ final class TombstoneBook
             case ALL -> true;
             case UNVOUCHED, OUTDATED, DAMAGED -> false;
         };
-        return new TombstoneBook(book, trusted);
+        return new TombstoneLog(book, trusted);
     }
 
     /**
@@ -121,7 +121,7 @@ final class TombstoneBook
 
     private static boolean isForgotten(Tombstone tombstone, long nowMillis)
     {
-        return nowMillis - tombstone.createdMillis() > DurableBook.KEPT.toMillis();
+        return nowMillis - tombstone.createdMillis() > DurableLog.KEPT.toMillis();
     }
 
     private static boolean makesSuperfluous(Tombstone later, Tombstone earlier)

@@ -9,7 +9,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
  * Text as UTF-8, in which a UUID or 32 hexadecimal digits, of which names of data files and ETags mostly consist, become 17 bytes: one that
  * UTF-8 does not know, and the 16 of their value. Only lower-case ones, so that the text comes back as it was.
  */
-final class PackedText
+final class CompactString
 {
     private static final byte HEX = (byte) 0xFE;
     private static final byte UUID = (byte) 0xFF;
@@ -18,7 +18,7 @@ final class PackedText
     private static final int UUID_LENGTH = 36;
     private static final byte[] DIGITS = "0123456789abcdef".getBytes(UTF_8);
 
-    private PackedText() {}
+    private CompactString() {}
 
     static byte[] pack(String text)
     {

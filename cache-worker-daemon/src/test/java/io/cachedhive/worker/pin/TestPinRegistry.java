@@ -18,7 +18,7 @@ import java.util.Optional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-class TestPinBook
+class TestPinRegistry
 {
     private static final OriginId ORIGIN = new OriginId(new Digest128(1, 2));
     private static final long NOW = 1_700_000_000_000L;
@@ -46,12 +46,12 @@ class TestPinBook
     {
         Pin pinned = pin(1, "s3://lake/a/", true, NOW);
         Pin gone = pin(2, "s3://lake/b/", false, NOW);
-        PinBook book = PinBook.open(state, NOW);
+        PinRegistry book = PinRegistry.open(state, NOW);
         assertThat(book.isTrusted()).describedAs("there may be blocks without a file").isFalse();
         assertThat(book.add(List.of(pinned, gone), NOW).orElseThrow()).containsExactlyInAnyOrder(pinned, gone);
         assertThat(book.add(List.of(pinned), NOW)).describedAs("known").contains(List.of());
         book.save(NOW);
-        PinBook unfinished = PinBook.open(state, NOW + 1000);
+        PinRegistry unfinished = PinRegistry.open(state, NOW + 1000);
         assertThat(unfinished.isTrusted()).describedAs("blocks were not looked at").isFalse();
         assertThat(unfinished.pins()).containsExactly(pinned, gone);
         assertThat(unfinished.toBeApplied()).containsExactly(pinned, gone);
@@ -59,7 +59,7 @@ class TestPinBook
         unfinished.setApplied(List.of(pinned, gone));
         unfinished.save(NOW + 1000);
 
-        PinBook next = PinBook.open(state, NOW + 1000);
+        PinRegistry next = PinRegistry.open(state, NOW + 1000);
         assertThat(next.isTrusted()).isTrue();
         assertThat(next.pins()).containsExactly(pinned, gone);
         assertThat(next.toBeApplied()).containsExactly(pinned);
@@ -76,14 +76,14 @@ class TestPinBook
                 pin(5, "s3://lake/b/", true, NOW),
                 pin(6, "s3://lake/b/", false, NOW));
         for (int first = 0; first < all.size(); first++) {
-            PinBook book = PinBook.open(StateDirectory.open(directory.resolve("book-" + first), new LocalDisk()), NOW);
+            PinRegistry book = PinRegistry.open(StateDirectory.open(directory.resolve("book-" + first), new LocalDisk()), NOW);
             for (int i = 0; i < all.size(); i++) {
                 book.add(List.of(all.get((first + i) % all.size())), NOW);
             }
             assertThat(book.pins()).extracting(pin -> pin.id().low()).containsExactly(4L, 6L);
             assertThat(book.xor()).isEqualTo(new Digest128(4 ^ 6, 4 ^ 6));
         }
-        PinBook together = PinBook.open(StateDirectory.open(directory.resolve("together"), new LocalDisk()), NOW);
+        PinRegistry together = PinRegistry.open(StateDirectory.open(directory.resolve("together"), new LocalDisk()), NOW);
         assertThat(together.add(all, NOW).orElseThrow()).hasSize(2);
         assertThat(together.pins()).extracting(pin -> pin.id().low()).containsExactly(4L, 6L);
     }
@@ -92,7 +92,7 @@ class TestPinBook
     void forgetsWhatIsNotPinnedAnyMore()
             throws Exception
     {
-        PinBook book = PinBook.open(state, NOW);
+        PinRegistry book = PinRegistry.open(state, NOW);
         book.setTrusted();
         book.add(List.of(pin(1, "s3://lake/a/", true, NOW), pin(2, "s3://lake/b/", false, NOW)), NOW);
         long later = NOW + Duration.ofDays(31).toMillis();
@@ -101,8 +101,8 @@ class TestPinBook
         assertThat(book.xor()).isEqualTo(new Digest128(1, 1));
         assertThat(book.add(List.of(pin(2, "s3://lake/b/", false, NOW)), later)).describedAs("too old to be learned").contains(List.of());
         book.save(later);
-        assertThat(PinBook.open(state, later + Duration.ofDays(28).toMillis()).pins()).hasSize(1);
-        PinBook away = PinBook.open(state, later + Duration.ofDays(30).toMillis());
+        assertThat(PinRegistry.open(state, later + Duration.ofDays(28).toMillis()).pins()).hasSize(1);
+        PinRegistry away = PinRegistry.open(state, later + Duration.ofDays(30).toMillis());
         assertThat(away.isTrusted()).describedAs("it may have missed something").isFalse();
         assertThat(away.pins()).isEmpty();
     }
@@ -111,11 +111,11 @@ class TestPinBook
     void trustsNothingThatIsDamaged()
             throws Exception
     {
-        PinBook book = PinBook.open(state, NOW);
+        PinRegistry book = PinRegistry.open(state, NOW);
         book.add(List.of(pin(1, "s3://lake/a/", true, NOW)), NOW);
         book.save(NOW);
         Files.write(directory.resolve("pins"), new byte[100]);
-        PinBook damaged = PinBook.open(state, NOW);
+        PinRegistry damaged = PinRegistry.open(state, NOW);
         assertThat(damaged.isTrusted()).isFalse();
         assertThat(damaged.pins()).isEmpty();
     }
@@ -123,14 +123,14 @@ class TestPinBook
     @Test
     void takesNoMoreThanItMayHold()
     {
-        PinBook book = PinBook.open(state, NOW);
+        PinRegistry book = PinRegistry.open(state, NOW);
         List<Pin> many = new ArrayList<>();
-        for (int i = 1; i <= PinBook.MAX_PINS; i++) {
+        for (int i = 1; i <= PinRegistry.MAX_PINS; i++) {
             many.add(pin(i, "s3://lake/%s/".formatted(i), true, NOW));
         }
-        assertThat(book.add(many, NOW).orElseThrow()).hasSize(PinBook.MAX_PINS);
+        assertThat(book.add(many, NOW).orElseThrow()).hasSize(PinRegistry.MAX_PINS);
         assertThat(book.add(List.of(pin(-1, "s3://lake/beyond/", true, NOW)), NOW)).isEmpty();
-        assertThat(book.pins()).hasSize(PinBook.MAX_PINS);
+        assertThat(book.pins()).hasSize(PinRegistry.MAX_PINS);
         Pin again = pin(-1, "s3://lake/7/", false, NOW + 1);
         assertThat(book.add(List.of(again), NOW)).describedAs("of a place that is known").contains(List.of(again));
         assertThat(book.add(List.of(pin(-2, "s3://lake/beyond/", true, NOW)), NOW)).describedAs("in place of another").isPresent();
@@ -143,14 +143,14 @@ class TestPinBook
     @Test
     void remembersNoMorePlacesThatAreNotPinnedAnyMoreThanItMayHold()
     {
-        PinBook book = PinBook.open(state, NOW);
+        PinRegistry book = PinRegistry.open(state, NOW);
         List<Pin> ended = new ArrayList<>();
-        for (int i = 1; i <= PinBook.MAX_ENDED + 5; i++) {
+        for (int i = 1; i <= PinRegistry.MAX_ENDED + 5; i++) {
             ended.add(pin(i, "s3://lake/%s/".formatted(i), false, NOW + i));
         }
         assertThat(book.add(ended, NOW)).isPresent();
         assertThat(book.pins()).containsExactlyElementsOf(ended.subList(5, ended.size()));
         assertThat(book.add(List.of(pin(-1, "s3://lake/pinned/", true, NOW)), NOW)).describedAs("they take nobody's place").isPresent();
-        assertThat(book.pins()).hasSize(PinBook.MAX_ENDED + 1);
+        assertThat(book.pins()).hasSize(PinRegistry.MAX_ENDED + 1);
     }
 }

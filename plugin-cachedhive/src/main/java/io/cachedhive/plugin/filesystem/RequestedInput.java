@@ -12,14 +12,14 @@ import static java.util.Objects.requireNonNull;
 /**
  * Notes the blocks that a reader asks for.
  */
-final class AskedInput
+final class RequestedInput
         implements TrinoInput
 {
     private final TrinoInput delegate;
     private final long fileLength;
     private final AskedBlocks asked;
 
-    AskedInput(TrinoInput delegate, long fileLength, AskedBlocks asked)
+    RequestedInput(TrinoInput delegate, long fileLength, AskedBlocks asked)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
         this.fileLength = fileLength;

@@ -24,9 +24,9 @@ import static java.util.Objects.requireNonNull;
  * The rules of a catalog, from its rules file, if it has one. The file is looked at when rules are asked for, at most once in a refresh period; nobody waits for
  * another's look. As long as it is broken, the rules before stay in force.
  */
-public final class RuleBook
+public final class RuleRegistry
 {
-    private static final Logger log = Logger.get(RuleBook.class);
+    private static final Logger log = Logger.get(RuleRegistry.class);
 
     private final String catalog;
     private final Optional<Path> file;
@@ -42,7 +42,7 @@ public final class RuleBook
     private volatile Optional<CacheMode> mode = Optional.empty();
     private volatile Optional<String> problem = Optional.empty();
 
-    private RuleBook(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime)
+    private RuleRegistry(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime)
             throws RulesException
     {
         this.catalog = requireNonNull(catalog, "catalog is null");
@@ -67,19 +67,19 @@ public final class RuleBook
      * @param clock by which partitions have their age
      * @throws RulesException if the file is broken now
      */
-    public static RuleBook open(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime)
+    public static RuleRegistry open(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime)
             throws RulesException
     {
-        return new RuleBook(catalog, file, refreshPeriod, clock, nanoTime);
+        return new RuleRegistry(catalog, file, refreshPeriod, clock, nanoTime);
     }
 
     /**
      * Everything is cached, for ever.
      */
-    public static RuleBook withoutFile(String catalog)
+    public static RuleRegistry withoutFile(String catalog)
     {
         try {
-            return new RuleBook(catalog, Optional.empty(), Duration.ZERO, InstantSource.system(), System::nanoTime);
+            return new RuleRegistry(catalog, Optional.empty(), Duration.ZERO, InstantSource.system(), System::nanoTime);
         }
         catch (RulesException e) {
             throw new AssertionError("there is no file that could be broken", e);

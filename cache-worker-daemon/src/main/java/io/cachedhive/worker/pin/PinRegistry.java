@@ -6,7 +6,7 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.wire.WireForms;
-import io.cachedhive.worker.state.DurableBook;
+import io.cachedhive.worker.state.DurableLog;
 import io.cachedhive.worker.state.StateDirectory;
 
 import java.io.IOException;
@@ -24,11 +24,11 @@ import static java.util.Comparator.comparingLong;
  * <p>Of each place the newest pin is kept, whatever it says: all workers come to the same ones, in whatever order they learn of them. That a place is not pinned any more is
  * forgotten after thirty days, and the oldest sooner when there are many. A worker that was away for as long may have missed it, and forgets its own.
  *
- * <p>The file is {@code pins}, see {@link DurableBook}. Not safe for use by several threads.
+ * <p>The file is {@code pins}, see {@link DurableLog}. Not safe for use by several threads.
  */
-final class PinBook
+final class PinRegistry
 {
-    private static final Logger log = Logger.get(PinBook.class);
+    private static final Logger log = Logger.get(PinRegistry.class);
 
     /**
      * Places that are pinned.
@@ -39,14 +39,14 @@ final class PinBook
      */
     static final int MAX_ENDED = 1 << 14;
 
-    private static final DurableBook.Format<Pin> FORMAT = new DurableBook.Format<>(
+    private static final DurableLog.Format<Pin> FORMAT = new DurableLog.Format<>(
             "pins",
             0x32424e50424d4843L, // CHMBPNB2
             Pin::id,
             WireForms::readPin,
             WireForms::writePin);
 
-    private final DurableBook<Pin> book;
+    private final DurableLog<Pin> book;
     private final Map<Place, Pin> pins = new HashMap<>();
     private boolean trusted;
     private int pinned;
@@ -59,7 +59,7 @@ final class PinBook
         }
     }
 
-    private PinBook(DurableBook<Pin> book, boolean trusted)
+    private PinRegistry(DurableLog<Pin> book, boolean trusted)
     {
         this.book = book;
         this.trusted = trusted;
@@ -72,22 +72,22 @@ final class PinBook
     /**
      * Reads what the last run left.
      */
-    static PinBook open(StateDirectory state, long nowMillis)
+    static PinRegistry open(StateDirectory state, long nowMillis)
     {
-        DurableBook<Pin> book = DurableBook.open(state, FORMAT, nowMillis);
+        DurableLog<Pin> book = DurableLog.open(state, FORMAT, nowMillis);
         switch (book.found()) {
             case OUTDATED -> {
                 log.warn("This cache worker %s: what was pinned comes from the others", book.problem());
                 book.clear();
             }
             case DAMAGED -> log.warn(
-                    "What is pinned cannot be read from %s (%s): it comes from other cache workers, or pin it again",
+                    "Cannot read the pins in %s (%s): reading them from peers; pin again if there are none",
                     state.path().resolve(FORMAT.name()),
                     book.problem());
             case NOTHING, ALL, UNVOUCHED -> {}
         }
         // without a file there may be blocks all the same: the state directory was lost, or another one is configured
-        return new PinBook(book, book.found() == DurableBook.Found.ALL);
+        return new PinRegistry(book, book.found() == DurableLog.Found.ALL);
     }
 
     /**
@@ -139,7 +139,7 @@ final class PinBook
 
     private static boolean isForgotten(Pin pin, long nowMillis)
     {
-        return !pin.pinned() && nowMillis - pin.createdMillis() > DurableBook.KEPT.toMillis();
+        return !pin.pinned() && nowMillis - pin.createdMillis() > DurableLog.KEPT.toMillis();
     }
 
     void forget(long nowMillis)

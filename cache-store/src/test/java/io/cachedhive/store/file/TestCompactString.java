@@ -11,7 +11,7 @@ import java.util.UUID;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-class TestPackedText
+class TestCompactString
 {
     @Test
     void packsWhatNamesAreMadeOf()
@@ -52,9 +52,9 @@ class TestPackedText
                     default -> text.appendCodePoint(random.nextBoolean() ? random.nextInt(0xD800) : 0x10000 + random.nextInt(0x1000));
                 }
             }
-            ByteBuffer packed = ByteBuffer.wrap(PackedText.pack(text.toString()));
-            assertThat(PackedText.utf8Length(packed)).isEqualTo(text.toString().getBytes(UTF_8).length);
-            assertThat(PackedText.unpack(packed)).isEqualTo(text.toString());
+            ByteBuffer packed = ByteBuffer.wrap(CompactString.pack(text.toString()));
+            assertThat(CompactString.utf8Length(packed)).isEqualTo(text.toString().getBytes(UTF_8).length);
+            assertThat(CompactString.unpack(packed)).isEqualTo(text.toString());
         }
     }
 
@@ -67,9 +67,9 @@ class TestPackedText
 
     private static void assertPacked(String text, int length)
     {
-        byte[] packed = PackedText.pack(text);
+        byte[] packed = CompactString.pack(text);
         assertThat(packed).hasSize(length);
-        assertThat(PackedText.utf8Length(ByteBuffer.wrap(packed))).isEqualTo(text.getBytes(UTF_8).length);
-        assertThat(PackedText.unpack(ByteBuffer.wrap(packed))).isEqualTo(text);
+        assertThat(CompactString.utf8Length(ByteBuffer.wrap(packed))).isEqualTo(text.getBytes(UTF_8).length);
+        assertThat(CompactString.unpack(ByteBuffer.wrap(packed))).isEqualTo(text);
     }
 }

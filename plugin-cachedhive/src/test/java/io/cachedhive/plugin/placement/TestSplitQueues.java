@@ -20,22 +20,22 @@ import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-class TestWaitingLines
+class TestSplitQueues
 {
     private static final CacheWorkerId A = new CacheWorkerId("a");
     private static final CacheWorkerId B = new CacheWorkerId("b");
     private static final CacheWorkerId C = new CacheWorkerId("c");
     private static final List<CacheWorkerId> READERS = List.of(A, B, C);
 
-    private final WaitingLines lines = lines();
+    private final SplitQueues lines = lines();
 
     @Test
     void testWaitsForItsReaderWhileOthersHaveLongerLines()
     {
-        List<WaitingLines.Split> ofA = join(A, 10, B, C);
-        List<WaitingLines.Split> ofB = join(B, 30, A, C);
-        List<WaitingLines.Split> ofC = join(C, 30, A, B);
-        assertThat(ofA).extracting(WaitingLines.Split::turn).containsExactlyElementsOf(IntStream.range(0, 10).boxed().toList());
+        List<SplitQueues.Split> ofA = join(A, 10, B, C);
+        List<SplitQueues.Split> ofB = join(B, 30, A, C);
+        List<SplitQueues.Split> ofC = join(C, 30, A, B);
+        assertThat(ofA).extracting(SplitQueues.Split::turn).containsExactlyElementsOf(IntStream.range(0, 10).boxed().toList());
         for (int round = 0; round < 20; round++) {
             for (int i = 0; i < 10; i++) {
                 List<HostAddress> nodes = ofA.get(i).ask();
@@ -49,18 +49,18 @@ class TestWaitingLines
                     assertThat(nodes).as("one of the last that others did not take either, round %s, split %s", round, i).isEmpty();
                 }
             }
-            ofB.forEach(WaitingLines.Split::ask);
-            ofC.forEach(WaitingLines.Split::ask);
+            ofB.forEach(SplitQueues.Split::ask);
+            ofC.forEach(SplitQueues.Split::ask);
         }
     }
 
     @Test
     void testAsksForReadersWithShorterLines()
     {
-        List<WaitingLines.Split> ofA = join(A, 10, B, C);
-        List<WaitingLines.Split> ofB = join(B, 10, A, C);
-        List<WaitingLines.Split> ofC = join(C, 4, A, B);
-        for (List<WaitingLines.Split> line : List.of(ofA, ofB, ofC)) {
+        List<SplitQueues.Split> ofA = join(A, 10, B, C);
+        List<SplitQueues.Split> ofB = join(B, 10, A, C);
+        List<SplitQueues.Split> ofC = join(C, 4, A, B);
+        for (List<SplitQueues.Split> line : List.of(ofA, ofB, ofC)) {
             line.forEach(split -> assertThat(split.ask()).hasSize(1));
         }
         // a round later: nobody was taken
@@ -68,21 +68,21 @@ class TestWaitingLines
             assertThat(ofA.get(i).ask()).as("split %s", i).isEqualTo(i < 4 ? List.of(node(A)) : List.of(node(A), node(C)));
         }
         // C has taken all of its own, and A two
-        ofA.subList(7, 10).forEach(WaitingLines.Split::ask);
-        ofB.forEach(WaitingLines.Split::ask);
+        ofA.subList(7, 10).forEach(SplitQueues.Split::ask);
+        ofB.forEach(SplitQueues.Split::ask);
         for (int i = 2; i < 7; i++) {
             // asked in the round after that one; what C took is known one round later still
             ofA.get(i).ask();
         }
-        ofA.subList(7, 10).forEach(WaitingLines.Split::ask);
-        ofB.forEach(WaitingLines.Split::ask);
+        ofA.subList(7, 10).forEach(SplitQueues.Split::ask);
+        ofB.forEach(SplitQueues.Split::ask);
         assertThat(ofA.get(2).ask()).containsExactly(node(A), node(C));
     }
 
     @Test
     void testOneThatWaitsAlone()
     {
-        WaitingLines.Split split = join(A, 1, B, C).getFirst();
+        SplitQueues.Split split = join(A, 1, B, C).getFirst();
         assertThat(split.ask()).containsExactly(node(A));
         for (int i = 0; i < 3; i++) {
             assertThat(split.ask()).containsExactly(node(A), node(B), node(C));
@@ -93,7 +93,7 @@ class TestWaitingLines
     @Test
     void testNoOtherReader()
     {
-        WaitingLines.Split split = join(A, 10).getFirst();
+        SplitQueues.Split split = join(A, 10).getFirst();
         for (int i = 0; i < 4; i++) {
             assertThat(split.ask()).containsExactly(node(A));
         }
@@ -103,11 +103,11 @@ class TestWaitingLines
     @Test
     void testNextBatchBeginsAnew()
     {
-        join(A, 10, B, C).forEach(WaitingLines.Split::ask);
+        join(A, 10, B, C).forEach(SplitQueues.Split::ask);
         lines.beginBatch();
-        List<WaitingLines.Split> next = join(A, 2, B, C);
+        List<SplitQueues.Split> next = join(A, 2, B, C);
         join(B, 2, A, C);
-        assertThat(next).extracting(WaitingLines.Split::turn).containsExactly(0, 1);
+        assertThat(next).extracting(SplitQueues.Split::turn).containsExactly(0, 1);
         assertThat(next.getFirst().ask()).containsExactly(node(A));
     }
 
@@ -136,16 +136,16 @@ class TestWaitingLines
         assertThat(Math.exp(slowdown)).as("time beside a slow reader").isLessThan(1.1);
     }
 
-    private List<WaitingLines.Split> join(CacheWorkerId reader, int count, CacheWorkerId... next)
+    private List<SplitQueues.Split> join(CacheWorkerId reader, int count, CacheWorkerId... next)
     {
         return IntStream.range(0, count).mapToObj(_ -> lines.join(reader, () -> List.of(next))).toList();
     }
 
-    private static WaitingLines lines()
+    private static SplitQueues lines()
     {
         Map<CacheWorkerId, List<HostAddress>> nodes = new HashMap<>();
         READERS.forEach(reader -> nodes.put(reader, List.of(node(reader))));
-        return new WaitingLines(nodes);
+        return new SplitQueues(nodes);
     }
 
     private static HostAddress node(CacheWorkerId reader)
@@ -186,7 +186,7 @@ class TestWaitingLines
 
         Run scan(List<CacheWorkerId> owners, boolean preferOwners)
         {
-            WaitingLines lines = lines();
+            SplitQueues lines = lines();
             List<Waiting> waiting = new ArrayList<>();
             for (CacheWorkerId owner : owners) {
                 List<CacheWorkerId> next = READERS.stream().filter(reader -> !reader.equals(owner)).toList();

@@ -28,9 +28,9 @@ import static java.util.Objects.requireNonNull;
  * <p>What only a person can have meant otherwise is the configuration's fault: a path that never led anywhere, a file, a size that the disk never had, rights.
  * What was in order once, by what the worker wrote down, or what the disk itself reports as a failure, is the disk's.
  */
-record DirectoryLook(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
+record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
 {
-    DirectoryLook
+    DirectoryProbe
     {
         requireNonNull(disk, "disk is null");
         requireNonNull(mounts, "mounts is null");
@@ -76,7 +76,7 @@ record DirectoryLook(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat 
                 if (before.isPresent()) {
                     throw new DirectoryOutException(
                             SsdErrorCause.OTHER,
-                            "SSD directory %s is gone, and was on the file system at %s before; it is tried again every 10 s: mount it, or name another in cache.ssd.directories"
+                            "SSD directory %s is gone, and was on the file system at %s before; retrying every 10 s: mount it, or name another in cache.ssd.directories"
                                     .formatted(path, before.get()));
                 }
                 throw new StoreException("SSD directory %s does not exist: make it, or take it out of cache.ssd.directories".formatted(path));
@@ -87,7 +87,7 @@ record DirectoryLook(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat 
         if (before.isPresent() && !before.get().equals(mountPoint) && before.get().startsWith(mountPoint)) {
             throw new DirectoryOutException(
                     SsdErrorCause.OTHER,
-                    "SSD directory %s was on the file system at %s, where none is mounted now; it is tried again every 10 s: mount it, or, if it is to stay, stop and remove %s"
+                    "SSD directory %s was on the file system at %s, where none is mounted now; retrying every 10 s: mount it, or, if it is to stay, stop and remove %s"
                             .formatted(path, before.get(), mounts.file()));
         }
     }

@@ -13,7 +13,7 @@ import io.cachedhive.store.file.HotBlocks;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;
-import io.cachedhive.store.ssd.Courtesy;
+import io.cachedhive.store.ssd.LockYield;
 import io.cachedhive.store.ssd.SsdBlock;
 import io.cachedhive.store.ssd.SsdTier;
 
@@ -31,7 +31,7 @@ import static java.util.Objects.requireNonNull;
  * What there is in the store: of some files, of all, of the hottest blocks. Nothing of it is a use of the blocks. Takes the lock for some entries at a time, so what comes or goes
  * meanwhile may be in a listing or not.
  */
-final class Listings
+final class StoreInspector
 {
     private static final long FILE_ORDER_NANOS = 60_000_000_000L;
     // only a few columns of each are looked at
@@ -47,7 +47,7 @@ final class Listings
     // of a listing that is under way; null without
     private volatile FileOrder fileOrder;
 
-    Listings(Tiers tiers, StoreClock clock)
+    StoreInspector(Tiers tiers, StoreClock clock)
     {
         this.tiers = requireNonNull(tiers, "tiers is null");
         this.lock = tiers.lock();
@@ -115,7 +115,7 @@ final class Listings
                 lock.unlock();
             }
             file.flatMap(this::cachedFile).ifPresent(cached::add);
-            Courtesy.giveWay(lock);
+            LockYield.giveWay(lock);
         }
         return Optional.of(cached);
     }
@@ -133,7 +133,7 @@ final class Listings
             finally {
                 lock.unlock();
             }
-            Courtesy.giveWay(lock);
+            LockYield.giveWay(lock);
         }
         return order.build(clock.nanoTime());
     }
@@ -204,7 +204,7 @@ final class Listings
         for (StoredFile file : tiers.filesWith(version -> keyOf.apply(version).isPresent())) {
             cachedFile(file).ifPresent(cached -> keyOf.apply(cached.metadata().version())
                     .ifPresent(key -> usage.merge(key, new PinUsage(cached.cachedBytes(), cached.pinnedBytes()), PinUsage::add)));
-            Courtesy.giveWay(lock);
+            LockYield.giveWay(lock);
         }
         return usage;
     }

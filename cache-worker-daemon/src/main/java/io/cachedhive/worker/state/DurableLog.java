@@ -28,7 +28,7 @@ import static java.util.Objects.requireNonNull;
  * <p>The file: magic number, CRC32C of the rest, long when the worker was last known to live (ms; 0 if the run that wrote it did not vouch for what runs before it left), then
  * a list of records, each with a boolean whether it is done. Not safe for use by several threads.
  */
-public final class DurableBook<T>
+public final class DurableLog<T>
 {
     /**
      * How long records are kept that say that something is over.
@@ -94,7 +94,7 @@ public final class DurableBook<T>
     private Digest128 xor = ZERO;
     private Digest128 doneXor = ZERO;
 
-    private DurableBook(StateDirectory state, Format<T> format, long nowMillis)
+    private DurableLog(StateDirectory state, Format<T> format, long nowMillis)
     {
         this.state = requireNonNull(state, "state is null");
         this.format = requireNonNull(format, "format is null");
@@ -104,9 +104,9 @@ public final class DurableBook<T>
     /**
      * Reads what the last run left.
      */
-    public static <T> DurableBook<T> open(StateDirectory state, Format<T> format, long nowMillis)
+    public static <T> DurableLog<T> open(StateDirectory state, Format<T> format, long nowMillis)
     {
-        return new DurableBook<>(state, format, nowMillis);
+        return new DurableLog<>(state, format, nowMillis);
     }
 
     private Found load(long nowMillis)
@@ -138,7 +138,7 @@ public final class DurableBook<T>
                 return Found.UNVOUCHED;
             }
             if (nowMillis - livedMillis > MAX_AWAY_MILLIS) {
-                problem = "was away for %s days".formatted(Duration.ofMillis(nowMillis - livedMillis).toDays());
+                problem = "was offline for %s days".formatted(Duration.ofMillis(nowMillis - livedMillis).toDays());
                 return Found.OUTDATED;
             }
             return Found.ALL;

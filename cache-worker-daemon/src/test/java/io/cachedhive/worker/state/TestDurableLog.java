@@ -2,7 +2,7 @@ package io.cachedhive.worker.state;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.store.disk.LocalDisk;
-import io.cachedhive.worker.state.DurableBook.Found;
+import io.cachedhive.worker.state.DurableLog.Found;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,11 +17,11 @@ import java.util.Set;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-class TestDurableBook
+class TestDurableLog
 {
     private static final long NOW = 1_700_000_000_000L;
     private static final Digest128 ZERO = new Digest128(0, 0);
-    private static final DurableBook.Format<Long> NUMBERS = new DurableBook.Format<>(
+    private static final DurableLog.Format<Long> NUMBERS = new DurableLog.Format<>(
             "numbers",
             42,
             number -> new Digest128(number, number),
@@ -39,16 +39,16 @@ class TestDurableBook
         state = StateDirectory.open(directory, new LocalDisk());
     }
 
-    private DurableBook<Long> open(long nowMillis)
+    private DurableLog<Long> open(long nowMillis)
     {
-        return DurableBook.open(state, NUMBERS, nowMillis);
+        return DurableLog.open(state, NUMBERS, nowMillis);
     }
 
     @Test
     void survivesRestart()
             throws IOException
     {
-        DurableBook<Long> book = open(NOW);
+        DurableLog<Long> book = open(NOW);
         assertThat(book.found()).isEqualTo(Found.NOTHING);
         assertThat(book.put(2L)).isTrue();
         assertThat(book.put(1L)).isTrue();
@@ -57,7 +57,7 @@ class TestDurableBook
         book.setDone(7L);
         book.save(NOW);
 
-        DurableBook<Long> next = open(NOW + 1000);
+        DurableLog<Long> next = open(NOW + 1000);
         assertThat(next.found()).isEqualTo(Found.ALL);
         assertThat(next.all()).containsExactly(1L, 2L);
         assertThat(next.size()).isEqualTo(2);
@@ -84,17 +84,17 @@ class TestDurableBook
     void saysWhetherItMayLackSomething()
             throws IOException
     {
-        DurableBook<Long> book = open(NOW);
+        DurableLog<Long> book = open(NOW);
         book.put(1L);
         book.save(NOW);
         assertThat(open(NOW + Duration.ofDays(28).toMillis()).found()).isEqualTo(Found.ALL);
-        DurableBook<Long> outdated = open(NOW + Duration.ofDays(30).toMillis());
+        DurableLog<Long> outdated = open(NOW + Duration.ofDays(30).toMillis());
         assertThat(outdated.found()).isEqualTo(Found.OUTDATED);
-        assertThat(outdated.problem()).isEqualTo("was away for 30 days");
+        assertThat(outdated.problem()).isEqualTo("was offline for 30 days");
         assertThat(outdated.all()).containsExactly(1L);
 
         book.save(0);
-        DurableBook<Long> unvouched = open(NOW);
+        DurableLog<Long> unvouched = open(NOW);
         assertThat(unvouched.found()).isEqualTo(Found.UNVOUCHED);
         assertThat(unvouched.all()).containsExactly(1L);
     }
@@ -103,7 +103,7 @@ class TestDurableBook
     void readsNothingThatIsDamaged()
             throws IOException
     {
-        DurableBook<Long> book = open(NOW);
+        DurableLog<Long> book = open(NOW);
         book.put(1L);
         book.setDone(1L);
         book.save(NOW);
@@ -121,7 +121,7 @@ class TestDurableBook
             throws IOException
     {
         Files.write(directory.resolve("numbers"), content);
-        DurableBook<Long> damaged = open(NOW);
+        DurableLog<Long> damaged = open(NOW);
         assertThat(damaged.found()).isEqualTo(Found.DAMAGED);
         assertThat(damaged.problem()).isNotEmpty();
         assertThat(damaged.all()).isEmpty();

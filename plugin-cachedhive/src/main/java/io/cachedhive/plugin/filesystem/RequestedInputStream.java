@@ -10,12 +10,12 @@ import static java.util.Objects.requireNonNull;
 /**
  * Notes the blocks that a reader asks for.
  */
-final class AskedInputStream
+final class RequestedInputStream
         extends ForwardingInputStream
 {
     private final AskedBlocks asked;
 
-    AskedInputStream(TrinoInputStream delegate, AskedBlocks asked)
+    RequestedInputStream(TrinoInputStream delegate, AskedBlocks asked)
     {
         super(delegate);
         this.asked = requireNonNull(asked, "asked is null");

@@ -25,7 +25,7 @@ import static java.util.Objects.requireNonNull;
  * the engine would not wake up for the space of a node that nobody asks for, and a slow reader would hold up the batch. Who asked for others
  * {@link #WIDENED_ROUNDS} times runs anywhere.
  */
-public final class WaitingLines
+public final class SplitQueues
 {
     private static final int MORE_READERS = 2;
     private static final int LAST = 3;
@@ -40,7 +40,7 @@ public final class WaitingLines
     /**
      * @param nodes the Trino workers beside each reader
      */
-    public WaitingLines(Map<CacheWorkerId, List<HostAddress>> nodes)
+    public SplitQueues(Map<CacheWorkerId, List<HostAddress>> nodes)
     {
         this.nodes = requireNonNull(nodes, "nodes is null");
     }
@@ -100,7 +100,7 @@ public final class WaitingLines
          */
         List<HostAddress> ask()
         {
-            return WaitingLines.this.ask(this);
+            return SplitQueues.this.ask(this);
         }
     }
 

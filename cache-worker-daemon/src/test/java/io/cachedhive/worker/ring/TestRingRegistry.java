@@ -20,16 +20,16 @@ import java.util.Optional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-class TestRingBook
+class TestRingRegistry
 {
     @TempDir
     private Path directory;
 
     private final List<List<PublishedRing>> shown = new ArrayList<>();
 
-    private RingBook open()
+    private RingRegistry open()
     {
-        return new RingBook(StateDirectory.open(directory, new LocalDisk()), shown::add);
+        return new RingRegistry(StateDirectory.open(directory, new LocalDisk()), shown::add);
     }
 
     private static PublishedRing ring(int member, long publishedMillis)
@@ -44,7 +44,7 @@ class TestRingBook
     @Test
     void testNewestFirst()
     {
-        RingBook book = open();
+        RingRegistry book = open();
         assertThat(shown).containsExactly(List.of());
         book.publish(ring(2, 20));
         book.publish(ring(1, 10));
@@ -57,7 +57,7 @@ class TestRingBook
     @Test
     void testSameEpoch()
     {
-        RingBook book = open();
+        RingRegistry book = open();
         book.publish(ring(1, 10));
         book.publish(ring(2, 20));
         book.publish(ring(1, 30));
@@ -73,11 +73,11 @@ class TestRingBook
     @Test
     void testOnlyTheNewestAreKept()
     {
-        RingBook book = open();
+        RingRegistry book = open();
         for (int i = 1; i <= 40; i++) {
             book.publish(ring(i, i));
         }
-        assertThat(book.rings()).hasSize(RingBook.MAX_RINGS).first().isEqualTo(ring(40, 40));
+        assertThat(book.rings()).hasSize(RingRegistry.MAX_RINGS).first().isEqualTo(ring(40, 40));
         book.publish(ring(100, 1));
         assertThat(book.rings()).doesNotContain(ring(100, 1));
     }
@@ -86,7 +86,7 @@ class TestRingBook
     void testRestart()
             throws IOException
     {
-        RingBook book = open();
+        RingRegistry book = open();
         book.publish(ring(1, 10));
         book.publish(ring(2, 20));
         assertThat(open().rings()).containsExactly(ring(2, 20), ring(1, 10));
