@@ -179,9 +179,9 @@ class TestCacheWorker
             assertThat(get("/v1/stats")).contains("\"expired_blocks\":0").contains("\"ssd_writes_rejected_not_admitted\":0").contains("\"ssd_writes_rejected_no_space\":0");
             assertThat(get("/metrics")).contains("CacheWorker_RamCapacityBytes")
                     .contains("CacheWorker_ExpiredBlocks")
-                    .contains("CacheWorker_RefusedSsdWritesNotAdmitted")
-                    .contains("CacheWorker_RefusedSsdWritesQueueFull")
-                    .contains("CacheWorker_RefusedSsdWritesOutOfService")
+                    .contains("CacheWorker_SsdWritesRejectedNotAdmitted")
+                    .contains("CacheWorker_SsdWritesRejectedQueueFull")
+                    .contains("CacheWorker_SsdWritesRejectedOffline")
                     .endsWith("# EOF\n");
         }
         assertThat(directory.resolve("w.sock")).exists();
