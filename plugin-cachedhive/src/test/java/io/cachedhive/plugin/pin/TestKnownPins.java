@@ -68,7 +68,7 @@ class TestKnownPins
         assertThat(rows.getFirst().place()).contains(new PinnedPlace(pin(1, ORIGIN, "s3://lake/a/", true), 10, 5));
         assertThat(rows.getLast().table()).isEmpty();
         assertThat(rows.getLast().problem().orElseThrow())
-                .startsWith("cache worker silent:1 does not say what it has")
+                .startsWith("cache worker silent:1 did not report its pinned blocks")
                 .endsWith("it did not answer within 10000 ms");
     }
 }
