@@ -55,7 +55,7 @@ class TestSsh
             ssh: connect to host w1 port 22: Connection refused                 | w1 has no sshd on that port: start it
             ssh: connect to host w1 port 22: Connection timed out               | w1 cannot be reached by ssh
             Host key verification failed.                                       | w1 is not in your known_hosts: log in by hand once
-            @ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @                | w1 has another host key than your known_hosts says
+            @ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @                | w1 has a different host key than your known_hosts file
             kex_exchange_identification: banner line contains invalid characters | w1: ssh failed (kex_exchange_identification
             """)
     void testFailuresAreToldWithRemedy(String error, String sentence)
