@@ -132,7 +132,7 @@ class TestHostChecks
         assertThat(check(group("ssd: [{directory: /mnt/a, percentage: 40}]"))).isEmpty();
         assertThat(check(group("ssd: [{directory: /mnt/a, percentage: 60}]"))).singleElement().satisfies(fault -> {
             assertThat(fault.kind()).isEqualTo(Kind.DISK_SPACE);
-            assertThat(fault.sentence()).contains("100.0GB free, and 120.0GB more", "(percentage 60)");
+            assertThat(fault.sentence()).contains("100.0GB free, but 120.0GB more", "(percentage 60)");
         });
     }
 
