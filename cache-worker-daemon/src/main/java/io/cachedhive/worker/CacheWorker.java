@@ -5,6 +5,7 @@ import com.google.inject.CreationException;
 import com.google.inject.Injector;
 import com.google.inject.Module;
 import com.google.inject.spi.Message;
+import com.google.inject.util.Modules;
 import io.airlift.bootstrap.ApplicationConfigurationException;
 import io.airlift.bootstrap.Bootstrap;
 import io.airlift.http.server.HttpServerModule;
@@ -15,8 +16,10 @@ import io.airlift.log.LogJmxModule;
 import io.airlift.log.Logger;
 import io.airlift.node.NodeModule;
 import io.airlift.openmetrics.JmxOpenMetricsModule;
+import io.airlift.openmetrics.OpenMetricsCollector;
 import io.airlift.tracing.TracingModule;
 import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.worker.http.WorkerMetricsCollector;
 import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.startup.StartupException;
 import org.weakref.jmx.guice.MBeanModule;
@@ -32,6 +35,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 import static com.google.common.base.Throwables.getCausalChain;
+import static com.google.inject.Scopes.SINGLETON;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNullElse;
 
@@ -113,7 +117,8 @@ public final class CacheWorker
                 new MBeanModule(),
                 new LogJmxModule(),
                 new TracingModule("cache-worker", requireNonNullElse(CacheWorker.class.getPackage().getImplementationVersion(), "development")),
-                new JmxOpenMetricsModule(),
+                Modules.override(new JmxOpenMetricsModule())
+                        .with(binder -> binder.bind(OpenMetricsCollector.class).to(WorkerMetricsCollector.class).in(SINGLETON)),
                 worker);
         return new Bootstrap("cache-worker", modules.build())
                 // only this host, unless the operator says otherwise

@@ -14,6 +14,7 @@ import io.cachedhive.worker.http.HttpAccess;
 import io.cachedhive.worker.http.SsdFormatResource;
 import io.cachedhive.worker.http.StatusResource;
 import io.cachedhive.worker.http.WorkerMetrics;
+import io.cachedhive.worker.http.WorkerMetricsBean;
 import io.cachedhive.worker.origin.OriginsConfig;
 import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.service.WorkerSettings;
@@ -29,7 +30,6 @@ import static io.airlift.configuration.ConfigBinder.configBinder;
 import static io.airlift.jaxrs.JaxrsBinder.jaxrsBinder;
 import static java.lang.Math.toIntExact;
 import static java.util.Objects.requireNonNullElseGet;
-import static org.weakref.jmx.guice.ExportBinder.newExporter;
 
 public class CacheWorkerModule
         extends AbstractConfigurationAwareModule
@@ -92,7 +92,7 @@ public class CacheWorkerModule
         jaxrsBinder(binder).bind(SsdFormatResource.class);
         jaxrsBinder(binder).bind(AccessFilter.class);
         binder.bind(WorkerMetrics.class).in(SINGLETON);
-        newExporter(binder).export(WorkerMetrics.class).as("io.cachedhive.worker:name=CacheWorker");
+        binder.bind(WorkerMetricsBean.class).in(SINGLETON);
     }
 
     @Provides

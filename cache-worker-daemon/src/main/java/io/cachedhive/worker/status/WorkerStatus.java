@@ -214,6 +214,8 @@ public final class WorkerStatus
                 .put(CounterNames.ORIGIN_RETRIES, counters.originRetries())
                 .put(CounterNames.FETCH_REQUESTS, buckets.stream().mapToLong(BucketState::requests).sum())
                 .put(CounterNames.FETCH_QUEUED_BLOCKS, buckets.stream().mapToLong(bucket -> bucket.queuedReads() + bucket.queuedPreloads()).sum())
+                .put(CounterNames.FETCH_REQUEST_LIMIT, buckets.stream().mapToLong(BucketState::limit).min().orElse(0))
+                .put(CounterNames.PROBLEMS, problem().isPresent() ? 1L : 0L)
                 .put(CounterNames.EXTRA_BYTES, counters.extraBytes())
                 .put(CounterNames.SENT_BYTES, counters.sentBytes())
                 .put(CounterNames.VERSION_CHANGES, counters.versionChanges())

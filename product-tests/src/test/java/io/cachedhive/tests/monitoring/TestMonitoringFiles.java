@@ -31,7 +31,7 @@ public class TestMonitoringFiles
             assertThatCode(() -> PromQl.parse(expression)).as(place).doesNotThrowAnyException();
         });
         assertThat(MonitoringFiles.metrics()).hasSizeGreaterThan(40).allSatisfy(metric -> assertThat(metric)
-                .matches("io_cachedhive_worker_name_CacheWorker_\\w+|JMX_cachedhive_NAME_stats_ATTRIBUTE_\\w+"));
+                .matches("cachedhive_[a-z0-9_]+|JMX_cachedhive_NAME_stats_ATTRIBUTE_\\w+"));
     }
 
     public void testAlerts()
