@@ -206,8 +206,8 @@ class TestCacheAdmin
             "200 | <html>     | is not the HTTP API of a cache worker",
             "200 | [1]        | is not the HTTP API of a cache worker",
             "302 | x          | is not the HTTP API of a cache worker",
-            "401 | {}         | wants a proof of the shared secret (HTTP 401): name a file",
-            "403 | {}         | wants a proof of the shared secret (HTTP 403): name a file",
+            "401 | {}         | requires the shared secret (HTTP 401): name a file",
+            "403 | {}         | requires the shared secret (HTTP 403): name a file",
             "503 | {}         | failed to answer /v1/status (HTTP 503)",
     })
     void testStrangeAnswer(int status, String body, String problem)
