@@ -84,7 +84,7 @@ public class TestInstall
             assertThat(first.error().lines())
                     .as("a sentence with cause and remedy for each faulty host")
                     .anyMatch(line -> line.contains(unreachable + " cannot be reached by ssh") && line.contains("check that the host is up"))
-                    .anyMatch(line -> line.contains(full + ":") && line.contains(Administrator.INSTALL_DIRECTORY) && line.contains("make room"))
+                    .anyMatch(line -> line.contains(full + ":") && line.contains(Administrator.INSTALL_DIRECTORY) && line.contains("free disk space"))
                     .anyMatch(line -> line.contains(otherJava + ":") && line.contains("21") && line.contains("java-home"));
             assertThat(first.error()).contains("5 hosts: 2 changed, 0 unchanged, 3 failed");
             for (String sound : List.of("coordinator", "worker-4")) {
