@@ -106,7 +106,7 @@ class TestCacheClient
         assertThat(local.readRequests).isEmpty();
         assertThat(fixture.input.reads()).isEmpty();
         // the worker learns which blocks are used
-        Await.untilAsserted("the hits are told", () -> assertThat(local.hits).contains(digest(0), digest(1), digest(2)));
+        Await.untilAsserted("the hits are reported", () -> assertThat(local.hits).contains(digest(0), digest(1), digest(2)));
     }
 
     /// That it was in time makes no hit of it, and the worker waits to hear of it.
@@ -123,7 +123,7 @@ class TestCacheClient
         fixture.assertSources(client, Map.of(ReadSource.RAM_HIT, 10L, ReadSource.REMOTE_READ, (long) BLOCK));
         assertThat(fixture.observer.requests()).isEqualTo(1);
         assertThat(local.readRequests).isEmpty();
-        Await.untilAsserted("the hits are told", () -> assertThat(local.hits).contains(digest(1)));
+        Await.untilAsserted("the hits are reported", () -> assertThat(local.hits).contains(digest(1)));
 
         local.memory.setFetchedAhead(fixture.file.id().block(1), false);
         fixture.assertReads(file, BLOCK, 10);
@@ -952,16 +952,16 @@ class TestCacheClient
         CachedFile file = fixture.open(client);
         fixture.assertReads(file, 0, 100);
         client.counters().addRequested(TABLE, 100);
-        Await.untilAsserted("the usage is told", () -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
+        Await.untilAsserted("the usage is reported", () -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
         assertThat(local.usage.get(TABLE)).containsEntry(CounterNames.REQUESTED_BYTES, 100L).containsEntry(CounterNames.RAM_HIT_BYTES, 100L);
 
         // an answer that is lost: told again, counted once
         local.answersUsage = false;
         fixture.assertReads(file, 0, 50);
-        Await.until("told", () -> local.usages.stream().anyMatch(batch -> batch.counters().getOrDefault(TABLE, Map.of()).getOrDefault(CounterNames.RAM_HIT_BYTES, 0L) == 50));
+        Await.until("reported", () -> local.usages.stream().anyMatch(batch -> batch.counters().getOrDefault(TABLE, Map.of()).getOrDefault(CounterNames.RAM_HIT_BYTES, 0L) == 50));
         local.disconnectAll();
         local.answersUsage = true;
-        Await.untilAsserted("the usage is told", () -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
+        Await.untilAsserted("the usage is reported", () -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
         List<StatusMessage.Usage> batches = new ArrayList<>(local.usages);
         assertThat(batches.getLast().batch()).isEqualTo(batches.get(batches.size() - 2).batch());
 
@@ -970,7 +970,7 @@ class TestCacheClient
         Await.until("away", () -> !client.local().connected());
         fixture.assertReads(file, 0, 30);
         local.listen(fixture.socket);
-        Await.untilAsserted("the usage is told", () -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
+        Await.untilAsserted("the usage is reported", () -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
         assertThat(local.usage.get(TABLE).get(CounterNames.RAM_HIT_BYTES) + local.usage.get(TABLE).get(CounterNames.BYPASS_BYTES)).isEqualTo(180L);
 
         // and what was counted last

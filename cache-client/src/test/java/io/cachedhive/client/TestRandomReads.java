@@ -115,7 +115,7 @@ class TestRandomReads
             assertThat(fixture.observer.bypassBytes().values().stream().mapToLong(Long::longValue).sum())
                     .isEqualTo(fixture.observer.bytes(ReadSource.BYPASS))
                     .isEqualTo(client.counters().get(CounterNames.BYPASS_BYTES));
-            Await.untilAsserted("the usage is told", () -> assertThat(fixture.local.usage.get(TABLE)).isEqualTo(client.counters().byTable().get(TABLE)));
+            Await.untilAsserted("the usage is reported", () -> assertThat(fixture.local.usage.get(TABLE)).isEqualTo(client.counters().byTable().get(TABLE)));
             ReadFixture.assertIdle(client);
         }
     }

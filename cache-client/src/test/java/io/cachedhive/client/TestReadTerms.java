@@ -87,7 +87,7 @@ class TestReadTerms
         local.share(fixture.file, 1, 2);
         fixture.assertReads(file, BLOCK, 2 * BLOCK);
         // in one message, or in two where the time to tell comes between the blocks
-        Await.until("told", () -> local.reclassifications.stream().mapToInt(told -> told.blocks().size()).sum() >= 2);
+        Await.until("reported", () -> local.reclassifications.stream().mapToInt(told -> told.blocks().size()).sum() >= 2);
         assertThat(local.reclassifications).allMatch(told -> told.fillClass() == FillClass.HIGH);
         assertThat(local.reclassifications.stream().flatMap(told -> told.blocks().stream()))
                 .containsExactly(fixture.file.id().block(1).digest(), fixture.file.id().block(2).digest());
@@ -131,7 +131,7 @@ class TestReadTerms
         open(FillTerms.UNSAID);
         local.share(fixture.file, 1);
         fixture.assertReads(open(quota(1000)), BLOCK, BLOCK);
-        Await.until("told", () -> !local.quotas.isEmpty());
+        Await.until("reported", () -> !local.quotas.isEmpty());
         assertThat(local.quotas).containsExactly(new TableQuota(TABLE, 1000));
         assertThat(local.readRequests).isEmpty();
     }

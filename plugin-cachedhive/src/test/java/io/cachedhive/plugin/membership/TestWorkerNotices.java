@@ -75,7 +75,7 @@ class TestWorkerNotices
         states.put(AWAY, ANSWERING);
         Await.until("it is asked five times more", () -> asked.get(AWAY) >= before + 5);
         refusing.clear();
-        Await.until("it is told", () -> told.containsKey(AWAY));
+        Await.until("it is notified", () -> told.containsKey(AWAY));
         notices.close();
         assertThat(told).isEqualTo(Map.of(UP, 1, AWAY, 1));
     }
