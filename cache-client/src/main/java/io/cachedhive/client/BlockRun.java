@@ -2,8 +2,6 @@ package io.cachedhive.client;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.client.BlockwiseFile.ByteRange;
-import io.cachedhive.client.connection.AnswerHandler;
-import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.wire.ControlMessage;
@@ -15,6 +13,8 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
 import io.cachedhive.protocol.wire.ReadMessage.BlockLease;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.transport.AnswerHandler;
+import io.cachedhive.transport.WorkerException;
 
 import java.nio.ByteBuffer;
 import java.util.BitSet;

@@ -2,7 +2,6 @@ package io.cachedhive.client;
 
 import io.airlift.log.Logger;
 import io.cachedhive.client.MissListener.Miss;
-import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ClientCounters.TableCounters;
 import io.cachedhive.client.counters.ReadAhead;
@@ -19,6 +18,7 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.InvalidationMessage;
+import io.cachedhive.transport.WorkerLink;
 
 import java.io.EOFException;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.client.counters.BypassCause;
+import io.cachedhive.transport.WorkerException;
 
 import static java.util.Objects.requireNonNull;
 

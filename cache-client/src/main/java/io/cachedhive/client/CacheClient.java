@@ -1,10 +1,6 @@
 package io.cachedhive.client;
 
 import io.airlift.log.Logger;
-import io.cachedhive.client.connection.StateLog;
-import io.cachedhive.client.connection.WorkerConnections;
-import io.cachedhive.client.connection.WorkerLink;
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.client.counters.ClassHits;
 import io.cachedhive.client.counters.ClientCounters;
 import io.cachedhive.client.counters.HitLog;
@@ -18,6 +14,10 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.ControlMessage.Ack;
 import io.cachedhive.protocol.wire.PolicyMessage.Reclassify;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
+import io.cachedhive.transport.StateLog;
+import io.cachedhive.transport.WorkerConnections;
+import io.cachedhive.transport.WorkerLink;
+import io.cachedhive.transport.WorkerSession;
 
 import java.util.HashSet;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
 
 import java.nio.file.Path;
 

@@ -1,9 +1,9 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.client.local.LocalTier;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.FillMessage;
+import io.cachedhive.transport.WorkerSession;
 
 import java.nio.ByteBuffer;
 import java.util.Optional;

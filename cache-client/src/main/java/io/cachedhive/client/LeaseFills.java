@@ -2,15 +2,15 @@ package io.cachedhive.client;
 
 import io.airlift.log.Logger;
 import io.cachedhive.client.BlockwiseFile.ByteRange;
-import io.cachedhive.client.connection.AnswerHandler;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FillMessage;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.transport.AnswerHandler;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerSession;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;

@@ -1,8 +1,8 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.WorkerLink;
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.client.local.LocalTier;
+import io.cachedhive.transport.WorkerLink;
+import io.cachedhive.transport.WorkerSession;
 
 import java.util.Deque;
 

@@ -1,9 +1,6 @@
 package io.cachedhive.client;
 
 import io.cachedhive.client.BlockwiseFile.ByteRange;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerLink;
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.client.hedge.Hedge;
@@ -24,6 +21,9 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
 import io.cachedhive.protocol.wire.ReadMessage.BlockLease;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerLink;
+import io.cachedhive.transport.WorkerSession;
 
 import java.io.EOFException;
 import java.io.IOException;

@@ -1,10 +1,10 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.client.counters.ClassHits;
 import io.cachedhive.client.counters.HitLog;
 import io.cachedhive.client.hedge.Hedges;
 import io.cachedhive.client.local.LocalTier;
+import io.cachedhive.transport.WorkerConnections;
 
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;

@@ -1,7 +1,5 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.client.counters.ReadObserver;
@@ -18,6 +16,8 @@ import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

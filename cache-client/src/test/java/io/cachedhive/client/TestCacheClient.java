@@ -1,6 +1,5 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.client.counters.ReadSource;
@@ -22,6 +21,7 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.Timeouts;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;

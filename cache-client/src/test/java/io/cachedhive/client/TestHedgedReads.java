@@ -1,6 +1,5 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
@@ -8,6 +7,7 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.Timeouts;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;

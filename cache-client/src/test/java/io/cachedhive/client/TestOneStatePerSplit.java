@@ -1,6 +1,5 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.protocol.file.ETags;
@@ -11,6 +10,7 @@ import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.Timeouts;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;

@@ -1,6 +1,5 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.ControlMessage;
@@ -9,6 +8,7 @@ import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.Timeouts;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;

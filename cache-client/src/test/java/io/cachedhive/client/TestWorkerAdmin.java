@@ -1,10 +1,6 @@
 package io.cachedhive.client;
 
 import io.cachedhive.client.admin.WorkerAdmin;
-import io.cachedhive.client.connection.CachedBlock;
-import io.cachedhive.client.connection.Timeouts;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
@@ -17,6 +13,10 @@ import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.CachedBlock;
+import io.cachedhive.transport.Timeouts;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerException.Reason;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

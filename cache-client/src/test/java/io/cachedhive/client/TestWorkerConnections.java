@@ -1,16 +1,16 @@
 package io.cachedhive.client;
 
-import io.cachedhive.client.connection.AnswerHandler;
-import io.cachedhive.client.connection.WorkerConnections;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerLink;
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.FillMessage.Fill;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.PreloadMessage;
 import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.AnswerHandler;
+import io.cachedhive.transport.WorkerConnections;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerLink;
+import io.cachedhive.transport.WorkerSession;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

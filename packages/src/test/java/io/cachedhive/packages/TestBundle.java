@@ -62,6 +62,7 @@ class TestBundle
                 "worker/systemd/cachedhive-worker.service",
                 "plugin/plugin-cachedhive-%s.jar".formatted(VERSION),
                 "plugin/cache-client-%s.jar".formatted(VERSION),
+                "plugin/cache-transport-%s.jar".formatted(VERSION),
                 "engine-extension/engine-extension-%s.jar".formatted(VERSION),
                 "admin/lib/cache-admin.jar",
                 "admin/bash-completion/cache-admin")) {

@@ -1,7 +1,7 @@
 package io.cachedhive.plugin;
 
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.plugin.connector.CachedHiveConnectorFactory;
+import io.cachedhive.transport.Timeouts;
 import io.trino.metastore.HiveMetastore;
 
 import java.util.Optional;

@@ -1,8 +1,6 @@
 package io.cachedhive.plugin;
 
 import io.cachedhive.client.CacheClientConfig;
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.plugin.client.NodeCacheClient;
 import io.cachedhive.plugin.context.ReadContext;
 import io.cachedhive.plugin.context.SplitFile;
@@ -11,6 +9,8 @@ import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
 import io.opentelemetry.api.OpenTelemetry;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoInput;

@@ -2,8 +2,6 @@ package io.cachedhive.benchmark.files;
 
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.admin.WorkerAdmin;
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.plugin.ahead.ScanAnnouncements;
 import io.cachedhive.plugin.ahead.ScanAnnouncements.SmallFile;
@@ -24,6 +22,8 @@ import io.cachedhive.quickstart.home.Distribution;
 import io.cachedhive.quickstart.s3.S3Faults;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3ServerProcess;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
 import io.opentelemetry.api.OpenTelemetry;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoFileSystem;

@@ -7,8 +7,6 @@ import io.cachedhive.client.FileState;
 import io.cachedhive.client.OriginInput;
 import io.cachedhive.client.ReadScope;
 import io.cachedhive.client.admin.WorkerAdmin;
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.file.FileVersion;
@@ -25,6 +23,8 @@ import io.cachedhive.quickstart.home.CacheWorkerHome;
 import io.cachedhive.quickstart.home.Distribution;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.quickstart.s3.S3Service;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.services.s3.S3Client;
 

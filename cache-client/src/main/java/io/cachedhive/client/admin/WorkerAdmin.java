@@ -1,11 +1,5 @@
 package io.cachedhive.client.admin;
 
-import io.cachedhive.client.connection.CachedBlock;
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
-import io.cachedhive.client.connection.WorkerConnections;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.Pin;
@@ -27,6 +21,12 @@ import io.cachedhive.protocol.wire.RingMessage;
 import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
+import io.cachedhive.transport.CachedBlock;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
+import io.cachedhive.transport.WorkerConnections;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerSession;
 
 import java.util.List;
 import java.util.Optional;

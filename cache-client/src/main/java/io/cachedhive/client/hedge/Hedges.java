@@ -1,6 +1,6 @@
 package io.cachedhive.client.hedge;
 
-import io.cachedhive.client.connection.LatencyHistogram;
+import io.cachedhive.transport.LatencyHistogram;
 
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;

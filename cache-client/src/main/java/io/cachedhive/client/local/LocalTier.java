@@ -1,9 +1,6 @@
 package io.cachedhive.client.local;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.cachedhive.client.connection.WorkerConnections;
-import io.cachedhive.client.connection.WorkerLink;
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.ring.CacheWorkerId;
@@ -11,6 +8,9 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.RingMessage;
+import io.cachedhive.transport.WorkerConnections;
+import io.cachedhive.transport.WorkerLink;
+import io.cachedhive.transport.WorkerSession;
 
 import java.io.IOException;
 import java.nio.file.Path;

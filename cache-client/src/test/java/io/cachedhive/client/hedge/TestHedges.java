@@ -1,6 +1,6 @@
 package io.cachedhive.client.hedge;
 
-import io.cachedhive.client.connection.LatencyHistogram;
+import io.cachedhive.transport.LatencyHistogram;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;

@@ -1,10 +1,6 @@
 package io.cachedhive.worker.flush;
 
 import io.airlift.log.Logger;
-import io.cachedhive.client.connection.WorkerConnections;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerException.Reason;
-import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.CacheWorkerId;
@@ -17,6 +13,10 @@ import io.cachedhive.protocol.wire.PinMessage;
 import io.cachedhive.protocol.wire.PinMessage.GetPins;
 import io.cachedhive.protocol.wire.PinMessage.PinState;
 import io.cachedhive.protocol.wire.PinMessage.Pins;
+import io.cachedhive.transport.WorkerConnections;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerException.Reason;
+import io.cachedhive.transport.WorkerLink;
 import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingRegistry;
 

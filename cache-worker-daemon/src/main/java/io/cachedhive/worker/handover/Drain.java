@@ -2,7 +2,6 @@ package io.cachedhive.worker.handover;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
-import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
@@ -12,6 +11,7 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.store.BlockOrigin;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.file.FileMetadata;
+import io.cachedhive.transport.WorkerConnections;
 import io.cachedhive.worker.ring.RingRegistry;
 
 import java.time.Duration;

@@ -3,10 +3,10 @@ package io.cachedhive.worker.handover;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.airlift.log.Logger;
-import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.transport.WorkerException;
 import io.cachedhive.worker.fetch.FetchTarget;
 import io.cachedhive.worker.fetch.PeerSource;
 

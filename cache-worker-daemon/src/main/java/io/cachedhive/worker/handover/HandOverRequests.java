@@ -1,7 +1,6 @@
 package io.cachedhive.worker.handover;
 
 import io.airlift.log.Logger;
-import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.wire.ControlMessage;
@@ -16,6 +15,7 @@ import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.FileDescription;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.file.FileMetadata;
+import io.cachedhive.transport.WorkerException;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,10 +1,10 @@
 package io.cachedhive.worker.handover;
 
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
-import io.cachedhive.client.connection.WorkerConnections;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.store.BlockStore;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
+import io.cachedhive.transport.WorkerConnections;
 import io.cachedhive.worker.fetch.PeerSource;
 import io.cachedhive.worker.flush.FlushExchange;
 import io.cachedhive.worker.flush.FlushService;

@@ -1,11 +1,6 @@
 package io.cachedhive.worker.handover;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.cachedhive.client.connection.AnswerHandler;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerException.Reason;
-import io.cachedhive.client.connection.WorkerLink;
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.ring.RingEpoch;
@@ -17,6 +12,11 @@ import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.store.block.BlockTerms;
+import io.cachedhive.transport.AnswerHandler;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerException.Reason;
+import io.cachedhive.transport.WorkerLink;
+import io.cachedhive.transport.WorkerSession;
 
 import java.nio.ByteBuffer;
 import java.time.Duration;

@@ -1,11 +1,6 @@
 package io.cachedhive.worker.handover;
 
 import com.google.common.collect.ImmutableList;
-import io.cachedhive.client.connection.WorkerConnections;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerException.Reason;
-import io.cachedhive.client.connection.WorkerLink;
-import io.cachedhive.client.connection.WorkerSession;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.file.OriginId;
@@ -18,6 +13,11 @@ import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.file.FileMetadata;
+import io.cachedhive.transport.WorkerConnections;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerException.Reason;
+import io.cachedhive.transport.WorkerLink;
+import io.cachedhive.transport.WorkerSession;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,14 +1,14 @@
 package io.cachedhive.worker.handover;
 
 import io.airlift.log.Logger;
-import io.cachedhive.client.connection.WorkerConnections;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerLink;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.wire.HandOverMessage.FileBlocks;
 import io.cachedhive.protocol.wire.HandOverMessage.HandOver;
 import io.cachedhive.protocol.wire.HandOverMessage.HandedOver;
+import io.cachedhive.transport.WorkerConnections;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerLink;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -6,13 +6,13 @@ import io.cachedhive.client.CacheClientConfig.Limits;
 import io.cachedhive.client.FileState;
 import io.cachedhive.client.OriginInput;
 import io.cachedhive.client.ReadScope;
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
 
 import java.io.IOException;
 import java.nio.file.Path;

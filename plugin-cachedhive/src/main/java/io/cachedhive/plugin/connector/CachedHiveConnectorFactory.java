@@ -1,7 +1,7 @@
 package io.cachedhive.plugin.connector;
 
 import com.google.inject.Injector;
-import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.transport.Timeouts;
 import io.trino.metastore.HiveMetastore;
 import io.trino.plugin.hive.HiveConnector;
 import io.trino.plugin.hive.HiveConnectorFactory;

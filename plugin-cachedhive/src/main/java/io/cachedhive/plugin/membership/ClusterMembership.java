@@ -2,10 +2,10 @@ package io.cachedhive.plugin.membership;
 
 import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
-import io.cachedhive.client.connection.StateLog;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
+import io.cachedhive.transport.StateLog;
 import io.trino.spi.Node;
 import jakarta.annotation.PreDestroy;
 

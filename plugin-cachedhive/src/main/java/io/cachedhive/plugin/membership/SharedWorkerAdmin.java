@@ -1,8 +1,8 @@
 package io.cachedhive.plugin.membership;
 
 import io.cachedhive.client.admin.WorkerAdmin;
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
 import jakarta.annotation.PreDestroy;
 
 import static java.util.Objects.requireNonNull;

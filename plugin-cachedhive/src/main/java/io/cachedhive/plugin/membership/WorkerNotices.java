@@ -3,8 +3,8 @@ package io.cachedhive.plugin.membership;
 import com.google.inject.Inject;
 import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
-import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.transport.WorkerException;
 import io.trino.spi.catalog.CatalogName;
 import jakarta.annotation.PreDestroy;
 

@@ -1,6 +1,6 @@
 package io.cachedhive.plugin.preload;
 
-import io.cachedhive.client.connection.CachedBlock;
+import io.cachedhive.transport.CachedBlock;
 
 import java.io.EOFException;
 import java.io.IOException;

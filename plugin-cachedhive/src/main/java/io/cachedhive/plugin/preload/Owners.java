@@ -1,17 +1,17 @@
 package io.cachedhive.plugin.preload;
 
 import io.cachedhive.client.admin.WorkerAdmin;
-import io.cachedhive.client.connection.CachedBlock;
 import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
+import io.cachedhive.transport.CachedBlock;
 
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The cache workers, as far as a preload asks them. Answers fail with a {@link io.cachedhive.client.connection.WorkerException}.
+ * The cache workers, as far as a preload asks them. Answers fail with a {@link io.cachedhive.transport.WorkerException}.
  */
 interface Owners
 {

@@ -1,7 +1,5 @@
 package io.cachedhive.plugin.preload;
 
-import io.cachedhive.client.connection.CachedBlock;
-import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.plugin.preload.PieceQueue.Patience;
 import io.cachedhive.plugin.preload.PieceQueue.Sending;
 import io.cachedhive.protocol.ring.CacheWorkerId;
@@ -10,6 +8,8 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
+import io.cachedhive.transport.CachedBlock;
+import io.cachedhive.transport.WorkerException;
 import io.trino.spi.classloader.ThreadContextClassLoader;
 
 import java.io.IOException;

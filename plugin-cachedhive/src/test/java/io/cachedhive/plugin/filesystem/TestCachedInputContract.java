@@ -2,8 +2,6 @@ package io.cachedhive.plugin.filesystem;
 
 import io.airlift.slice.Slice;
 import io.cachedhive.client.CacheClientConfig;
-import io.cachedhive.client.connection.ClientIdentity;
-import io.cachedhive.client.connection.Timeouts;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.plugin.TestingCacheWorker;
 import io.cachedhive.plugin.client.NodeCacheClient;
@@ -15,6 +13,8 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
 import io.opentelemetry.api.OpenTelemetry;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoInput;

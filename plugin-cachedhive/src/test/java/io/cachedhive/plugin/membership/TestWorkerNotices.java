@@ -1,10 +1,10 @@
 package io.cachedhive.plugin.membership;
 
-import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.plugin.membership.WorkerNotices.Answer;
 import io.cachedhive.plugin.membership.WorkerNotices.Question;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.WorkerException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 

@@ -1,11 +1,11 @@
 package io.cachedhive.plugin.pin;
 
-import io.cachedhive.client.connection.WorkerException;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.PinMessage.PinState;
+import io.cachedhive.transport.WorkerException;
 import org.junit.jupiter.api.Test;
 
 import java.util.LinkedHashMap;

@@ -1,9 +1,9 @@
 package io.cachedhive.plugin.preload;
 
-import io.cachedhive.client.connection.CachedBlock;
 import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.transport.CachedBlock;
 import org.junit.jupiter.api.Test;
 
 import java.io.EOFException;

@@ -1,8 +1,5 @@
 package io.cachedhive.plugin.preload;
 
-import io.cachedhive.client.connection.CachedBlock;
-import io.cachedhive.client.connection.WorkerException;
-import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.plugin.preload.PieceQueue.Patience;
 import io.cachedhive.protocol.file.FileVersion;
@@ -15,6 +12,9 @@ import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.CachedBlock;
+import io.cachedhive.transport.WorkerException;
+import io.cachedhive.transport.WorkerException.Reason;
 import io.trino.orc.OrcReaderOptions;
 import io.trino.parquet.ParquetReaderOptions;
 import io.trino.spi.connector.SchemaTableName;

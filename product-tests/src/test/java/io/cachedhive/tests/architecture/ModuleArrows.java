@@ -37,13 +37,14 @@ final class ModuleArrows
         Map<String, Rule> rules = new LinkedHashMap<>();
         rules.put("cache-protocol", new Rule("io.cachedhive.protocol", Set.of(), false));
         rules.put("cache-store", new Rule("io.cachedhive.store", Set.of("cache-protocol"), false));
-        rules.put("cache-client", new Rule("io.cachedhive.client", Set.of("cache-protocol"), false));
+        rules.put("cache-transport", new Rule("io.cachedhive.transport", Set.of("cache-protocol"), false));
+        rules.put("cache-client", new Rule("io.cachedhive.client", Set.of("cache-protocol", "cache-transport"), false));
         rules.put("cache-rules", new Rule("io.cachedhive.rules", Set.of("cache-protocol"), false));
-        rules.put("cache-worker-daemon", new Rule("io.cachedhive.worker", Set.of("cache-protocol", "cache-store", "cache-client"), false));
-        rules.put("plugin-cachedhive", new Rule("io.cachedhive.plugin", Set.of("cache-protocol", "cache-client", "cache-rules"), true));
+        rules.put("cache-worker-daemon", new Rule("io.cachedhive.worker", Set.of("cache-protocol", "cache-store", "cache-transport"), false));
+        rules.put("plugin-cachedhive", new Rule("io.cachedhive.plugin", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules"), true));
         rules.put("engine-extension", new Rule("io.cachedhive.engine", Set.of(), true));
         rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of(), true));
-        rules.put("admin-cli", new Rule("io.cachedhive.admin", Set.of("cache-protocol", "cache-client", "cache-rules"), false));
+        rules.put("admin-cli", new Rule("io.cachedhive.admin", Set.of("cache-protocol", "cache-rules"), false));
         // of the modules that it packs it uses what they have built, and not their classes
         rules.put(
                 "packages",
@@ -52,7 +53,10 @@ final class ModuleArrows
         rules.put("product-tests-containers", new Rule("io.cachedhive.tests.containers", Set.of("quickstart"), true));
         rules.put(
                 "benchmarks",
-                new Rule("io.cachedhive.benchmark", Set.of("cache-protocol", "cache-store", "cache-client", "cache-worker-daemon", "plugin-cachedhive", "quickstart"), true));
+                new Rule(
+                        "io.cachedhive.benchmark",
+                        Set.of("cache-protocol", "cache-store", "cache-transport", "cache-client", "cache-worker-daemon", "plugin-cachedhive", "quickstart"),
+                        true));
         return rules;
     }
 

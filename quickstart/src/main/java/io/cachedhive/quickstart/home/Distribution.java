@@ -21,7 +21,8 @@ public final class Distribution
     /** System property that names the repository's root when neither the working directory nor the class path is inside it. */
     public static final String ROOT_PROPERTY = "cachedhive.root";
 
-    private static final String OWN_PLUGIN_JAR_PREFIX = "plugin-cachedhive-";
+    // what the modules of this project build, and no jar of Trino's Hive plugin is called
+    private static final List<String> OWN_JAR_PREFIXES = List.of("plugin-", "cache-");
 
     private final Path root;
 
@@ -147,7 +148,7 @@ public final class Distribution
     private static boolean isOwnJar(Path jar)
     {
         String name = jar.getFileName().toString();
-        return name.startsWith(OWN_PLUGIN_JAR_PREFIX) || name.startsWith("cache-client-") || name.startsWith("cache-protocol-");
+        return OWN_JAR_PREFIXES.stream().anyMatch(name::startsWith);
     }
 
     /** What has to be built before a cluster can be assembled: one path each, empty when all is there. */

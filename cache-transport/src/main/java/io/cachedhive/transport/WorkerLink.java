@@ -1,9 +1,9 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.StatusMessage;
+import io.cachedhive.transport.WorkerException.Reason;
 
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

@@ -1,4 +1,4 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 /**
  * Limits on how long a client waits for a cache worker.

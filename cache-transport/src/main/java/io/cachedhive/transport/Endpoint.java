@@ -1,4 +1,4 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.WorkerAddress;

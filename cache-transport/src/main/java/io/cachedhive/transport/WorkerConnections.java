@@ -1,13 +1,13 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 import io.airlift.log.Logger;
-import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.transport.WorkerException.Reason;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;

@@ -1,6 +1,5 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
-import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
@@ -10,6 +9,7 @@ import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.transport.WorkerException.Reason;
 
 import java.util.Optional;
 

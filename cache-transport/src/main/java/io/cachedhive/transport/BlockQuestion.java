@@ -1,6 +1,5 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
-import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.ControlMessage;
@@ -9,6 +8,7 @@ import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
+import io.cachedhive.transport.WorkerException.Reason;
 
 import java.nio.ByteBuffer;
 import java.util.concurrent.CompletableFuture;

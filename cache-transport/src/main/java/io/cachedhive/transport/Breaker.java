@@ -1,4 +1,4 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;

@@ -1,4 +1,4 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 import io.airlift.log.Logger;
 import org.junit.jupiter.api.AfterEach;

@@ -1,4 +1,4 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 import org.junit.jupiter.api.Test;
 

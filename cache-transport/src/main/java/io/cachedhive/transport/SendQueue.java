@@ -1,4 +1,4 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

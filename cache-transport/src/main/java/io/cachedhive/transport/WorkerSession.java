@@ -1,8 +1,6 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 import io.airlift.log.Logger;
-import io.cachedhive.client.connection.SendQueue.Outgoing;
-import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FillMessage;
@@ -15,6 +13,8 @@ import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
 import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.transport.SendQueue.Outgoing;
+import io.cachedhive.transport.WorkerException.Reason;
 
 import java.io.IOException;
 import java.net.InetAddress;

@@ -1,10 +1,10 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
-import io.cachedhive.client.connection.WorkerException.Reason;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.transport.WorkerException.Reason;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;

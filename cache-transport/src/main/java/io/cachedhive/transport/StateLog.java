@@ -1,4 +1,4 @@
-package io.cachedhive.client.connection;
+package io.cachedhive.transport;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
