@@ -7,8 +7,6 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.block.BlockClass;
-import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.ByteSize;
 import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.block.StoreEnvironment;
@@ -112,7 +110,6 @@ record StoreParts(
                     config.checkpointInterval(),
                     blocksRestoredFirst,
                     files,
-                    BlockTerms.until(BlockClass.NORMAL, environment.clock().currentTimeMillis() + config.ttl().toMillis()),
                     lock,
                     environment);
             // after the directories: a crash in between must not make them look as if they had missed a run

@@ -4,8 +4,6 @@ import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.block.BlockClass;
-import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.RecoveryFinding;
 import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.block.SsdDirectoryConfig;
@@ -527,7 +525,6 @@ class TestDamagedDirectory
                     config.checkpointInterval(),
                     Long.MAX_VALUE,
                     new FileTable(),
-                    new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
                     new ReentrantLock(),
                     StoreEnvironment.system().withDisk(disk));
             for (int i = 0; i < FILES; i++) {

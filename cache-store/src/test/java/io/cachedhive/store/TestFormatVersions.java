@@ -40,7 +40,7 @@ class TestFormatVersions
 {
     private static final int BLOCK = 64 << 10;
     private static final SsdFormat CURRENT = SsdFormat.CURRENT;
-    private static final SsdFormat NEXT = new SsdFormat(CURRENT.oldestWritten(), CURRENT.oldestWritten(), CURRENT.newest() + 1);
+    private static final SsdFormat NEXT = new SsdFormat(CURRENT.oldest(), CURRENT.newest() + 1);
 
     @TempDir
     private Path directory;

@@ -43,7 +43,7 @@ final class Checkpoint
      * @param version of the format
      * @param startLsn from where the journal has to be replayed
      * @param clean whether it was written when the store was closed, so that nothing comes after it
-     * @param filesChunk number of the first chunk with files, after all with slabs and blocks; 0 where the version does not tell
+     * @param filesChunk number of the first chunk with files, after all with slabs and blocks
      * @param filesOffset where that one begins, from the end of the header
      */
     record Header(
@@ -70,14 +70,6 @@ final class Checkpoint
                 throw new IllegalArgumentException("checkpoint has its files where nothing is");
             }
         }
-
-        /**
-         * Whether files can be read without what is before them.
-         */
-        boolean tellsFiles()
-        {
-            return version > SsdFormat.WITHOUT_TERMS;
-        }
     }
 
     record ReadHeader(HeaderPage.Status status, Optional<Header> header)
@@ -103,7 +95,6 @@ final class Checkpoint
         }
         try {
             WireReader reader = decoded.body().get();
-            boolean tellsFiles = decoded.version() > SsdFormat.WITHOUT_TERMS;
             Header header = new Header(
                     decoded.version(),
                     new Digest128(reader.getLong(), reader.getLong()),
@@ -115,8 +106,8 @@ final class Checkpoint
                     reader.getLong(),
                     reader.getLong(),
                     reader.getLong(),
-                    tellsFiles ? reader.getInt() : 0,
-                    tellsFiles ? reader.getLong() : 0);
+                    reader.getInt(),
+                    reader.getLong());
             reader.expectEnd();
             return new ReadHeader(HeaderPage.Status.VALID, Optional.of(header));
         }
@@ -174,11 +165,11 @@ final class Checkpoint
         }
 
         /**
-         * Of slabs and blocks, and in a version that does not tell where they end, of all.
+         * Of slabs and blocks.
          */
         static Reader ofBlocks(DiskFile file, Header header)
         {
-            return header.tellsFiles() ? new Reader(file, header, 0, 0, header.filesChunk(), header.filesOffset()) : ofAll(file, header);
+            return new Reader(file, header, 0, 0, header.filesChunk(), header.filesOffset());
         }
 
         /**
@@ -187,11 +178,6 @@ final class Checkpoint
         static Reader ofFiles(DiskFile file, Header header)
         {
             return new Reader(file, header, header.filesChunk(), header.filesOffset(), header.chunkCount(), header.contentBytes());
-        }
-
-        Header header()
-        {
-            return header;
         }
 
         /**

@@ -88,11 +88,6 @@ final class DirectoryCandidate
                 Superblock.Read read = Superblock.read(files.superblock(), format);
                 superblock = read.superblock();
                 doubt = read.doubt();
-                Geometry before = Geometry.ofVersion1(capacityBytes, blockSizeBytes);
-                if (superblock.isPresent() && superblock.get().geometry().equals(before)) {
-                    // a few KiB are not worth its blocks
-                    geometry = before;
-                }
             }
             long present = files.presentBytes();
             long usable = disk.usableBytes(path);

@@ -2,8 +2,6 @@ package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.WireException;
-import io.cachedhive.store.block.BlockClass;
-import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.ByteSize;
 import io.cachedhive.store.block.RecoveryFinding;
 import io.cachedhive.store.block.RecoveryOutcome;
@@ -161,7 +159,6 @@ public final class DirectoryCheck
                 slabs,
                 slabIsLost,
                 table,
-                new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
                 Runnable::run,
                 Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();

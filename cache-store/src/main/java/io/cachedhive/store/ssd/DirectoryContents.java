@@ -21,8 +21,6 @@ final class DirectoryContents
 {
     // of a block in a checkpoint
     static final int BLOCK_RECORD_BYTES = 8 + 8 + 8 + 4 + 1 + 4 + 4 + 4 + 1 + 1 + 4;
-    // of the version before, without class and expiry
-    static final int OLD_BLOCK_RECORD_BYTES = BLOCK_RECORD_BYTES - 5;
     static final int SLAB_RECORD_BYTES = 5;
     // of a size class
     static final int POLICY_RECORD_BYTES = 2;

@@ -2,7 +2,6 @@ package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.file.FileTable;
@@ -42,7 +41,6 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
      * @param usedRun the last one in which it was used
      * @param newStoreId for a directory that is formatted
      * @param newVersion likewise, of the format
-     * @param oldTerms of blocks that were written by the version before, without any
      */
     static DirectoryOpening open(
             DirectoryCandidate candidate,
@@ -53,7 +51,6 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
             int newVersion,
             DirectoryContents contents,
             FileTable files,
-            BlockTerms oldTerms,
             ReentrantLock lock,
             ThreadFactory threads)
             throws IOException
@@ -62,7 +59,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
         Optional<RecoveryOutcome> reason = candidate.reasonToFormat(workerId, usedRun);
         if (reason.isEmpty()) {
             candidate.superblockDoubt().ifPresent(outcomes::add);
-            return restore(candidate, candidate.superblock().orElseThrow(), lastRun + 1, contents, files, oldTerms, lock, threads, outcomes);
+            return restore(candidate, candidate.superblock().orElseThrow(), lastRun + 1, contents, files, lock, threads, outcomes);
         }
         outcomes.add(reason.get());
         Superblock superblock = format(newVersion, candidate.files(), candidate.geometry(), workerId, lastRun + 1, usedRun, newStoreId);
@@ -94,7 +91,6 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
             long run,
             DirectoryContents contents,
             FileTable files,
-            BlockTerms oldTerms,
             ReentrantLock lock,
             ThreadFactory threads,
             List<RecoveryOutcome> outcomes)
@@ -116,7 +112,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
                     contents.slabs(),
                     slabIsNew,
                     files,
-                    oldTerms,
+                   
                     taker,
                     verifier);
             try {

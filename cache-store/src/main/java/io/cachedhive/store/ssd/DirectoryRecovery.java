@@ -67,10 +67,9 @@ final class DirectoryRecovery
     // chunks of a checkpoint
     static final int SLABS_CHUNK = 1;
     static final int BLOCKS_CHUNK = 2;
-    static final int PLAIN_FILES_CHUNK = 3;
-    static final int TEXTS_CHUNK = 4;
-    static final int FILES_CHUNK = 5;
-    static final int POLICY_CHUNK = 6;
+    static final int TEXTS_CHUNK = 3;
+    static final int FILES_CHUNK = 4;
+    static final int POLICY_CHUNK = 5;
 
     private static final BlockClass[] CLASSES = BlockClass.values();
 
@@ -97,8 +96,6 @@ final class DirectoryRecovery
 
     private final List<RecoveryOutcome> outcomes = new ArrayList<>();
     private final FileTable files;
-    // of blocks that the version before wrote
-    private final BlockTerms oldTerms;
     private final Executor taker;
     private final Executor verifier;
     // by ordinal: the files of the table that this directory has, each held there by a fill
@@ -154,7 +151,6 @@ final class DirectoryRecovery
             SsdSlab[] slabs,
             boolean[] slabIsNew,
             FileTable files,
-            BlockTerms oldTerms,
             Executor taker,
             Executor verifier)
     {
@@ -168,7 +164,6 @@ final class DirectoryRecovery
         this.slabIsNew = requireNonNull(slabIsNew, "slabIsNew is null");
         this.sizeClasses = superblock.geometry().sizeClasses();
         this.files = requireNonNull(files, "files is null");
-        this.oldTerms = requireNonNull(oldTerms, "oldTerms is null");
         this.taker = requireNonNull(taker, "taker is null");
         this.verifier = requireNonNull(verifier, "verifier is null");
     }
@@ -268,12 +263,7 @@ final class DirectoryRecovery
 
     private static long blockCount(Checkpoint.Header header)
     {
-        return Math.min(header.blocks(), header.contentBytes() / blockRecordBytes(header));
-    }
-
-    private static int blockRecordBytes(Checkpoint.Header header)
-    {
-        return header.version() == SsdFormat.WITHOUT_TERMS ? DirectoryContents.OLD_BLOCK_RECORD_BYTES : DirectoryContents.BLOCK_RECORD_BYTES;
+        return Math.min(header.blocks(), header.contentBytes() / DirectoryContents.BLOCK_RECORD_BYTES);
     }
 
     private static boolean reachesBack(List<Journal.Batch> batches, long startLsn, long endLsn)
@@ -366,24 +356,12 @@ final class DirectoryRecovery
         DiskFile file = checkpointFiles.get(candidate.slot);
         Checkpoint.Header header = candidate.header;
         // blocks are much more than files, and nothing but the decision waits for them
-        CompletableFuture<Void> verified = header.tellsFiles() ? CompletableFuture.runAsync(() -> verify(file, header), verifier) : CompletableFuture.completedFuture(null);
+        CompletableFuture<Void> verified = CompletableFuture.runAsync(() -> verify(file, header), verifier);
         Deque<CompletableFuture<Void>> taking = new ArrayDeque<>();
         FileImage.Reader image = new FileImage.Reader(files);
         files.reserve(header.files());
         try {
-            if (header.tellsFiles()) {
-                Checkpoint.Reader.ofFiles(file, header).readAll((type, body) -> takeFiles(type, body, image, taking));
-            }
-            else {
-                Checkpoint.read(file, header, (type, body) -> {
-                    if (type == PLAIN_FILES_CHUNK) {
-                        takeFiles(type, body, image, taking);
-                    }
-                    else {
-                        loadOther(header, type, body);
-                    }
-                });
-            }
+            Checkpoint.Reader.ofFiles(file, header).readAll((type, body) -> takeFiles(type, body, image, taking));
             while (!taking.isEmpty()) {
                 await(taking.poll());
             }
@@ -408,7 +386,7 @@ final class DirectoryRecovery
     private void verify(DiskFile file, Checkpoint.Header header)
     {
         try {
-            Checkpoint.Reader.ofBlocks(file, header).readAll((type, body) -> loadOther(header, type, body));
+            Checkpoint.Reader.ofBlocks(file, header).readAll(this::loadOther);
         }
         catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -430,7 +408,7 @@ final class DirectoryRecovery
         }
     }
 
-    private void loadOther(Checkpoint.Header header, int type, WireReader body)
+    private void loadOther(int type, WireReader body)
             throws WireException
     {
         switch (type) {
@@ -444,7 +422,7 @@ final class DirectoryRecovery
                 }
             }
             case BLOCKS_CHUNK -> {
-                if (body.remaining() % blockRecordBytes(header) != 0) {
+                if (body.remaining() % DirectoryContents.BLOCK_RECORD_BYTES != 0) {
                     throw new WireException("a checkpoint has a part of a block");
                 }
             }
@@ -464,7 +442,7 @@ final class DirectoryRecovery
     private void takeFiles(int type, WireReader body, FileImage.Reader image, Deque<CompletableFuture<Void>> taking)
             throws IOException
     {
-        if (type != PLAIN_FILES_CHUNK && type != TEXTS_CHUNK && type != FILES_CHUNK) {
+        if (type != TEXTS_CHUNK && type != FILES_CHUNK) {
             throw new WireException("a checkpoint has a chunk of type %s among its files".formatted(type));
         }
         byte[] bytes = new byte[body.remaining()];
@@ -479,28 +457,18 @@ final class DirectoryRecovery
     {
         WireReader body = new WireReader(ByteBuffer.wrap(bytes));
         try {
-            switch (type) {
-                case TEXTS_CHUNK -> image.readTexts(body);
-                case FILES_CHUNK -> {
-                    image.touch(new WireReader(ByteBuffer.wrap(bytes)));
-                    while (body.remaining() > 0) {
-                        image.read(body);
-                        if (image.length() > JournalEntry.MAX_FILE_BYTES) {
-                            throw new WireException("a file has %s bytes".formatted(image.length()));
-                        }
-                        if (take(image.ordinal(), image.id(), image.etagDigest(), image.isProvisional(), image::add).isPresent()) {
-                            fileRecordBytes += DirectoryContents.recordBytesOfFile(image.textBytes());
-                        }
-                    }
+            if (type == TEXTS_CHUNK) {
+                image.readTexts(body);
+                return;
+            }
+            image.touch(new WireReader(ByteBuffer.wrap(bytes)));
+            while (body.remaining() > 0) {
+                image.read(body);
+                if (image.length() > JournalEntry.MAX_FILE_BYTES) {
+                    throw new WireException("a file has %s bytes".formatted(image.length()));
                 }
-                default -> {
-                    while (body.remaining() > 0) {
-                        int ordinal = body.getInt();
-                        FileVersionId id = JournalEntry.readId(body);
-                        FileMetadata metadata = JournalEntry.readFile(body);
-                        take(ordinal, id, metadata.etagDigest(), metadata.provisional(), () -> add(id, metadata))
-                                .ifPresent(stored -> fileRecordBytes += DirectoryContents.recordBytesOfFile(files.textBytes(stored.ordinal())));
-                    }
+                if (take(image.ordinal(), image.id(), image.etagDigest(), image.isProvisional(), image::add).isPresent()) {
+                    fileRecordBytes += DirectoryContents.recordBytesOfFile(image.textBytes());
                 }
             }
         }
@@ -558,7 +526,6 @@ final class DirectoryRecovery
         if (blocks.isEmpty()) {
             return false;
         }
-        boolean old = blocks.get().header().version() == SsdFormat.WITHOUT_TERMS;
         return blocks.get().next((type, body) -> {
             while (type == BLOCKS_CHUNK && body.remaining() > 0) {
                 taker.take(
@@ -571,8 +538,8 @@ final class DirectoryRecovery
                         body.getInt(),
                         body.getInt(),
                         body.getByte(),
-                        old ? oldTerms.blockClass().ordinal() : body.getByte(),
-                        old ? (int) oldTerms.expirySeconds() : body.getInt());
+                        body.getByte(),
+                        body.getInt());
             }
         });
     }
@@ -787,7 +754,7 @@ final class DirectoryRecovery
                             block.extent(),
                             block.length(),
                             file.get().ordinal(),
-                            block.terms().orElse(oldTerms));
+                            block.terms());
                 }
             }
             case BlockRemoved(Digest128 digest, long sequence) -> {

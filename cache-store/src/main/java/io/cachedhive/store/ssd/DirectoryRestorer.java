@@ -63,7 +63,7 @@ final class DirectoryRestorer
     private static final class RestoredBlocks
             implements DirectoryRecovery.BlockTaker
     {
-        private static final int MAX_COUNT = Checkpoint.MAX_CHUNK_BODY_BYTES / DirectoryContents.OLD_BLOCK_RECORD_BYTES;
+        private static final int MAX_COUNT = Checkpoint.MAX_CHUNK_BODY_BYTES / DirectoryContents.BLOCK_RECORD_BYTES;
 
         final long[] digestHighs = new long[MAX_COUNT];
         final long[] digestLows = new long[MAX_COUNT];

@@ -56,33 +56,18 @@ record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journa
      */
     static Geometry forCapacity(long capacityBytes, int blockSizeBytes)
     {
-        return forCapacity(capacityBytes, blockSizeBytes, EXTENT_MAP_BYTES);
-    }
-
-    /**
-     * As directories of format version 1 were made, whose files a fragmented file system may map with some KiB above the capacity.
-     *
-     * @throws IllegalArgumentException if the capacity is too small
-     */
-    static Geometry ofVersion1(long capacityBytes, int blockSizeBytes)
-    {
-        return forCapacity(capacityBytes, blockSizeBytes, 0);
-    }
-
-    private static Geometry forCapacity(long capacityBytes, int blockSizeBytes, long extentMapBytes)
-    {
         long extentBytes = (long) largestExtentUnits(blockSizeBytes) * UNIT_BYTES;
         long extentsPerSlab = Math.clamp(capacityBytes / WANTED_SLABS / extentBytes, MIN_EXTENTS_PER_SLAB, MAX_EXTENTS_PER_SLAB);
         // a slab has at most 2^31 units: 8 MiB times 2^15 are 2^26
         long slabBytes = extentsPerSlab * extentBytes;
         long journalBytes = alignDown(Math.clamp(capacityBytes / 64, MIN_JOURNAL_BYTES, MAX_JOURNAL_BYTES));
         long checkpointBytes = alignDown(Math.max(capacityBytes / 128, MIN_CHECKPOINT_BYTES));
-        long slabs = (capacityBytes - fixedBytes(capacityBytes) - journalBytes - 2 * checkpointBytes) / (slabBytes + extentMapBytes);
+        long slabs = (capacityBytes - fixedBytes(capacityBytes) - journalBytes - 2 * checkpointBytes) / (slabBytes + EXTENT_MAP_BYTES);
         if (slabs < MIN_SLABS) {
             throw new IllegalArgumentException("%s are too few for blocks of %s: at least %s are needed".formatted(
                     ByteSize.format(capacityBytes),
                     ByteSize.format(blockSizeBytes),
-                    ByteSize.format(MIN_SLACK_BYTES + 2 * Superblock.PAGE_BYTES + MIN_JOURNAL_BYTES + 2 * MIN_CHECKPOINT_BYTES + MIN_SLABS * (slabBytes + extentMapBytes))));
+                    ByteSize.format(MIN_SLACK_BYTES + 2 * Superblock.PAGE_BYTES + MIN_JOURNAL_BYTES + 2 * MIN_CHECKPOINT_BYTES + MIN_SLABS * (slabBytes + EXTENT_MAP_BYTES))));
         }
         return new Geometry(blockSizeBytes, Math.toIntExact(slabBytes / UNIT_BYTES), Math.toIntExact(slabs), journalBytes, checkpointBytes);
     }

@@ -71,19 +71,17 @@ sealed interface JournalEntry
 
     /**
      * A block was written. If its slab is cut into another size class than before, everything else that was in the slab is gone.
-     *
-     * @param terms empty in what the version before wrote
      */
-    record BlockAdded(Digest128 digest, FileVersionId file, int slab, int sizeClass, int extent, long sequence, int length, Optional<BlockTerms> terms)
+    record BlockAdded(Digest128 digest, FileVersionId file, int slab, int sizeClass, int extent, long sequence, int length, BlockTerms terms)
             implements JournalEntry
     {
         @Override
         public byte[] encode()
         {
-            WireWriter writer = new WireWriter(64).putByte(terms.isPresent() ? 6 : 4).putLong(digest.high()).putLong(digest.low());
+            WireWriter writer = new WireWriter(64).putByte(4).putLong(digest.high()).putLong(digest.low());
             writeId(writer, file);
             writer.putInt(slab).putByte(sizeClass).putInt(extent).putLong(sequence).putInt(length);
-            terms.ifPresent(value -> writer.putByte(value.blockClass().ordinal()).putInt((int) value.expirySeconds()));
+            writer.putByte(terms.blockClass().ordinal()).putInt((int) terms.expirySeconds());
             return bytes(writer);
         }
     }
@@ -111,7 +109,7 @@ sealed interface JournalEntry
                 }
                 case 2 -> new FileConfirmed(readId(reader));
                 case 3 -> new FileDropped(readId(reader));
-                case 4, 6 -> new BlockAdded(
+                case 4 -> new BlockAdded(
                         new Digest128(reader.getLong(), reader.getLong()),
                         readId(reader),
                         reader.getInt(),
@@ -119,7 +117,7 @@ sealed interface JournalEntry
                         reader.getInt(),
                         reader.getLong(),
                         reader.getInt(),
-                        type == 4 ? Optional.empty() : Optional.of(readTerms(reader)));
+                        readTerms(reader));
                 case 5 -> new BlockRemoved(new Digest128(reader.getLong(), reader.getLong()), reader.getLong());
                 default -> throw new WireException("unknown type of a journal record: " + type);
             };

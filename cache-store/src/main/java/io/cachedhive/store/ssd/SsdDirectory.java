@@ -105,7 +105,6 @@ final class SsdDirectory
      * @param usedRun the last one in which it was used
      * @param newStoreId for a directory that is formatted
      * @param newVersion likewise, of the format
-     * @param oldTerms of blocks that were written by the version before, without any
      * @throws DirectoryOutException if its disk does not do what it should; the table is as it was before
      */
     static SsdDirectory open(
@@ -116,14 +115,13 @@ final class SsdDirectory
             Digest128 newStoreId,
             int newVersion,
             FileTable files,
-            BlockTerms oldTerms,
             ReentrantLock lock,
             StoreClock clock,
             ThreadFactory threads)
             throws StoreException, DirectoryOutException
     {
         try {
-            return new SsdDirectory(candidate, workerId, lastRun, usedRun, newStoreId, newVersion, files, oldTerms, lock, clock, threads);
+            return new SsdDirectory(candidate, workerId, lastRun, usedRun, newStoreId, newVersion, files, lock, clock, threads);
         }
         catch (IOException e) {
             throw DirectoryOutException.of(candidate.path(), e, candidate.wasMade());
@@ -138,7 +136,6 @@ final class SsdDirectory
             Digest128 newStoreId,
             int newVersion,
             FileTable files,
-            BlockTerms oldTerms,
             ReentrantLock lock,
             StoreClock clock,
             ThreadFactory threads)
@@ -159,7 +156,7 @@ final class SsdDirectory
         this.health = new DirectoryHealth(path, clock);
         long openedNanos = clock.nanoTime();
 
-        DirectoryOpening opening = DirectoryOpening.open(candidate, workerId, lastRun, usedRun, newStoreId, newVersion, contents, files, oldTerms, lock, threads);
+        DirectoryOpening opening = DirectoryOpening.open(candidate, workerId, lastRun, usedRun, newStoreId, newVersion, contents, files, lock, threads);
         this.outcomes = opening.outcomes();
         Superblock superblock = opening.superblock();
         DirectoryRecovery.Result result = opening.result();
@@ -569,7 +566,7 @@ final class SsdDirectory
                 reservation.extent,
                 reservation.sequence,
                 length,
-                Optional.of(terms)).encode());
+                terms).encode());
     }
 
     /**
@@ -593,7 +590,7 @@ final class SsdDirectory
                 index.extent(entry),
                 index.sequence(entry),
                 index.length(entry),
-                Optional.of(terms)).encode());
+                terms).encode());
     }
 
     private void remove(int entry)

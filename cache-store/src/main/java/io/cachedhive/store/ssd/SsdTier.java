@@ -117,7 +117,6 @@ public final class SsdTier
      *
      * @param blocksToRestore of each directory now
      * @param keptRun the last run of the worker that is known beside its directories
-     * @param oldTerms of blocks that were written by the version before, without any
      */
     public static SsdTier open(
             SsdCandidates candidates,
@@ -127,7 +126,6 @@ public final class SsdTier
             Duration checkpointInterval,
             long blocksToRestore,
             FileTable files,
-            BlockTerms oldTerms,
             ReentrantLock lock,
             StoreEnvironment environment)
             throws StoreException
@@ -143,7 +141,6 @@ public final class SsdTier
                 new Digest128(environment.random().nextLong(), environment.random().nextLong()),
                 newVersion,
                 files,
-                oldTerms,
                 lock,
                 environment.clock(),
                 environment.threads());

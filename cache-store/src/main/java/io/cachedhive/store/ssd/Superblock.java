@@ -42,7 +42,7 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
         requireNonNull(storeId, "storeId is null");
         requireNonNull(workerId, "workerId is null");
         requireNonNull(geometry, "geometry is null");
-        if (version <= SsdFormat.WITHOUT_TERMS || update < 0 || run < 0 || usedRun < 0 || usedRun > run || baseLsn < 0 || baseLsn > Journal.MAX_LSN || minCheckpoint < 0) {
+        if (version < 1 || update < 0 || run < 0 || usedRun < 0 || usedRun > run || baseLsn < 0 || baseLsn > Journal.MAX_LSN || minCheckpoint < 0) {
             throw new IllegalArgumentException(
                     "superblock has a number that is too low or too high: %s, %s, %s, %s, %s, %s".formatted(version, update, run, usedRun, baseLsn, minCheckpoint));
         }
@@ -75,7 +75,7 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
                 case CORRUPT -> damaged = true;
                 case VALID -> {
                     try {
-                        Superblock superblock = decode(page.version(), format, page.body().orElseThrow());
+                        Superblock superblock = decode(page.version(), page.body().orElseThrow());
                         if (newest == null || superblock.update > newest.update) {
                             newest = superblock;
                         }
@@ -93,18 +93,18 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
         return new Read(Optional.of(newest), damaged ? Optional.of(RecoveryFinding.SUPERBLOCK_CORRUPT) : Optional.empty());
     }
 
-    private static Superblock decode(int version, SsdFormat format, WireReader reader)
+    private static Superblock decode(int version, WireReader reader)
             throws WireException
     {
         Digest128 storeId = new Digest128(reader.getLong(), reader.getLong());
         long update = reader.getLong();
         long run = reader.getLong();
         Superblock superblock = new Superblock(
-                format.writtenFor(version),
+                version,
                 storeId,
                 update,
                 run,
-                version == SsdFormat.WITHOUT_TERMS ? run : reader.getLong(),
+                reader.getLong(),
                 new CacheWorkerId(reader.getString()),
                 new Geometry(reader.getInt(), reader.getInt(), reader.getInt(), reader.getLong(), reader.getLong()),
                 reader.getLong(),

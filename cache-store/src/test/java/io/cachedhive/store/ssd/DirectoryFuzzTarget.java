@@ -3,8 +3,6 @@ package io.cachedhive.store.ssd;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.wire.WireWriter;
-import io.cachedhive.store.block.BlockClass;
-import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.disk.DiskFile;
 import io.cachedhive.store.file.FileTable;
@@ -43,9 +41,9 @@ public final class DirectoryFuzzTarget
             1);
     private static final int CHECKPOINT_BYTES = 128 << 10;
     private static final int MAX_RECORD_BYTES = 8 << 10;
-    private static final int UNKNOWN_CHUNK = 7;
+    private static final int UNKNOWN_CHUNK = 6;
     private static final int[] OTHER_CHUNKS = {DirectoryRecovery.POLICY_CHUNK, DirectoryRecovery.TEXTS_CHUNK, DirectoryRecovery.FILES_CHUNK, UNKNOWN_CHUNK};
-    private static final Set<Integer> FILE_CHUNKS = Set.of(DirectoryRecovery.PLAIN_FILES_CHUNK, DirectoryRecovery.TEXTS_CHUNK, DirectoryRecovery.FILES_CHUNK);
+    private static final Set<Integer> FILE_CHUNKS = Set.of(DirectoryRecovery.TEXTS_CHUNK, DirectoryRecovery.FILES_CHUNK);
 
     private DirectoryFuzzTarget() {}
 
@@ -156,7 +154,6 @@ public final class DirectoryFuzzTarget
                 slabs,
                 new boolean[slabs.length],
                 files,
-                new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
                 Runnable::run,
                 Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();

@@ -6,17 +6,18 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.store.block.BlockClass;
-import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.RecoveryFinding;
 import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.file.FileImage;
 import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -37,7 +38,11 @@ class TestDirectoryRecovery
     private final DiskFile journalFile = new BytesFile(new byte[(int) GEOMETRY.journalBytes()]);
     private final DiskFile checkpointFile = new BytesFile(new byte[CHECKPOINT_BYTES]);
     private final WireWriter blocks = new WireWriter(1024);
+    private final WireWriter texts = new WireWriter(1024);
     private final WireWriter files = new WireWriter(1024);
+    // of the checkpoint's files
+    private final FileTable source = new FileTable();
+    private final FileImage.Writer image = new FileImage.Writer(source);
     private final SsdIndex index = new SsdIndex();
     private final FileTable table = new FileTable();
 
@@ -104,8 +109,18 @@ class TestDirectoryRecovery
 
     private void addFile(int ordinal, Optional<String> etag)
     {
+        source.holdOrdinals();
+        StoredFile file = source.add(FILE.id(), new FileMetadata(FILE, etag, false, "a.b"));
+        WireWriter record = new WireWriter(256);
+        image.write(file, texts, record);
+        source.drop(file);
+        ByteBuffer bytes = record.finish();
+        // in place of its ordinal in the table
         files.putInt(ordinal);
-        JournalEntry.writeFile(files, FILE.id(), new FileMetadata(FILE, etag, false, "a.b"));
+        bytes.position(Integer.BYTES);
+        while (bytes.hasRemaining()) {
+            files.putByte(bytes.get());
+        }
     }
 
     private List<RecoveryOutcome> recover()
@@ -118,7 +133,8 @@ class TestDirectoryRecovery
         writer.write(DirectoryRecovery.SLABS_CHUNK, new WireWriter(8).putInt(0).putByte(0));
         writer.write(DirectoryRecovery.BLOCKS_CHUNK, blocks);
         writer.beginFiles();
-        writer.write(DirectoryRecovery.PLAIN_FILES_CHUNK, files);
+        writer.write(DirectoryRecovery.TEXTS_CHUNK, texts);
+        writer.write(DirectoryRecovery.FILES_CHUNK, files);
         writer.finish(SUPERBLOCK.run(), SUPERBLOCK.baseLsn(), false, 2, 2);
         SsdSlab[] slabs = new SsdSlab[GEOMETRY.slabCount()];
         for (int i = 0; i < slabs.length; i++) {
@@ -134,7 +150,6 @@ class TestDirectoryRecovery
                 slabs,
                 new boolean[slabs.length],
                 table,
-                new BlockTerms(BlockClass.NORMAL, BlockTerms.NEVER),
                 Runnable::run,
                 Runnable::run);
         List<RecoveryOutcome> outcomes = recovery.recover().outcomes();

@@ -41,7 +41,7 @@ import static java.util.stream.Collectors.joining;
  * <ul>
  * <li>The wire protocol has version 3, and version 1 is spoken no more.
  * <li>The shared memory has layout 2, in which everything behind the header lies 4 KiB further.
- * <li>Superblocks and checkpoints have version 3, with a field more at the end.
+ * <li>Superblocks and checkpoints have version 2, with a field more at the end.
  * </ul>
  */
 final class NextRelease
@@ -65,24 +65,24 @@ final class NextRelease
             new Change("io/cachedhive/protocol/wire/Message.java", "int MIN_VERSION = 1;", "int MIN_VERSION = 2;"),
             new Change("io/cachedhive/protocol/memory/MemoryLayout.java", "int LAYOUT_VERSION = 1;", "int LAYOUT_VERSION = 2;"),
             new Change("io/cachedhive/protocol/memory/MemoryLayout.java", "int HEADER_PAGE_BYTES = UNIT_BYTES;", "int HEADER_PAGE_BYTES = 2 * UNIT_BYTES;"),
-            new Change("io/cachedhive/store/block/SsdFormat.java", "new SsdFormat(WITHOUT_TERMS, 2, 2)", "new SsdFormat(2, 2, 3)"),
+            new Change("io/cachedhive/store/block/SsdFormat.java", "new SsdFormat(1, 1)", "new SsdFormat(1, 2)"),
             new Change(
                     "io/cachedhive/store/ssd/Superblock.java",
                     "        file.write(next.update % 2 * PAGE_BYTES,",
-                    "        if (version >= 3) { body.putLong(next.update ^ 0x4E45585452454C45L); }\n        file.write(next.update % 2 * PAGE_BYTES,"),
+                    "        if (version >= 2) { body.putLong(next.update ^ 0x4E45585452454C45L); }\n        file.write(next.update % 2 * PAGE_BYTES,"),
             new Change(
                     "io/cachedhive/store/ssd/Superblock.java",
                     "        reader.expectEnd();",
-                    "        if (version >= 3 && reader.getLong() != (update ^ 0x4E45585452454C45L)) { throw new WireException(\"not of the next release\"); }\n"
+                    "        if (version >= 2 && reader.getLong() != (update ^ 0x4E45585452454C45L)) { throw new WireException(\"not of the next release\"); }\n"
                             + "        reader.expectEnd();"),
             new Change(
                     "io/cachedhive/store/ssd/Checkpoint.java",
                     "            file.write(0, HeaderPage.encode(MAGIC, version, body));",
-                    "            if (version >= 3) { body.putLong(number ^ 0x4E45585452454C45L); }\n            file.write(0, HeaderPage.encode(MAGIC, version, body));"),
+                    "            if (version >= 2) { body.putLong(number ^ 0x4E45585452454C45L); }\n            file.write(0, HeaderPage.encode(MAGIC, version, body));"),
             new Change(
                     "io/cachedhive/store/ssd/Checkpoint.java",
                     "            reader.expectEnd();",
-                    "            if (decoded.version() >= 3 && reader.getLong() != (header.number() ^ 0x4E45585452454C45L)) {\n"
+                    "            if (decoded.version() >= 2 && reader.getLong() != (header.number() ^ 0x4E45585452454C45L)) {\n"
                             + "                throw new WireException(\"not of the next release\");\n            }\n"
                             + "            reader.expectEnd();"));
 
@@ -119,8 +119,7 @@ final class NextRelease
                 .replaceAll("(?m)^version=.*", "version=" + VERSION)
                 .replaceAll("(?m)^wire.protocol.oldest=.*", "wire.protocol.oldest=2")
                 .replaceAll("(?m)^wire.protocol.newest=.*", "wire.protocol.newest=3")
-                .replaceAll("(?m)^ssd.format.oldest=.*", "ssd.format.oldest=2")
-                .replaceAll("(?m)^ssd.format.newest=.*", "ssd.format.newest=3")
+                .replaceAll("(?m)^ssd.format.newest=.*", "ssd.format.newest=2")
                 .replaceAll("(?m)^shared-memory.layout=.*", "shared-memory.layout=2");
         Files.writeString(tree.resolve("VERSION"), versions);
         Files.writeString(tree.resolve("worker/VERSION"), versions);

@@ -18,8 +18,8 @@ public class TestUpgrade
 {
     // reads go to the owners wherever they are, so two thirds of them to cache workers of other hosts
     private static final String ANYWHERE = "cachedhive.node_selection_strategy";
-    private static final int FORMAT = 2;
-    private static final int NEXT_FORMAT = 3;
+    private static final int FORMAT = 1;
+    private static final int NEXT_FORMAT = 2;
     private static final int LAYOUT = 1;
     private static final int NEXT_LAYOUT = 2;
 
