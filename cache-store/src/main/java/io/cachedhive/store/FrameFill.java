@@ -35,9 +35,22 @@ final class FrameFill
     private boolean done;
 
     /**
-     * Of a frame that was allocated for it, with the lock.
+     * A block, and the frame that was allocated for it.
      */
-    FrameFill(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Invalidator invalidator, Digest128 digest, StoredFile file, Frame frame, int length)
+    record Target(Digest128 digest, StoredFile file, Frame frame, int length)
+    {
+        Target
+        {
+            requireNonNull(digest, "digest is null");
+            requireNonNull(file, "file is null");
+            requireNonNull(frame, "frame is null");
+        }
+    }
+
+    /**
+     * With the lock.
+     */
+    FrameFill(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Invalidator invalidator, Target target)
     {
         this.tiers = requireNonNull(tiers, "tiers is null");
         this.lock = tiers.lock();
@@ -47,10 +60,10 @@ final class FrameFill
         this.hits = requireNonNull(hits, "hits is null");
         this.invalidator = requireNonNull(invalidator, "invalidator is null");
         this.flushesBefore = invalidator.flushes();
-        this.digest = requireNonNull(digest, "digest is null");
-        this.file = requireNonNull(file, "file is null");
-        this.frame = requireNonNull(frame, "frame is null");
-        this.length = length;
+        this.digest = target.digest();
+        this.file = target.file();
+        this.frame = target.frame();
+        this.length = target.length();
         this.buffer = ram.payload(frame, length).asByteBuffer();
     }
 

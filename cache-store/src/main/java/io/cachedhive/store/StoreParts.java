@@ -106,7 +106,6 @@ record StoreParts(
                     candidates,
                     workerId,
                     keptRun,
-                    config.blockSizeBytes(),
                     config.checkpointInterval(),
                     blocksRestoredFirst,
                     files,

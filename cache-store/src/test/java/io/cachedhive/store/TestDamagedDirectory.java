@@ -521,7 +521,6 @@ class TestDamagedDirectory
                     scene.workerId,
                     // the worker keeps it beside the directories too
                     scene.lastRun,
-                    BLOCK,
                     config.checkpointInterval(),
                     Long.MAX_VALUE,
                     new FileTable(),

@@ -25,33 +25,20 @@ final class DirectoryCandidate
     private static final Logger log = Logger.get(DirectoryCandidate.class);
 
     private final int number;
-    private final Path path;
     private final long capacityBytes;
     private final Geometry geometry;
     private final DirectoryFiles files;
-    private final Optional<Superblock> superblock;
-    private final Optional<RecoveryFinding> doubt;
+    private final Superblock.Read found;
     private final SsdFormat format;
     private final boolean late;
 
-    private DirectoryCandidate(
-            int number,
-            Path path,
-            long capacityBytes,
-            Geometry geometry,
-            DirectoryFiles files,
-            Optional<Superblock> superblock,
-            Optional<RecoveryFinding> doubt,
-            SsdFormat format,
-            boolean late)
+    private DirectoryCandidate(int number, long capacityBytes, Geometry geometry, DirectoryFiles files, Superblock.Read found, SsdFormat format, boolean late)
     {
         this.number = number;
-        this.path = requireNonNull(path, "path is null");
         this.capacityBytes = capacityBytes;
         this.geometry = requireNonNull(geometry, "geometry is null");
         this.files = requireNonNull(files, "files is null");
-        this.superblock = requireNonNull(superblock, "superblock is null");
-        this.doubt = requireNonNull(doubt, "doubt is null");
+        this.found = requireNonNull(found, "found is null");
         this.format = requireNonNull(format, "format is null");
         this.late = late;
     }
@@ -77,22 +64,19 @@ final class DirectoryCandidate
         }
         boolean success = false;
         DirectoryFiles files = null;
-        Optional<Superblock> superblock = Optional.empty();
+        Superblock.Read found = new Superblock.Read(Optional.empty(), Optional.of(RecoveryFinding.NEW_DIRECTORY));
         try {
             Closeable lock = disk.tryLock(path.resolve(DirectoryFiles.LOCK_NAME)).orElseThrow(() -> new StoreException(
                     "SSD directory %s is in use by another cache worker: stop it, or name another directory in cache.ssd.directories".formatted(path)));
             files = new DirectoryFiles(path, disk, lock);
-            Optional<RecoveryFinding> doubt = Optional.of(RecoveryFinding.NEW_DIRECTORY);
             if (disk.exists(path.resolve(DirectoryFiles.SUPERBLOCK_NAME))) {
                 files.openSuperblock();
-                Superblock.Read read = Superblock.read(files.superblock(), format);
-                superblock = read.superblock();
-                doubt = read.doubt();
+                found = Superblock.read(files.superblock(), format);
             }
             long present = files.presentBytes();
             long usable = disk.usableBytes(path);
             if (geometry.totalBytes() - present > usable) {
-                if (isOf(superblock, geometry)) {
+                if (isOf(found, geometry)) {
                     throw DirectoryOutException.noSpace(path, geometry.totalBytes() - present - usable);
                 }
                 throw new StoreException("SSD directory %s is to hold %s, but its disk has %s left for it: make its size in cache.ssd.max-sizes smaller".formatted(
@@ -101,10 +85,10 @@ final class DirectoryCandidate
                         ByteSize.format(usable + present)));
             }
             success = true;
-            return new DirectoryCandidate(number, path, capacityBytes, geometry, files, superblock, doubt, format, late);
+            return new DirectoryCandidate(number, capacityBytes, geometry, files, found, format, late);
         }
         catch (IOException e) {
-            throw DirectoryOutException.of(path, e, isOf(superblock, geometry));
+            throw DirectoryOutException.of(path, e, isOf(found, geometry));
         }
         finally {
             if (!success && files != null) {
@@ -113,9 +97,9 @@ final class DirectoryCandidate
         }
     }
 
-    private static boolean isOf(Optional<Superblock> superblock, Geometry geometry)
+    private static boolean isOf(Superblock.Read found, Geometry geometry)
     {
-        return superblock.filter(found -> found.geometry().equals(geometry)).isPresent();
+        return found.superblock().filter(superblock -> superblock.geometry().equals(geometry)).isPresent();
     }
 
     private static void closeQuietly(Closeable closeable)
@@ -138,7 +122,7 @@ final class DirectoryCandidate
 
     Path path()
     {
-        return path;
+        return files.directory();
     }
 
     long capacityBytes()
@@ -166,7 +150,7 @@ final class DirectoryCandidate
      */
     boolean wasMade()
     {
-        return isOf(superblock, geometry);
+        return isOf(found, geometry);
     }
 
     /**
@@ -174,7 +158,7 @@ final class DirectoryCandidate
      */
     Optional<Superblock> superblock()
     {
-        return superblock;
+        return found.superblock();
     }
 
     /**
@@ -182,9 +166,9 @@ final class DirectoryCandidate
      */
     Optional<RecoveryOutcome> superblockDoubt()
     {
-        return doubt.map(finding -> new RecoveryOutcome(
+        return found.doubt().map(finding -> new RecoveryOutcome(
                 finding,
-                path.resolve(DirectoryFiles.SUPERBLOCK_NAME),
+                path().resolve(DirectoryFiles.SUPERBLOCK_NAME),
                 "one of its two pages does not verify; going on with the other"));
     }
 
@@ -195,8 +179,8 @@ final class DirectoryCandidate
      */
     Optional<RecoveryOutcome> reasonToFormat(CacheWorkerId workerId, long usedRun)
     {
-        if (superblock.isEmpty()) {
-            RecoveryFinding finding = doubt.orElseThrow();
+        if (found.superblock().isEmpty()) {
+            RecoveryFinding finding = found.doubt().orElseThrow();
             String decision = switch (finding) {
                 case NEW_DIRECTORY -> "there is no store; making one of %s".formatted(ByteSize.format(capacityBytes));
                 case SUPERBLOCK_TOO_OLD -> "its superblock is of an older format than this version reads; starting empty";
@@ -205,33 +189,33 @@ final class DirectoryCandidate
             };
             return Optional.of(new RecoveryOutcome(
                     finding,
-                    finding == RecoveryFinding.NEW_DIRECTORY ? path : path.resolve(DirectoryFiles.SUPERBLOCK_NAME),
+                    finding == RecoveryFinding.NEW_DIRECTORY ? path() : path().resolve(DirectoryFiles.SUPERBLOCK_NAME),
                     decision));
         }
-        Superblock found = superblock.get();
-        if (!found.workerId().equals(workerId)) {
+        Superblock superblock = found.superblock().get();
+        if (!superblock.workerId().equals(workerId)) {
             return Optional.of(new RecoveryOutcome(
                     RecoveryFinding.FOREIGN_STORE,
-                    path,
-                    "it is of cache worker %s, and this is %s; starting empty".formatted(found.workerId(), workerId)));
+                    path(),
+                    "it is of cache worker %s, and this is %s; starting empty".formatted(superblock.workerId(), workerId)));
         }
-        if (!found.geometry().equals(geometry)) {
+        if (!superblock.geometry().equals(geometry)) {
             return Optional.of(new RecoveryOutcome(
                     RecoveryFinding.GEOMETRY_CHANGED,
-                    path,
-                    "it was made for %s, and is configured as %s; starting empty".formatted(found.geometry(), geometry)));
+                    path(),
+                    "it was made for %s, and is configured as %s; starting empty".formatted(superblock.geometry(), geometry)));
         }
         if (late) {
             return Optional.of(new RecoveryOutcome(
                     RecoveryFinding.TAKEN_IN_LATE,
-                    path,
+                    path(),
                     "it was out of service when the worker started, and does not know what was dropped since; starting empty"));
         }
-        if (found.run() < usedRun) {
+        if (superblock.run() < usedRun) {
             return Optional.of(new RecoveryOutcome(
                     RecoveryFinding.CHECKPOINT_OUTDATED,
-                    path,
-                    "its last run was %s, and the worker's %s: it does not know what was dropped since; starting empty".formatted(found.run(), usedRun)));
+                    path(),
+                    "its last run was %s, and the worker's %s: it does not know what was dropped since; starting empty".formatted(superblock.run(), usedRun)));
         }
         return Optional.empty();
     }

@@ -122,11 +122,11 @@ public final class DirectoryCheck
         for (String name : DirectoryFiles.CHECKPOINT_NAMES) {
             checkSize(name, geometry.checkpointBytes());
         }
-        SsdSlab[] slabs = new SsdSlab[geometry.slabCount()];
+        DirectoryContents contents = new DirectoryContents(geometry, new FileTable());
+        SsdSlab[] slabs = contents.slabs();
         boolean[] slabIsLost = new boolean[slabs.length];
         int lost = 0;
         for (int i = 0; i < slabs.length; i++) {
-            slabs[i] = new SsdSlab(i);
             slabIsLost[i] = !checkSize(DirectoryFiles.slabName(i), geometry.slabBytes());
             lost += slabIsLost[i] ? 1 : 0;
         }
@@ -147,20 +147,13 @@ public final class DirectoryCheck
             add("blocks", Verdict.DAMAGED, "not looked at: the files that say where they are are not all there");
             return;
         }
-        SsdIndex index = new SsdIndex();
-        FileTable table = new FileTable();
-        DirectoryRecovery recovery = new DirectoryRecovery(
+        RecoverySource source = new RecoverySource(
                 directory,
                 superblock,
                 SsdFormat.CURRENT,
                 files.get(DirectoryFiles.JOURNAL_NAME),
-                DirectoryFiles.CHECKPOINT_NAMES.stream().map(files::get).toList(),
-                index,
-                slabs,
-                slabIsLost,
-                table,
-                Runnable::run,
-                Runnable::run);
+                DirectoryFiles.CHECKPOINT_NAMES.stream().map(files::get).toList());
+        DirectoryRecovery recovery = new DirectoryRecovery(source, contents, slabIsLost, Runnable::run, Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();
         for (RecoveryOutcome outcome : result.outcomes()) {
@@ -170,7 +163,7 @@ public final class DirectoryCheck
             add("recovery", verdict, "%s: %s".formatted(outcome.finding(), outcome.decision()));
         }
         boolean crashed = result.outcomes().stream().noneMatch(outcome -> outcome.finding() == RecoveryFinding.CLEAN_STOP);
-        checkBlocks(superblock, index, slabs, table, crashed);
+        checkBlocks(superblock, contents, crashed);
     }
 
     private static List<String> recoveryFiles()
@@ -260,8 +253,12 @@ public final class DirectoryCheck
         }
     }
 
-    private void checkBlocks(Superblock superblock, SsdIndex index, SsdSlab[] slabs, FileTable table, boolean crashed)
+    private void checkBlocks(Superblock superblock, DirectoryContents contents, boolean crashed)
+            throws IOException
     {
+        SsdIndex index = contents.index();
+        SsdSlab[] slabs = contents.slabs();
+        FileTable table = contents.files();
         SizeClasses sizeClasses = superblock.geometry().sizeClasses();
         long verified = 0;
         long bytes = 0;

@@ -76,40 +76,24 @@ final class DirectoryCheckpoints
     @GuardedBy("lock")
     private long newestStartLsn;
 
-    /**
-     * @param newest number of the newest checkpoint that counts, 0 without any
-     * @param newestStartLsn from where the journal has to be replayed after it
-     * @param next number of the next one
-     */
-    DirectoryCheckpoints(
-            Path directory,
-            Superblock superblock,
-            long newest,
-            long newestStartLsn,
-            long next,
-            DirectoryFiles opened,
-            DirectoryContents contents,
-            DirectoryRestorer restorer,
-            DirectoryHealth health,
-            Journal journal,
-            ReentrantLock lock,
-            StoreClock clock)
+    DirectoryCheckpoints(DirectoryContext context, DirectoryOpening opening, DirectoryRestorer restorer, Journal journal)
     {
-        this.directory = requireNonNull(directory, "directory is null");
-        this.superblock = requireNonNull(superblock, "superblock is null");
+        DirectoryRecovery.Result result = opening.result();
+        this.directory = context.path();
+        this.superblock = opening.superblock();
         this.run = superblock.run();
         this.attemptedRun = superblock.run();
-        this.newest = newest;
-        this.newestStartLsn = newestStartLsn;
-        this.next = next;
-        this.geometry = superblock.geometry();
-        this.opened = requireNonNull(opened, "opened is null");
-        this.contents = requireNonNull(contents, "contents is null");
+        this.newest = result.newestCheckpoint();
+        this.newestStartLsn = result.newestStartLsn();
+        this.next = result.nextCheckpoint();
+        this.geometry = context.geometry();
+        this.opened = context.opened();
+        this.contents = context.contents();
         this.restorer = requireNonNull(restorer, "restorer is null");
-        this.health = requireNonNull(health, "health is null");
+        this.health = context.health();
         this.journal = requireNonNull(journal, "journal is null");
-        this.lock = requireNonNull(lock, "lock is null");
-        this.clock = requireNonNull(clock, "clock is null");
+        this.lock = context.lock();
+        this.clock = context.clock();
         this.unsyncedSlabs = new AtomicIntegerArray(geometry.slabCount());
         // a run that was killed did not sync what it wrote
         for (int slab = 0; slab < geometry.slabCount(); slab++) {

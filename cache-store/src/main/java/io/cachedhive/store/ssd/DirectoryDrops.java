@@ -66,29 +66,20 @@ final class DirectoryDrops
     /**
      * @param remover removes the block with an entry; called under the lock
      */
-    DirectoryDrops(
-            Geometry geometry,
-            DirectoryContents contents,
-            DirectoryHealth health,
-            Journal journal,
-            WatchedDisk disk,
-            DirectoryCheckpoints checkpoints,
-            IntConsumer remover,
-            ReentrantLock lock,
-            StoreClock clock)
+    DirectoryDrops(DirectoryContext context, Journal journal, WatchedDisk disk, DirectoryCheckpoints checkpoints, IntConsumer remover)
     {
-        this.geometry = requireNonNull(geometry, "geometry is null");
+        this.geometry = context.geometry();
         this.sizeClasses = geometry.sizeClasses();
-        this.contents = requireNonNull(contents, "contents is null");
+        this.contents = context.contents();
         this.index = contents.index();
         this.policy = contents.policy();
-        this.health = requireNonNull(health, "health is null");
+        this.health = context.health();
         this.journal = requireNonNull(journal, "journal is null");
         this.disk = requireNonNull(disk, "disk is null");
         this.checkpoints = requireNonNull(checkpoints, "checkpoints is null");
         this.remover = requireNonNull(remover, "remover is null");
-        this.lock = requireNonNull(lock, "lock is null");
-        this.clock = requireNonNull(clock, "clock is null");
+        this.lock = context.lock();
+        this.clock = context.clock();
     }
 
     private record Place(SsdSlab slab, int extent) {}

@@ -62,6 +62,11 @@ final class DirectoryFiles
         return name.equals(SUPERBLOCK_NAME) || name.equals(JOURNAL_NAME) || CHECKPOINT_NAMES.contains(name) || name.startsWith(SLAB_PREFIX);
     }
 
+    Path directory()
+    {
+        return directory;
+    }
+
     DiskFile superblock()
     {
         return superblock;

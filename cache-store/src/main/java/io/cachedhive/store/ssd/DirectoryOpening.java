@@ -1,10 +1,7 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.column.ByteColumn;
-import io.cachedhive.store.file.FileTable;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -36,33 +33,18 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
 
     /**
      * Without the lock.
-     *
-     * @param lastRun the last run of this worker's store, with any directory
-     * @param usedRun the last one in which it was used
-     * @param newStoreId for a directory that is formatted
-     * @param newVersion likewise, of the format
      */
-    static DirectoryOpening open(
-            DirectoryCandidate candidate,
-            CacheWorkerId workerId,
-            long lastRun,
-            long usedRun,
-            Digest128 newStoreId,
-            int newVersion,
-            DirectoryContents contents,
-            FileTable files,
-            ReentrantLock lock,
-            ThreadFactory threads)
+    static DirectoryOpening open(DirectoryCandidate candidate, OpeningRun run, DirectoryContents contents, ReentrantLock lock, ThreadFactory threads)
             throws IOException
     {
         List<RecoveryOutcome> outcomes = new ArrayList<>();
-        Optional<RecoveryOutcome> reason = candidate.reasonToFormat(workerId, usedRun);
+        Optional<RecoveryOutcome> reason = candidate.reasonToFormat(run.workerId(), run.usedRun());
         if (reason.isEmpty()) {
             candidate.superblockDoubt().ifPresent(outcomes::add);
-            return restore(candidate, candidate.superblock().orElseThrow(), lastRun + 1, contents, files, lock, threads, outcomes);
+            return restore(candidate, candidate.superblock().orElseThrow(), run.run(), contents, lock, threads, outcomes);
         }
         outcomes.add(reason.get());
-        Superblock superblock = format(newVersion, candidate.files(), candidate.geometry(), workerId, lastRun + 1, usedRun, newStoreId);
+        Superblock superblock = format(candidate.files(), candidate.geometry(), run);
         DirectoryRecovery.Result nothing = new DirectoryRecovery.Result(
                 List.of(),
                 new ByteColumn(),
@@ -76,11 +58,20 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
         return new DirectoryOpening(superblock, Optional.empty(), nothing, outcomes);
     }
 
-    private static Superblock format(int version, DirectoryFiles opened, Geometry geometry, CacheWorkerId workerId, long run, long usedRun, Digest128 storeId)
+    private static Superblock format(DirectoryFiles opened, Geometry geometry, OpeningRun run)
             throws IOException
     {
         opened.make(geometry);
-        Superblock made = new Superblock(version, storeId, 0, run, usedRun, workerId, geometry, Journal.firstLsn(geometry.journalBytes()), 1).writeTo(opened.superblock());
+        Superblock made = new Superblock(
+                run.newVersion(),
+                run.newStoreId(),
+                0,
+                run.run(),
+                run.usedRun(),
+                run.workerId(),
+                geometry,
+                Journal.firstLsn(geometry.journalBytes()),
+                1).writeTo(opened.superblock());
         opened.sync();
         return made;
     }
@@ -90,7 +81,6 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
             Superblock found,
             long run,
             DirectoryContents contents,
-            FileTable files,
             ReentrantLock lock,
             ThreadFactory threads,
             List<RecoveryOutcome> outcomes)
@@ -103,16 +93,9 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
         try (ExecutorService taker = Executors.newSingleThreadExecutor(threads);
                 ExecutorService verifier = Executors.newSingleThreadExecutor(threads)) {
             DirectoryRecovery recovery = new DirectoryRecovery(
-                    candidate.path(),
-                    found,
-                    candidate.format(),
-                    opened.journal(),
-                    opened.checkpoints(),
-                    contents.index(),
-                    contents.slabs(),
+                    new RecoverySource(candidate.path(), found, candidate.format(), opened.journal(), opened.checkpoints()),
+                    contents,
                     slabIsNew,
-                    files,
-                   
                     taker,
                     verifier);
             try {

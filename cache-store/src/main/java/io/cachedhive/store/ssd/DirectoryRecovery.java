@@ -138,32 +138,22 @@ final class DirectoryRecovery
     private record Candidate(int slot, Checkpoint.Header header) {}
 
     /**
+     * @param contents are restored
      * @param taker takes files over while further ones are read; runs what it is given one after the other
      * @param verifier verifies what a checkpoint has besides files while these are read
      */
-    DirectoryRecovery(
-            Path directory,
-            Superblock superblock,
-            SsdFormat format,
-            DiskFile journalFile,
-            List<DiskFile> checkpointFiles,
-            SsdIndex index,
-            SsdSlab[] slabs,
-            boolean[] slabIsNew,
-            FileTable files,
-            Executor taker,
-            Executor verifier)
+    DirectoryRecovery(RecoverySource source, DirectoryContents contents, boolean[] slabIsNew, Executor taker, Executor verifier)
     {
-        this.directory = requireNonNull(directory, "directory is null");
-        this.superblock = requireNonNull(superblock, "superblock is null");
-        this.format = requireNonNull(format, "format is null");
-        this.journalFile = requireNonNull(journalFile, "journalFile is null");
-        this.checkpointFiles = List.copyOf(checkpointFiles);
-        this.index = requireNonNull(index, "index is null");
-        this.slabs = requireNonNull(slabs, "slabs is null");
+        this.directory = source.directory();
+        this.superblock = source.superblock();
+        this.format = source.format();
+        this.journalFile = source.journal();
+        this.checkpointFiles = source.checkpoints();
+        this.index = contents.index();
+        this.slabs = contents.slabs();
         this.slabIsNew = requireNonNull(slabIsNew, "slabIsNew is null");
         this.sizeClasses = superblock.geometry().sizeClasses();
-        this.files = requireNonNull(files, "files is null");
+        this.files = contents.files();
         this.taker = requireNonNull(taker, "taker is null");
         this.verifier = requireNonNull(verifier, "verifier is null");
     }

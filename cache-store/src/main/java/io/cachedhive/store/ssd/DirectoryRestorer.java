@@ -108,35 +108,22 @@ final class DirectoryRestorer
     }
 
     /**
-     * @param recovery after its first step; empty if there is nothing to restore
-     * @param heldFiles files that it holds in the table, by ordinal
-     * @param checkpointBytes what all that was found takes in a checkpoint; not less
+     * @param opening its recovery is after its first step
      * @param openedNanos when the directory began to be opened
      * @param invalidator declares void everything that is durable in the directory, or says that it could not; called without the lock
      */
-    DirectoryRestorer(
-            Path directory,
-            Optional<DirectoryRecovery> recovery,
-            ByteColumn heldFiles,
-            long checkpointBytes,
-            DirectoryContents contents,
-            ExtentAllocator allocator,
-            DirectoryHealth health,
-            ReentrantLock lock,
-            StoreClock clock,
-            long openedNanos,
-            BooleanSupplier invalidator)
+    DirectoryRestorer(DirectoryContext context, DirectoryOpening opening, ExtentAllocator allocator, long openedNanos, BooleanSupplier invalidator)
     {
         this.invalidator = requireNonNull(invalidator, "invalidator is null");
-        this.directory = requireNonNull(directory, "directory is null");
-        this.recovery = requireNonNull(recovery, "recovery is null");
-        this.heldFiles = requireNonNull(heldFiles, "heldFiles is null");
-        this.checkpointBytes = 2L * HeaderPage.BYTES + checkpointBytes;
-        this.contents = requireNonNull(contents, "contents is null");
+        this.directory = context.path();
+        this.recovery = opening.recovery();
+        this.heldFiles = opening.result().files();
+        this.checkpointBytes = 2L * HeaderPage.BYTES + opening.result().checkpointBytes();
+        this.contents = context.contents();
         this.allocator = requireNonNull(allocator, "allocator is null");
-        this.health = requireNonNull(health, "health is null");
-        this.lock = requireNonNull(lock, "lock is null");
-        this.clock = requireNonNull(clock, "clock is null");
+        this.health = context.health();
+        this.lock = context.lock();
+        this.clock = context.clock();
         this.openedNanos = openedNanos;
         this.restored = lock.newCondition();
     }

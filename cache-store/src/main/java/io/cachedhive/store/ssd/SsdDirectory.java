@@ -3,7 +3,6 @@ package io.cachedhive.store.ssd;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.MemoryChecksum;
-import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.RecoveryOutcome;
@@ -101,44 +100,20 @@ final class SsdDirectory
     /**
      * Restores or formats the directory. Its files are added to the table; of its blocks some are restored, and the rest by {@link #restorer}.
      *
-     * @param lastRun the last run of this worker's store, with any directory
-     * @param usedRun the last one in which it was used
-     * @param newStoreId for a directory that is formatted
-     * @param newVersion likewise, of the format
      * @throws DirectoryOutException if its disk does not do what it should; the table is as it was before
      */
-    static SsdDirectory open(
-            DirectoryCandidate candidate,
-            CacheWorkerId workerId,
-            long lastRun,
-            long usedRun,
-            Digest128 newStoreId,
-            int newVersion,
-            FileTable files,
-            ReentrantLock lock,
-            StoreClock clock,
-            ThreadFactory threads)
+    static SsdDirectory open(DirectoryCandidate candidate, OpeningRun run, FileTable files, ReentrantLock lock, StoreClock clock, ThreadFactory threads)
             throws StoreException, DirectoryOutException
     {
         try {
-            return new SsdDirectory(candidate, workerId, lastRun, usedRun, newStoreId, newVersion, files, lock, clock, threads);
+            return new SsdDirectory(candidate, run, files, lock, clock, threads);
         }
         catch (IOException e) {
             throw DirectoryOutException.of(candidate.path(), e, candidate.wasMade());
         }
     }
 
-    private SsdDirectory(
-            DirectoryCandidate candidate,
-            CacheWorkerId workerId,
-            long lastRun,
-            long usedRun,
-            Digest128 newStoreId,
-            int newVersion,
-            FileTable files,
-            ReentrantLock lock,
-            StoreClock clock,
-            ThreadFactory threads)
+    private SsdDirectory(DirectoryCandidate candidate, OpeningRun run, FileTable files, ReentrantLock lock, StoreClock clock, ThreadFactory threads)
             throws IOException
     {
         this.number = candidate.number();
@@ -155,8 +130,9 @@ final class SsdDirectory
         this.expirySweep = new ExpirySweep(index, clock, this::expire);
         this.health = new DirectoryHealth(path, clock);
         long openedNanos = clock.nanoTime();
+        DirectoryContext context = new DirectoryContext(path, geometry, opened, contents, health, lock, clock);
 
-        DirectoryOpening opening = DirectoryOpening.open(candidate, workerId, lastRun, usedRun, newStoreId, newVersion, contents, files, lock, threads);
+        DirectoryOpening opening = DirectoryOpening.open(candidate, run, contents, lock, threads);
         this.outcomes = opening.outcomes();
         Superblock superblock = opening.superblock();
         DirectoryRecovery.Result result = opening.result();
@@ -164,7 +140,7 @@ final class SsdDirectory
         // never used before: neither by an earlier run nor, for lack of a synced journal, unknown to this one
         this.sequence = superblock.run() << 40;
         this.journal = new Journal(opened.journal(), storeId, geometry.journalBytes(), lock, result.nextLsn(), result.liveLsn());
-        this.disk = new WatchedDisk(path, opened, journal, health, lock);
+        this.disk = new WatchedDisk(context, journal);
         this.allocator = new ExtentAllocator(sizeClasses, contents.slabs(), policy, new ExtentAllocator.Evictor()
         {
             @Override
@@ -179,32 +155,9 @@ final class SsdDirectory
                 expirySweep.look(LOOKED_AT_ONCE);
             }
         });
-        this.restorer = new DirectoryRestorer(
-                path,
-                opening.recovery(),
-                result.files(),
-                result.checkpointBytes(),
-                contents,
-                allocator,
-                health,
-                lock,
-                clock,
-                openedNanos,
-                this::invalidate);
-        this.checkpoints = new DirectoryCheckpoints(
-                path,
-                superblock,
-                result.newestCheckpoint(),
-                result.newestStartLsn(),
-                result.nextCheckpoint(),
-                opened,
-                contents,
-                restorer,
-                health,
-                journal,
-                lock,
-                clock);
-        this.drops = new DirectoryDrops(geometry, contents, health, journal, disk, checkpoints, this::remove, lock, clock);
+        this.restorer = new DirectoryRestorer(context, opening, allocator, openedNanos, this::invalidate);
+        this.checkpoints = new DirectoryCheckpoints(context, opening, restorer, journal);
+        this.drops = new DirectoryDrops(context, journal, disk, checkpoints, this::remove);
         lock.lock();
         try {
             restorer.start();

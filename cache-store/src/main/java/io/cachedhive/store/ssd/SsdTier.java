@@ -122,7 +122,6 @@ public final class SsdTier
             SsdCandidates candidates,
             CacheWorkerId workerId,
             long keptRun,
-            int blockSizeBytes,
             Duration checkpointInterval,
             long blocksToRestore,
             FileTable files,
@@ -135,11 +134,7 @@ public final class SsdTier
         int newVersion = candidates.newVersion(workerId);
         AbsentDirectories.Opener opener = (candidate, runBefore) -> SsdDirectory.open(
                 candidate,
-                workerId,
-                runBefore,
-                usedRun,
-                new Digest128(environment.random().nextLong(), environment.random().nextLong()),
-                newVersion,
+                new OpeningRun(workerId, runBefore, usedRun, new Digest128(environment.random().nextLong(), environment.random().nextLong()), newVersion),
                 files,
                 lock,
                 environment.clock(),
@@ -172,7 +167,7 @@ public final class SsdTier
         directories.forEach(directory -> directory.restorer().restore(blocksToRestore));
         DirectoryProbe look = candidates.directoryProbe();
         AbsentDirectories absentDirectories = new AbsentDirectories(absent, look, opener, lock, environment.clock());
-        return new SsdTier(directories, run, absentDirectories, look, blockSizeBytes, checkpointInterval, lock, environment);
+        return new SsdTier(directories, run, absentDirectories, look, checkpointInterval, lock, environment);
     }
 
     private interface SuperblockWrite
@@ -197,7 +192,6 @@ public final class SsdTier
             long run,
             AbsentDirectories absent,
             DirectoryProbe look,
-            int blockSizeBytes,
             Duration checkpointInterval,
             ReentrantLock lock,
             StoreEnvironment environment)
@@ -205,7 +199,7 @@ public final class SsdTier
         this.directories = List.copyOf(directories);
         this.absent = requireNonNull(absent, "absent is null");
         this.look = requireNonNull(look, "look is null");
-        this.stagingBytes = Geometry.largestExtentUnits(blockSizeBytes) * Geometry.UNIT_BYTES;
+        this.stagingBytes = Geometry.largestExtentUnits(look.blockSizeBytes()) * Geometry.UNIT_BYTES;
         this.tails = new StagingBuffers(Extent.MAX_TAIL_BYTES);
         this.checkpointInterval = requireNonNull(checkpointInterval, "checkpointInterval is null");
         this.lock = requireNonNull(lock, "lock is null");

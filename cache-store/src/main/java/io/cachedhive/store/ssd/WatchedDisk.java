@@ -34,13 +34,13 @@ final class WatchedDisk
                 throws IOException;
     }
 
-    WatchedDisk(Path directory, DirectoryFiles files, Journal journal, DirectoryHealth health, ReentrantLock lock)
+    WatchedDisk(DirectoryContext context, Journal journal)
     {
-        this.directory = requireNonNull(directory, "directory is null");
-        this.files = requireNonNull(files, "files is null");
+        this.directory = context.path();
+        this.files = context.opened();
         this.journal = requireNonNull(journal, "journal is null");
-        this.health = requireNonNull(health, "health is null");
-        this.lock = requireNonNull(lock, "lock is null");
+        this.health = context.health();
+        this.lock = context.lock();
     }
 
     void write(int slab, long position, ByteBuffer buffer)

@@ -138,24 +138,17 @@ public final class DirectoryFuzzTarget
     private static void recover(DiskFile journalFile, DiskFile checkpointFile)
             throws IOException
     {
-        SsdIndex index = new SsdIndex();
         FileTable files = new FileTable();
-        SsdSlab[] slabs = new SsdSlab[GEOMETRY.slabCount()];
-        for (int i = 0; i < slabs.length; i++) {
-            slabs[i] = new SsdSlab(i);
-        }
-        DirectoryRecovery recovery = new DirectoryRecovery(
+        DirectoryContents contents = new DirectoryContents(GEOMETRY, files);
+        SsdIndex index = contents.index();
+        SsdSlab[] slabs = contents.slabs();
+        RecoverySource source = new RecoverySource(
                 Path.of("ssd"),
                 SUPERBLOCK,
                 SsdFormat.CURRENT,
                 journalFile,
-                List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile),
-                index,
-                slabs,
-                new boolean[slabs.length],
-                files,
-                Runnable::run,
-                Runnable::run);
+                List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile));
+        DirectoryRecovery recovery = new DirectoryRecovery(source, contents, new boolean[GEOMETRY.slabCount()], Runnable::run, Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();
         check(!result.outcomes().isEmpty(), "there is no outcome");

@@ -43,8 +43,9 @@ class TestDirectoryRecovery
     // of the checkpoint's files
     private final FileTable source = new FileTable();
     private final FileImage.Writer image = new FileImage.Writer(source);
-    private final SsdIndex index = new SsdIndex();
     private final FileTable table = new FileTable();
+    private final DirectoryContents contents = new DirectoryContents(GEOMETRY, table);
+    private final SsdIndex index = contents.index();
 
     /**
      * Dropped and bound anew while the checkpoint was written: what the first binding had does not come back, also if the drop was not yet in the
@@ -136,22 +137,13 @@ class TestDirectoryRecovery
         writer.write(DirectoryRecovery.TEXTS_CHUNK, texts);
         writer.write(DirectoryRecovery.FILES_CHUNK, files);
         writer.finish(SUPERBLOCK.run(), SUPERBLOCK.baseLsn(), false, 2, 2);
-        SsdSlab[] slabs = new SsdSlab[GEOMETRY.slabCount()];
-        for (int i = 0; i < slabs.length; i++) {
-            slabs[i] = new SsdSlab(i);
-        }
-        DirectoryRecovery recovery = new DirectoryRecovery(
+        RecoverySource recoverySource = new RecoverySource(
                 Path.of("ssd"),
                 SUPERBLOCK,
                 SsdFormat.CURRENT,
                 journalFile,
-                List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile),
-                index,
-                slabs,
-                new boolean[slabs.length],
-                table,
-                Runnable::run,
-                Runnable::run);
+                List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile));
+        DirectoryRecovery recovery = new DirectoryRecovery(recoverySource, contents, new boolean[GEOMETRY.slabCount()], Runnable::run, Runnable::run);
         List<RecoveryOutcome> outcomes = recovery.recover().outcomes();
         recovery.restoreAll();
         return outcomes;

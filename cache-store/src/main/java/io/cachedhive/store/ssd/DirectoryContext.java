@@ -1,0 +1,37 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.store.block.StoreClock;
+
+import java.nio.file.Path;
+import java.util.concurrent.locks.ReentrantLock;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * An open SSD directory, as all of its parts see it.
+ *
+ * @param opened its files
+ * @param contents its blocks, in memory
+ * @param health of its disk
+ * @param lock of the store
+ */
+record DirectoryContext(
+        Path path,
+        Geometry geometry,
+        DirectoryFiles opened,
+        DirectoryContents contents,
+        DirectoryHealth health,
+        ReentrantLock lock,
+        StoreClock clock)
+{
+    DirectoryContext
+    {
+        requireNonNull(path, "path is null");
+        requireNonNull(geometry, "geometry is null");
+        requireNonNull(opened, "opened is null");
+        requireNonNull(contents, "contents is null");
+        requireNonNull(health, "health is null");
+        requireNonNull(lock, "lock is null");
+        requireNonNull(clock, "clock is null");
+    }
+}

@@ -1,0 +1,26 @@
+package io.cachedhive.store.ssd;
+
+import io.cachedhive.store.block.SsdFormat;
+import io.cachedhive.store.disk.DiskFile;
+
+import java.nio.file.Path;
+import java.util.List;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The files that the index of a directory is restored from.
+ *
+ * @param format versions that are read
+ */
+record RecoverySource(Path directory, Superblock superblock, SsdFormat format, DiskFile journal, List<DiskFile> checkpoints)
+{
+    RecoverySource
+    {
+        requireNonNull(directory, "directory is null");
+        requireNonNull(superblock, "superblock is null");
+        requireNonNull(format, "format is null");
+        requireNonNull(journal, "journal is null");
+        checkpoints = List.copyOf(checkpoints);
+    }
+}
