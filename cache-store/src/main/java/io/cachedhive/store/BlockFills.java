@@ -57,7 +57,7 @@ final class BlockFills
     {
         lock.lock();
         try {
-            if (tiers.isClosed() || invalidator.flushes() != flushesBefore) {
+            if (tiers.isClosed() || invalidator.count() != flushesBefore) {
                 return Optional.empty();
             }
             Optional<StoredFile> file = files.get(key.file());
@@ -96,7 +96,7 @@ final class BlockFills
         Optional<FrameFill> fill;
         lock.lock();
         try {
-            if (tiers.isClosed() || invalidator.flushes() != flushesBefore) {
+            if (tiers.isClosed() || invalidator.count() != flushesBefore) {
                 return false;
             }
             Optional<StoredFile> known = files.get(id);

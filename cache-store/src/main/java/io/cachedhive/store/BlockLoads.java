@@ -155,7 +155,7 @@ final class BlockLoads
                 }
                 frame = ram.allocate(block.length(), block.terms(), block.file()).orElse(null);
                 if (frame != null) {
-                    flushesBefore = invalidator.flushes();
+                    flushesBefore = invalidator.count();
                     files.addFills(block.file(), 1);
                 }
                 else if (System.nanoTime() - start > FRAME_WAIT_NANOS || Thread.currentThread().isInterrupted()) {

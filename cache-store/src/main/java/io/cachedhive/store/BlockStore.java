@@ -20,10 +20,10 @@ import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
-import io.cachedhive.store.quota.TableUsage;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.sizing.CacheSizer;
+import io.cachedhive.store.ssd.DirectoryFormats;
 import io.cachedhive.store.ssd.SsdTier;
 
 import java.nio.ByteBuffer;
@@ -31,12 +31,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Function;
-import java.util.function.Predicate;
 
 import static java.util.Objects.requireNonNull;
 
@@ -68,7 +65,7 @@ public final class BlockStore
     private final BlockFills fills;
     private final PinKeeper pinKeeper;
     private final QuotaKeeper quotaKeeper;
-    private final StoreInspector listings;
+    private final StoreInspector inspector;
     private final Invalidator invalidator;
     private final Upkeep upkeep;
 
@@ -94,10 +91,10 @@ public final class BlockStore
         this.loads = new BlockLoads(tiers, hits, invalidator);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.quotaKeeper = new QuotaKeeper(tiers, parts.quotas(), parts.state(), clock);
-        this.listings = new StoreInspector(tiers, clock);
+        this.inspector = new StoreInspector(tiers, clock);
         this.fills = new BlockFills(tiers, classes, offers, hits, invalidator);
         this.sizer = new CacheSizer(tiers.capacityBytes(), tiers.blockSizeBytes(), tiers.isAboveSsd(), clock);
-        this.upkeep = new Upkeep(tiers, parts.memoryFile(), sizer, listings, quotaKeeper, pinKeeper, environment);
+        this.upkeep = new Upkeep(tiers, parts.memoryFile(), sizer, inspector, quotaKeeper, pinKeeper, environment);
     }
 
     /**
@@ -142,67 +139,51 @@ public final class BlockStore
     }
 
     /**
-     * Says which files are pinned by name: their blocks are of class pinned, those that are there as those that are filled from now on, whatever reads say, as far as there is
-     * room for pinned blocks. Guests stay guests, and expiries stay. Blocks the calling thread for as long as it takes to look at all files.
-     *
-     * @param pinned called under the lock
-     * @param changed files for which the answer may be another one than before: of those that are not pinned any more, pinned blocks are normal again; called under the lock
-     * @return false if some blocks stay as they were, since the journal of an SSD directory is full: call it again
+     * The files that are pinned by name.
      */
-    public boolean setPins(Predicate<FileVersion> pinned, Predicate<FileVersion> changed)
+    public PinKeeper pins()
     {
-        setPins(pinned);
-        return pinKeeper.apply(changed);
+        return pinKeeper;
     }
 
     /**
-     * Likewise, for blocks that are filled from now on.
+     * The quotas of tables.
      */
-    public void setPins(Predicate<FileVersion> pinned)
+    public QuotaKeeper quotas()
     {
-        classes.pinByName(pinned);
+        return quotaKeeper;
     }
 
     /**
-     * What there is of files, by what a function makes of them. Takes the lock for some of them at a time.
-     *
-     * @param keyOf empty for files that do not matter; called under the lock
-     * @return without keys of which there is nothing
+     * Drops and flushes of files.
      */
-    public <K> Map<K, PinUsage> pinUsage(Function<FileVersion, Optional<K>> keyOf)
+    public Invalidator flushes()
     {
-        return listings.pinUsage(keyOf);
+        return invalidator;
     }
 
     /**
-     * How many bytes blocks of a table may have over all cache workers; this one's part is by its share of the ring, and counts for RAM and for SSD.
-     * In force for what is filled from now on; what the table has beyond it leaves in small steps, most of it within a second, not from SSD while the journal is full.
-     * Within a second it is kept for the next run, if the state directory can be written.
-     *
-     * @param table {@code schema.table}
-     * @param bytes empty for no quota
+     * The files and blocks that are in the store.
      */
-    public void setQuota(String table, OptionalLong bytes)
+    public StoreInspector contents()
     {
-        quotaKeeper.setQuota(table, bytes);
+        return inspector;
     }
 
     /**
-     * By how much of a table's quota belongs to this worker; 1 until it is said.
-     *
-     * @param share above 0 and at most 1
+     * The hit rates that stores of other capacities would have had.
      */
-    public void setRingShare(double share)
+    public CacheSizer sizer()
     {
-        quotaKeeper.setRingShare(share);
+        return sizer;
     }
 
     /**
-     * The tables with quotas, in the order of their names.
+     * The format versions of the SSD directories.
      */
-    public List<TableUsage> tableUsage()
+    public DirectoryFormats ssdFormats()
     {
-        return quotaKeeper.usage();
+        return ssd.formats();
     }
 
     public CacheWorkerId workerId()
@@ -330,82 +311,17 @@ public final class BlockStore
      */
     public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes)
     {
-        return offerGuest(version, block, table, etagDigest, checksum, bytes, flushes());
+        return offerGuest(version, block, table, etagDigest, checksum, bytes, invalidator.count());
     }
 
     /**
      * Likewise, of a block that was judged at a certain time.
      *
-     * @param flushesBefore as {@link #flushes} were before that: if there was one since, the block is not kept, whatever was flushed
+     * @param flushesBefore as {@link Invalidator#count} was before that: if there was one since, the block is not kept, whatever was flushed
      */
     public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes, long flushesBefore)
     {
         return fills.offerGuest(version, block, table, etagDigest, checksum, bytes, terms(Optional.of(BlockClass.GUEST), OptionalLong.empty()), flushesBefore);
-    }
-
-    /**
-     * Forgets a file version and its blocks in both tiers, and the fills of it that have begun; durable when it returns.
-     *
-     * @return whether it was known
-     */
-    public boolean dropFile(FileVersionId id)
-    {
-        return invalidator.dropFile(id);
-    }
-
-    /**
-     * Forgets file versions and their blocks in both tiers, and the fills of them that have begun, and overwrites where the blocks were. When it returns, nobody finds them,
-     * which is durable, and their bytes are neither in the shared-memory file nor in the slabs. If something could not be overwritten, the result tells it, and that of each later
-     * flush until it is, which is tried again and again; a restart forgets it. What was evicted or written in part before, and whose place on SSD nobody has taken since, is not
-     * looked for. Blocks the calling thread: until all that was found on SSD is restored, until who reads from the frames has done so, and for as long as the writing takes.
-     *
-     * @param covered whether a file version is to go; called under the lock
-     */
-    public FlushResult flush(Predicate<FileVersion> covered)
-    {
-        return invalidator.flush(covered);
-    }
-
-    /**
-     * How many times something was flushed in this run.
-     */
-    public long flushes()
-    {
-        return invalidator.flushes();
-    }
-
-    /**
-     * Which of a range of blocks the store has, and on which terms. Is no use of them.
-     *
-     * @return empty if the file version is not known
-     */
-    public Optional<FileDescription> describe(FileVersionId id, int firstBlock, int blockCount)
-    {
-        return file(id).map(metadata -> listings.describe(metadata, id, firstBlock, blockCount));
-    }
-
-    /**
-     * The file versions with blocks whose ids begin with these bits, in no order; those that come or go meanwhile may be in it or not. Takes the lock for some of them at a time.
-     * Who lists all files asks for 0 bits first, and then for as many as it takes: all files are looked through once, and their order is kept for a minute.
-     *
-     * @param bits how many of the prefix count, 0 for all files
-     * @return empty if there are more than so many
-     */
-    public Optional<List<CachedFile>> cachedFiles(int bits, long prefix, int maxCount)
-    {
-        return listings.cachedFiles(bits, prefix, maxCount);
-    }
-
-    /**
-     * Blocks of this worker's own, those that are asked for most first, as far as is known. Takes the lock for a few of them at a time, so blocks that come or go
-     * meanwhile may be in it or not; those of a large SSD take seconds.
-     *
-     * @param tier those in RAM, or those on SSD that are not in RAM
-     * @param maxCount to be given
-     */
-    public List<BlockKey> hottestBlocks(BlockOrigin tier, int maxCount)
-    {
-        return listings.hottestBlocks(tier, maxCount);
     }
 
     /**
@@ -479,13 +395,13 @@ public final class BlockStore
      */
     public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest, BlockTerms terms)
     {
-        return beginFill(key, length, etagDigest, terms, flushes());
+        return beginFill(key, length, etagDigest, terms, invalidator.count());
     }
 
     /**
      * Likewise, of bytes that were asked for at a certain time.
      *
-     * @param flushesBefore as {@link #flushes} were then: if there was one since, the block is not kept, whatever was flushed
+     * @param flushesBefore as {@link Invalidator#count} was then: if there was one since, the block is not kept, whatever was flushed
      */
     public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest, BlockTerms terms, long flushesBefore)
     {
@@ -572,7 +488,7 @@ public final class BlockStore
     }
 
     /**
-     * A client asks for the block; what is done about it is another matter. For {@link #prediction} only.
+     * A client asks for the block; what is done about it is another matter. For {@link CacheSizer#prediction} only.
      *
      * @param length bytes of the block
      * @param ahead whether it was fetched ahead of this read
@@ -592,14 +508,6 @@ public final class BlockStore
         finally {
             lock.unlock();
         }
-    }
-
-    /**
-     * Which hit rates stores of other capacities would have had; the capacity is that of the SSD tier, without one that of RAM.
-     */
-    public CacheSizer.Prediction prediction()
-    {
-        return sizer.prediction();
     }
 
     /**
@@ -725,33 +633,6 @@ public final class BlockStore
     }
 
     /**
-     * The version of the format of each SSD directory that takes part.
-     */
-    public Map<Path, Integer> ssdFormatVersions()
-    {
-        return ssd.formatVersions();
-    }
-
-    /**
-     * The newest version of the format that this release writes.
-     */
-    public int newestSsdFormatVersion()
-    {
-        return ssd.newestFormatVersion();
-    }
-
-    /**
-     * Ends the time in which the release before can take the SSD directories back: from now on they are written in the newest version; durable on return.
-     *
-     * @throws StoreException if that cannot be written to one of them
-     */
-    public void raiseSsdFormat()
-            throws StoreException
-    {
-        ssd.raiseFormat();
-    }
-
-    /**
      * For tests.
      */
     SsdTier ssd()
@@ -765,22 +646,6 @@ public final class BlockStore
     void removeExpired()
     {
         upkeep.removeExpired();
-    }
-
-    /**
-     * Likewise.
-     */
-    void keepQuotas()
-    {
-        quotaKeeper.keep();
-    }
-
-    /**
-     * Likewise.
-     */
-    void keepPins()
-    {
-        pinKeeper.keep();
     }
 
     /**

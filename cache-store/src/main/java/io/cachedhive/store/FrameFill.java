@@ -59,7 +59,7 @@ final class FrameFill
         this.offers = requireNonNull(offers, "offers is null");
         this.hits = requireNonNull(hits, "hits is null");
         this.invalidator = requireNonNull(invalidator, "invalidator is null");
-        this.flushesBefore = invalidator.flushes();
+        this.flushesBefore = invalidator.count();
         this.digest = target.digest();
         this.file = target.file();
         this.frame = target.frame();

@@ -24,7 +24,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * Removes what is no longer true or no longer wanted: single file versions, and by name (a flush), where the bytes are overwritten as well.
  */
-final class Invalidator
+public final class Invalidator
 {
     private static final Logger log = Logger.get(Invalidator.class);
 
@@ -59,7 +59,7 @@ final class Invalidator
      *
      * @return whether it was known
      */
-    boolean dropFile(FileVersionId id)
+    public boolean dropFile(FileVersionId id)
     {
         Optional<StoredFile> dropped;
         lock.lock();
@@ -96,9 +96,14 @@ final class Invalidator
     }
 
     /**
-     * See {@link BlockStore#flush}.
+     * Forgets file versions and their blocks in both tiers, and the fills of them that have begun, and overwrites where the blocks were. When it returns, nobody finds them,
+     * which is durable, and their bytes are neither in the shared-memory file nor in the slabs. If something could not be overwritten, the result tells it, and that of each later
+     * flush until it is, which is tried again and again; a restart forgets it. What was evicted or written in part before, and whose place on SSD nobody has taken since, is not
+     * looked for. Blocks the calling thread: until all that was found on SSD is restored, until who reads from the frames has done so, and for as long as the writing takes.
+     *
+     * @param covered whether a file version is to go; called under the lock
      */
-    FlushResult flush(Predicate<FileVersion> covered)
+    public FlushResult flush(Predicate<FileVersion> covered)
     {
         // what is not restored yet has its bytes in places that are not known yet
         boolean restored = ssd.awaitRestored(FLUSH_WAIT);
@@ -212,7 +217,7 @@ final class Invalidator
     /**
      * How many times something was flushed in this run.
      */
-    long flushes()
+    public long count()
     {
         return flushes;
     }

@@ -21,7 +21,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * Gives blocks that are there the class that follows from what is pinned by name, and keeps pinned ones within the room that is theirs. Takes the lock for some blocks at a time.
  */
-final class PinKeeper
+public final class PinKeeper
 {
     private static final Logger log = Logger.get(PinKeeper.class);
 
@@ -43,12 +43,20 @@ final class PinKeeper
     }
 
     /**
-     * Looks at all files.
+     * Says which files are pinned by name: their blocks are of class pinned, those that are there as those that are filled from now on, whatever reads say, as far as there is
+     * room for pinned blocks. Guests stay guests, and expiries stay. Blocks the calling thread for as long as it takes to look at all files.
      *
-     * @param changed files for which it may have changed whether they are pinned by name; called under the lock
-     * @return false if some blocks stay as they were, since the journal of an SSD directory is full
+     * @param pinned called under the lock
+     * @param changed files for which the answer may be another one than before: of those that are not pinned any more, pinned blocks are normal again; called under the lock
+     * @return false if some blocks stay as they were, since the journal of an SSD directory is full: call it again
      */
-    boolean apply(Predicate<FileVersion> changed)
+    public boolean set(Predicate<FileVersion> pinned, Predicate<FileVersion> changed)
+    {
+        set(pinned);
+        return apply(changed);
+    }
+
+    private boolean apply(Predicate<FileVersion> changed)
     {
         boolean complete = true;
         for (StoredFile file : tiers.filesWith(changed)) {
@@ -56,6 +64,14 @@ final class PinKeeper
             LockYield.giveWay(lock);
         }
         return complete;
+    }
+
+    /**
+     * Says which files are pinned by name, for blocks that are filled from now on.
+     */
+    public void set(Predicate<FileVersion> pinned)
+    {
+        classes.pinByName(pinned);
     }
 
     private boolean apply(StoredFile file)

@@ -22,7 +22,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * The quotas of tables: takes them, evicts what tables have beyond them, and writes them down in the state directory.
  */
-final class QuotaKeeper
+public final class QuotaKeeper
 {
     private static final Logger log = Logger.get(QuotaKeeper.class);
 
@@ -53,10 +53,14 @@ final class QuotaKeeper
     }
 
     /**
+     * How many bytes blocks of a table may have over all cache workers; this one's part is by its share of the ring, and counts for RAM and for SSD.
+     * In force for what is filled from now on; what the table has beyond it leaves in small steps, most of it within a second, not from SSD while the journal is full.
+     * Within a second it is kept for the next run, if the state directory can be written.
+     *
      * @param table {@code schema.table}
      * @param bytes empty for no quota
      */
-    void setQuota(String table, OptionalLong bytes)
+    public void setQuota(String table, OptionalLong bytes)
     {
         if (bytes.isPresent() && bytes.getAsLong() < 0) {
             throw new IllegalArgumentException("quota of table %s is negative: %s".formatted(table, bytes.getAsLong()));
@@ -80,7 +84,7 @@ final class QuotaKeeper
      *
      * @param share above 0 and at most 1
      */
-    void setRingShare(double share)
+    public void setRingShare(double share)
     {
         lock.lock();
         try {
@@ -94,7 +98,7 @@ final class QuotaKeeper
     /**
      * The tables with quotas, in the order of their names.
      */
-    List<TableUsage> usage()
+    public List<TableUsage> usage()
     {
         List<TableUsage> usage;
         lock.lock();

@@ -31,7 +31,7 @@ import static java.util.Objects.requireNonNull;
  * What there is in the store: of some files, of all, of the hottest blocks. Nothing of it is a use of the blocks. Takes the lock for some entries at a time, so what comes or goes
  * meanwhile may be in a listing or not.
  */
-final class StoreInspector
+public final class StoreInspector
 {
     private static final long FILE_ORDER_NANOS = 60_000_000_000L;
     // only a few columns of each are looked at
@@ -58,9 +58,24 @@ final class StoreInspector
     }
 
     /**
-     * Which of a range of blocks there are, and on which terms.
+     * Which of a range of blocks the store has, and on which terms. Is no use of them.
+     *
+     * @return empty if the file version is not known
      */
-    FileDescription describe(FileMetadata metadata, FileVersionId id, int firstBlock, int blockCount)
+    public Optional<FileDescription> describe(FileVersionId id, int firstBlock, int blockCount)
+    {
+        Optional<FileMetadata> metadata;
+        lock.lock();
+        try {
+            metadata = tiers.files().get(id).filter(file -> !tiers.files().isForGuests(file)).map(StoredFile::metadata);
+        }
+        finally {
+            lock.unlock();
+        }
+        return metadata.map(known -> describe(known, id, firstBlock, blockCount));
+    }
+
+    private FileDescription describe(FileMetadata metadata, FileVersionId id, int firstBlock, int blockCount)
     {
         Map<Integer, BlockTerms> blocks = new HashMap<>();
         int end = Math.addExact(firstBlock, blockCount);
@@ -89,7 +104,7 @@ final class StoreInspector
      * @param bits how many of the prefix count, 0 for all files
      * @return empty if there are more than so many
      */
-    Optional<List<CachedFile>> cachedFiles(int bits, long prefix, int maxCount)
+    public Optional<List<CachedFile>> cachedFiles(int bits, long prefix, int maxCount)
     {
         FileOrder order = fileOrder;
         if (bits == 0 || order == null || clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
@@ -198,7 +213,7 @@ final class StoreInspector
      * @param keyOf empty for files that do not matter; called under the lock
      * @return without keys of which there is nothing
      */
-    <K> Map<K, PinUsage> pinUsage(Function<FileVersion, Optional<K>> keyOf)
+    public <K> Map<K, PinUsage> pinUsage(Function<FileVersion, Optional<K>> keyOf)
     {
         Map<K, PinUsage> usage = new HashMap<>();
         for (StoredFile file : tiers.filesWith(version -> keyOf.apply(version).isPresent())) {
@@ -215,7 +230,7 @@ final class StoreInspector
      * @param tier those in RAM, or those on SSD that are not in RAM
      * @param maxCount to be given
      */
-    List<BlockKey> hottestBlocks(BlockOrigin tier, int maxCount)
+    public List<BlockKey> hottestBlocks(BlockOrigin tier, int maxCount)
     {
         HotBlocks hottest = new HotBlocks(maxCount);
         switch (tier) {

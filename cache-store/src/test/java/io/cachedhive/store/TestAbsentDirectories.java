@@ -170,7 +170,7 @@ class TestAbsentDirectories
         firstRun();
         disk.setUnreadable(ill, true);
         try (BlockStore store = open()) {
-            store.dropFile(file.id());
+            store.flushes().dropFile(file.id());
             disk.setUnreadable(ill, false);
             Await.until("it is used", () -> store.problem().isEmpty());
             assertThat(countThere(store)).isZero();
@@ -207,7 +207,7 @@ class TestAbsentDirectories
             assertThat(store.problem()).isPresent().get().asString().contains(ill.toString(), "write of ");
             int there = countThere(store);
             assertThat(there).isBetween(1, BLOCKS - 1);
-            store.dropFile(file.id());
+            store.flushes().dropFile(file.id());
             assertThat(store.file(file.id())).as("held by nobody").isEmpty();
             disk.setFailing(ill.resolve("superblock"), false);
             Await.until("it is used", () -> store.problem().isEmpty());

@@ -104,7 +104,7 @@ class TestBlockClasses
 
     private static Map<Integer, BlockTerms> terms(BlockStore store)
     {
-        return store.describe(FILE.id(), 0, BLOCKS).map(FileDescription::blocks).orElse(Map.of());
+        return store.contents().describe(FILE.id(), 0, BLOCKS).map(FileDescription::blocks).orElse(Map.of());
     }
 
     private static BlockClass blockClass(BlockStore store, int block)

@@ -118,7 +118,7 @@ class TestBlockStoreModel
                     BlockKey key = file.id().block(block);
                     switch (random.nextInt(20)) {
                         case 0 -> {
-                            store.dropFile(file.id());
+                            store.flushes().dropFile(file.id());
                             if (!disk.isOff()) {
                                 model.bound = Optional.empty();
                                 assertThat(store.load(key)).isEmpty();
@@ -245,7 +245,7 @@ class TestBlockStoreModel
 
             // nothing is pinned or being filled any more: after drops of everything no memory is in use
             for (int i = 0; i < FILES; i++) {
-                store.dropFile(file(i).id());
+                store.flushes().dropFile(file(i).id());
             }
             assertThat(store.gauges().ramBlocks()).isZero();
             assertThat(store.gauges().ssdBlocks()).isZero();
@@ -267,7 +267,7 @@ class TestBlockStoreModel
         int length = file.blockLength(block, BLOCK);
         switch (random.nextInt(100)) {
             case 0 -> {
-                store.dropFile(file.id());
+                store.flushes().dropFile(file.id());
                 drops.incrementAndGet();
             }
             case 1 -> store.confirm(file.id());

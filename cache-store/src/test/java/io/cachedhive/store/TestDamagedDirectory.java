@@ -189,7 +189,7 @@ class TestDamagedDirectory
 
     private static void drop(BlockStore store, int number, Map<Integer, String> bound)
     {
-        store.dropFile(file(number).id());
+        store.flushes().dropFile(file(number).id());
         bound.remove(number);
     }
 

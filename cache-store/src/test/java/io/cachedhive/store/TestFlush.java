@@ -169,14 +169,14 @@ class TestFlush
             fill(store, flushed);
             int number = 100;
             // not by a use of it, which would keep it
-            while (store.describe(flushed.id(), 0, flushed.blockCount(BLOCK)).filter(description -> !description.blocks().isEmpty()).isPresent()) {
+            while (store.contents().describe(flushed.id(), 0, flushed.blockCount(BLOCK)).filter(description -> !description.blocks().isEmpty()).isPresent()) {
                 // all but half a kilobyte of a block, in frames of the same size
                 FileVersion shorter = TestingBlocks.file(number++, BLOCK - 512);
                 fill(store, shorter);
                 assertThat(blocksFound(store, shorter)).isEqualTo(1);
                 assertThat(number).isLessThan(3_000);
             }
-            store.flush(TestFlush::isFlushed);
+            store.flushes().flush(TestFlush::isFlushed);
             assertThat(blocksSeen(flushed)).isZero();
             store.checkInvariants();
         }
@@ -193,7 +193,7 @@ class TestFlush
                 assertThat(blocksSeen(file)).isEqualTo(file.blockCount(BLOCK));
             }
 
-            FlushResult result = store.flush(TestFlush::isFlushed);
+            FlushResult result = store.flushes().flush(TestFlush::isFlushed);
 
             assertThat(result).isEqualTo(new FlushResult(2, true, Optional.empty()));
             for (FileVersion file : FLUSHED) {
@@ -204,11 +204,11 @@ class TestFlush
             assertThat(blocksFound(store, KEPT)).isEqualTo(KEPT.blockCount(BLOCK));
             store.checkInvariants();
 
-            assertThat(store.flush(TestFlush::isFlushed)).isEqualTo(new FlushResult(0, true, Optional.empty()));
+            assertThat(store.flushes().flush(TestFlush::isFlushed)).isEqualTo(new FlushResult(0, true, Optional.empty()));
             // and comes again when it is asked for
             fill(store, FLUSHED.getFirst());
             assertThat(blocksFound(store, FLUSHED.getFirst())).isEqualTo(FLUSHED.getFirst().blockCount(BLOCK));
-            assertThat(store.flush(TestFlush::isFlushed).files()).isEqualTo(1);
+            assertThat(store.flushes().flush(TestFlush::isFlushed).files()).isEqualTo(1);
             store.checkInvariants();
         }
     }
@@ -223,7 +223,7 @@ class TestFlush
         store.ssd().drain();
         store.ssd().flush();
         store.ssd().checkpoint();
-        assertThat(store.flush(TestFlush::isFlushed).files()).isEqualTo(2);
+        assertThat(store.flushes().flush(TestFlush::isFlushed).files()).isEqualTo(2);
         store.abandon();
         try (BlockStore next = open(config)) {
             assertThat(blocksFound(next, KEPT)).isEqualTo(KEPT.blockCount(BLOCK));
@@ -247,7 +247,7 @@ class TestFlush
             Fill fill = store.beginFill(last, BLOCK, ETAG).orElseThrow();
             fill.buffer().put(TestingBlocks.bytes(last, ETAG, BLOCK));
 
-            CompletableFuture<FlushResult> flush = CompletableFuture.supplyAsync(() -> store.flush(TestFlush::isFlushed));
+            CompletableFuture<FlushResult> flush = CompletableFuture.supplyAsync(() -> store.flushes().flush(TestFlush::isFlushed));
             Await.until("both files are gone", () -> {
                 assertThat(flush).isNotDone();
                 return store.file(file.id()).isEmpty() && store.file(FLUSHED.getLast().id()).isEmpty();
@@ -272,14 +272,14 @@ class TestFlush
     {
         BlockKey key = KEPT.id().block(0);
         try (BlockStore store = open(ramOnly)) {
-            long before = store.flushes();
+            long before = store.flushes().count();
             assertThat(store.bind(KEPT, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
             BlockTerms terms = store.terms(Optional.empty(), OptionalLong.empty());
             store.beginFill(key, BLOCK, ETAG, terms, before).orElseThrow().close();
-            store.flush(KEPT::equals);
+            store.flushes().flush(KEPT::equals);
             assertThat(store.bind(KEPT, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
             assertThat(store.beginFill(key, BLOCK, ETAG, terms, before)).isEmpty();
-            store.beginFill(key, BLOCK, ETAG, terms, store.flushes()).orElseThrow().close();
+            store.beginFill(key, BLOCK, ETAG, terms, store.flushes().count()).orElseThrow().close();
             store.checkInvariants();
         }
     }
@@ -293,8 +293,8 @@ class TestFlush
         try (BlockStore store = open(ramOnly)) {
             FLUSHED.forEach(file -> fill(store, file));
             fill(store, large);
-            store.flush(large::equals);
-            assertThat(store.flush(TestFlush::isFlushed).problem()).isEmpty();
+            store.flushes().flush(large::equals);
+            assertThat(store.flushes().flush(TestFlush::isFlushed).problem()).isEmpty();
             assertThat(blocksSeen(large)).isZero();
             for (FileVersion file : FLUSHED) {
                 assertThat(blocksSeen(file)).isZero();

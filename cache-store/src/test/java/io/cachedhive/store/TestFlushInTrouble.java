@@ -167,7 +167,7 @@ class TestFlushInTrouble
 
     private void assertLeft(BlockStore store, int files)
     {
-        FlushResult result = store.flush(FLUSHED::equals);
+        FlushResult result = store.flushes().flush(FLUSHED::equals);
         assertThat(result.files()).isEqualTo(files);
         assertThat(result.durable()).isTrue();
         assertThat(result.problem()).hasValueSatisfying(problem -> assertThat(problem).contains(directory.resolve("ssd").toString(), "still has flushed bytes"));
@@ -188,13 +188,13 @@ class TestFlushInTrouble
             assertLeft(store, 1);
             assertLeft(store, 0);
             // one that covers nothing at all
-            assertThat(store.flush(_ -> false).problem()).isPresent();
+            assertThat(store.flushes().flush(_ -> false).problem()).isPresent();
             clock.advance(MORE_THAN_A_SUSPENSION);
             assertLeft(store, 0);
 
             setFailing(false);
             clock.advance(MORE_THAN_A_SUSPENSION);
-            assertThat(store.flush(FLUSHED::equals)).isEqualTo(new FlushResult(0, true, Optional.empty()));
+            assertThat(store.flushes().flush(FLUSHED::equals)).isEqualTo(new FlushResult(0, true, Optional.empty()));
             assertThat(onSsd(FLUSHED)).isZero();
             assertThat(onSsd(KEPT)).isEqualTo(8);
             store.checkInvariants();
@@ -233,7 +233,7 @@ class TestFlushInTrouble
             clock.advance(MORE_THAN_A_SUSPENSION);
             Await.until("nothing is left", () -> onSsd(FLUSHED) == 0);
             assertThat(onSsd(KEPT)).isEqualTo(8);
-            assertThat(store.flush(FLUSHED::equals)).isEqualTo(new FlushResult(0, true, Optional.empty()));
+            assertThat(store.flushes().flush(FLUSHED::equals)).isEqualTo(new FlushResult(0, true, Optional.empty()));
             store.checkInvariants();
         }
     }
@@ -250,15 +250,15 @@ class TestFlushInTrouble
             Path bad = slabs.stream().filter(slab -> blocksSeen(FLUSHED, List.of(disk.bytes(slab))) > 0).findFirst().orElseThrow();
             int left = blocksSeen(FLUSHED, List.of(disk.bytes(bad)));
             disk.setFailing(bad, true);
-            store.flush(FLUSHED::equals);
+            store.flushes().flush(FLUSHED::equals);
             while (onSsd(FLUSHED) > left) {
                 clock.advance(MORE_THAN_A_SUSPENSION);
                 LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
-                assertThat(store.flush(FLUSHED::equals).problem()).isPresent();
+                assertThat(store.flushes().flush(FLUSHED::equals).problem()).isPresent();
             }
             disk.setFailing(bad, false);
             clock.advance(MORE_THAN_A_SUSPENSION);
-            assertThat(store.flush(FLUSHED::equals).problem()).isEmpty();
+            assertThat(store.flushes().flush(FLUSHED::equals).problem()).isEmpty();
             assertThat(onSsd(FLUSHED)).isZero();
             // everything can be had again, and more than there is room for
             FileVersion large = TestingBlocks.file(4, 400L * BLOCK);
@@ -286,7 +286,7 @@ class TestFlushInTrouble
             assertThat(store.file(FLUSHED.id())).isEmpty();
             assertThat(store.gauges().ssdBlocks()).isEqualTo(8);
             fill(store, FLUSHED);
-            assertThat(store.flush(FLUSHED::equals)).isEqualTo(new FlushResult(1, true, Optional.empty()));
+            assertThat(store.flushes().flush(FLUSHED::equals)).isEqualTo(new FlushResult(1, true, Optional.empty()));
             store.checkInvariants();
         }
     }
@@ -302,14 +302,14 @@ class TestFlushInTrouble
             fill(store, KEPT);
             CompletableFuture<FlushResult> flush = new CompletableFuture<>();
             hooked.onNextWrite(() -> {
-                flush.completeAsync(() -> store.flush(FLUSHED::equals));
+                flush.completeAsync(() -> store.flushes().flush(FLUSHED::equals));
                 Await.until("the file is gone", () -> store.file(FLUSHED.id()).isEmpty());
                 throw new DiskException(DiskException.Cause.IO_ERROR, "write failed: planted");
             });
             fill(store, FLUSHED, 0);
             assertThat(flush.get(1, TimeUnit.MINUTES).problem()).hasValueSatisfying(problem -> assertThat(problem).contains("still has flushed bytes"));
             clock.advance(MORE_THAN_A_SUSPENSION);
-            assertThat(store.flush(FLUSHED::equals).problem()).isEmpty();
+            assertThat(store.flushes().flush(FLUSHED::equals).problem()).isEmpty();
             store.checkInvariants();
         }
     }
@@ -325,7 +325,7 @@ class TestFlushInTrouble
         config = config.withSsdDirectories(List.of());
         try (BlockStore store = open()) {
             fill(store, FLUSHED);
-            store.dropFile(FLUSHED.id());
+            store.flushes().dropFile(FLUSHED.id());
             assertThat(inRam(FLUSHED)).isEqualTo(100);
             assertThat(store.bind(other, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
             List<Fill> fills = new ArrayList<>();
@@ -334,7 +334,7 @@ class TestFlushInTrouble
                 fills.add(begun.get());
                 begun = store.beginFill(other.id().block(fills.size()), BLOCK, ETAG);
             }
-            assertThat(store.flush(FLUSHED::equals)).isEqualTo(new FlushResult(0, true, Optional.empty()));
+            assertThat(store.flushes().flush(FLUSHED::equals)).isEqualTo(new FlushResult(0, true, Optional.empty()));
             fills.forEach(Fill::close);
             assertThat(inRam(FLUSHED)).isZero();
             store.checkInvariants();
@@ -354,12 +354,12 @@ class TestFlushInTrouble
         try (BlockStore store = open()) {
             setFailing(true);
             fill(store, FLUSHED);
-            store.dropFile(FLUSHED.id());
+            store.flushes().dropFile(FLUSHED.id());
             assertThat(inRam(FLUSHED)).isEqualTo(100);
             setFailing(false);
             clock.advance(MORE_THAN_A_SUSPENSION);
             hooked.onNextRead(() -> {
-                store.flush(FLUSHED::equals);
+                store.flushes().flush(FLUSHED::equals);
                 assertThat(inRam(FLUSHED)).as("it cannot overwrite the one that is being read into").isEqualTo(1);
                 throw new DiskException(DiskException.Cause.IO_ERROR, "read failed: planted");
             });
@@ -379,7 +379,7 @@ class TestFlushInTrouble
         try (BlockStore store = open()) {
             fill(store, FLUSHED);
             fill(store, KEPT);
-            assertThatThrownBy(() -> store.flush(file -> {
+            assertThatThrownBy(() -> store.flushes().flush(file -> {
                 if (file.equals(KEPT)) {
                     throw new IllegalStateException("planted");
                 }
@@ -389,7 +389,7 @@ class TestFlushInTrouble
             assertThat(store.gauges().ssdBlocks()).isEqualTo(8);
             store.checkInvariants();
             // nor are its frames taken
-            assertThat(store.flush(FLUSHED::equals).problem()).isEmpty();
+            assertThat(store.flushes().flush(FLUSHED::equals).problem()).isEmpty();
             assertThat(inRam(FLUSHED)).isZero();
         }
     }

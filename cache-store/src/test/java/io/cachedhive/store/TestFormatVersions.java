@@ -104,11 +104,11 @@ class TestFormatVersions
             fill(store, 0);
         }
         BlockStore raised = open(NEXT, CLEAN_STOP);
-        assertThat(raised.ssdFormatVersions()).containsExactly(Map.entry(directory.resolve("one"), CURRENT.newest()));
-        raised.raiseSsdFormat();
-        assertThat(raised.ssdFormatVersions()).containsExactly(Map.entry(directory.resolve("one"), NEXT.newest()));
+        assertThat(raised.ssdFormats().versions()).containsExactly(Map.entry(directory.resolve("one"), CURRENT.newest()));
+        raised.ssdFormats().raise();
+        assertThat(raised.ssdFormats().versions()).containsExactly(Map.entry(directory.resolve("one"), NEXT.newest()));
         // again changes nothing
-        raised.raiseSsdFormat();
+        raised.ssdFormats().raise();
         fill(raised, 1);
         raised.ssd().flush();
         // with the checkpoint of the version before
@@ -140,8 +140,8 @@ class TestFormatVersions
         }
         config = config("one", "two");
         try (BlockStore store = open(NEXT, CLEAN_STOP, NEW_DIRECTORY)) {
-            assertThat(store.ssdFormatVersions().values()).containsOnly(CURRENT.newest());
-            store.raiseSsdFormat();
+            assertThat(store.ssdFormats().versions().values()).containsOnly(CURRENT.newest());
+            store.ssdFormats().raise();
         }
         assertThat(superblockVersion("one")).isEqualTo(NEXT.newest());
         assertThat(superblockVersion("two")).isEqualTo(NEXT.newest());
@@ -152,7 +152,7 @@ class TestFormatVersions
             throws Exception
     {
         try (BlockStore store = open(NEXT, NEW_DIRECTORY)) {
-            assertThat(store.ssdFormatVersions().values()).containsOnly(NEXT.newest());
+            assertThat(store.ssdFormats().versions().values()).containsOnly(NEXT.newest());
         }
     }
 

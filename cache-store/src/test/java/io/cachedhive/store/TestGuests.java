@@ -182,7 +182,7 @@ class TestGuests
             }
             assertThat(isThere(store, FILE, 1, ETAG)).isTrue();
             assertThat(store.isOnSsd(FILE.id().block(1))).isTrue();
-            assertThat(store.describe(FILE.id(), 0, 3).orElseThrow().blocks().values())
+            assertThat(store.contents().describe(FILE.id(), 0, 3).orElseThrow().blocks().values())
                     .extracting(BlockTerms::blockClass)
                     .containsExactlyInAnyOrder(BlockClass.NORMAL, BlockClass.NORMAL, BlockClass.GUEST);
             assertThat(store.gauges().guestBytes()).isEqualTo(BLOCK);
@@ -254,7 +254,7 @@ class TestGuests
     {
         try (BlockStore store = open()) {
             offer(store, FILE, 0, ETAG);
-            store.dropFile(FILE.id());
+            store.flushes().dropFile(FILE.id());
             assertThat(isThere(store, FILE, 0, ETAG)).isFalse();
             offer(store, FILE, 0, ETAG);
             store.dropGuests(FILE.id());
@@ -273,12 +273,12 @@ class TestGuests
     {
         byte[] bytes = TestingBlocks.bytes(FILE.id().block(0), ETAG, BLOCK);
         try (BlockStore store = open()) {
-            long before = store.flushes();
-            store.flush(FILE::equals);
+            long before = store.flushes().count();
+            store.flushes().flush(FILE::equals);
             assertThat(store.offerGuest(FILE, 0, "schema.table", ETAG, checksum(bytes), ByteBuffer.wrap(bytes), before)).isFalse();
             assertThat(isThere(store, FILE, 0, ETAG)).isFalse();
             assertThat(store.gauges().files()).as("nor is its file known").isZero();
-            assertThat(store.offerGuest(FILE, 0, "schema.table", ETAG, checksum(bytes), ByteBuffer.wrap(bytes), store.flushes())).isTrue();
+            assertThat(store.offerGuest(FILE, 0, "schema.table", ETAG, checksum(bytes), ByteBuffer.wrap(bytes), store.flushes().count())).isTrue();
             assertThat(isThere(store, FILE, 0, ETAG)).isTrue();
             store.checkInvariants();
         }

@@ -98,14 +98,14 @@ class TestHottestBlocks
                 fill(store, FILE, block, TERMS);
                 all.add(FILE.id().block(block));
             }
-            List<BlockKey> inRam = store.hottestBlocks(RAM, 10 * BLOCKS);
+            List<BlockKey> inRam = store.contents().hottestBlocks(RAM, 10 * BLOCKS);
             assertThat(inRam).hasSize(Math.toIntExact(store.gauges().ramBlocks())).hasSizeBetween(20, BLOCKS - 50).allMatch(key -> isInRam(store, key));
-            List<BlockKey> onSsd = store.hottestBlocks(SSD, 10 * BLOCKS);
+            List<BlockKey> onSsd = store.contents().hottestBlocks(SSD, 10 * BLOCKS);
             assertThat(onSsd).noneMatch(key -> isInRam(store, key));
             assertThat(Stream.concat(inRam.stream(), onSsd.stream())).containsExactlyInAnyOrderElementsOf(all);
 
-            assertThat(store.hottestBlocks(RAM, 7)).hasSize(7);
-            assertThat(store.hottestBlocks(SSD, 0)).isEmpty();
+            assertThat(store.contents().hottestBlocks(RAM, 7)).hasSize(7);
+            assertThat(store.contents().hottestBlocks(SSD, 0)).isEmpty();
         }
     }
 
@@ -124,8 +124,8 @@ class TestHottestBlocks
                     store.touch(FILE.id().block(block).high(), FILE.id().block(block).low());
                 }
             }
-            assertThat(store.hottestBlocks(RAM, BLOCKS).subList(0, 3)).containsExactlyInAnyOrderElementsOf(wanted);
-            assertThat(store.hottestBlocks(RAM, 3)).containsExactlyInAnyOrderElementsOf(wanted);
+            assertThat(store.contents().hottestBlocks(RAM, BLOCKS).subList(0, 3)).containsExactlyInAnyOrderElementsOf(wanted);
+            assertThat(store.contents().hottestBlocks(RAM, 3)).containsExactlyInAnyOrderElementsOf(wanted);
         }
     }
 
@@ -138,10 +138,10 @@ class TestHottestBlocks
             fill(store, FILE, 1, TERMS);
             fill(store, FILE, 2, BlockTerms.until(NORMAL, clock.currentTimeMillis() + 5000));
             fill(store, OTHER_FILE, 0, TERMS);
-            assertThat(store.hottestBlocks(RAM, BLOCKS)).containsExactlyInAnyOrder(FILE.id().block(1), FILE.id().block(2), OTHER_FILE.id().block(0));
-            store.dropFile(OTHER_FILE.id());
+            assertThat(store.contents().hottestBlocks(RAM, BLOCKS)).containsExactlyInAnyOrder(FILE.id().block(1), FILE.id().block(2), OTHER_FILE.id().block(0));
+            store.flushes().dropFile(OTHER_FILE.id());
             clock.advance(Duration.ofSeconds(6));
-            assertThat(store.hottestBlocks(RAM, BLOCKS)).containsExactly(FILE.id().block(1));
+            assertThat(store.contents().hottestBlocks(RAM, BLOCKS)).containsExactly(FILE.id().block(1));
         }
     }
 
@@ -151,18 +151,18 @@ class TestHottestBlocks
     {
         BlockTerms high = BlockTerms.until(HIGH, clock.currentTimeMillis() + 3_600_000);
         try (BlockStore store = open()) {
-            assertThat(store.describe(FILE.id(), 0, 10)).isEmpty();
+            assertThat(store.contents().describe(FILE.id(), 0, 10)).isEmpty();
             fill(store, FILE, 1, TERMS);
             for (int block = 2; block < BLOCKS; block++) {
                 fill(store, FILE, block, high);
             }
             // one in RAM or on SSD is as good as the other
             assertThat(isInRam(store, FILE.id().block(1)) && isInRam(store, FILE.id().block(2))).isFalse();
-            FileDescription description = store.describe(FILE.id(), 0, 4).orElseThrow();
+            FileDescription description = store.contents().describe(FILE.id(), 0, 4).orElseThrow();
             assertThat(description.metadata()).isEqualTo(new FileMetadata(FILE, Optional.of(ETAG_TEXT), false, "schema.table"));
             assertThat(description.blocks()).isEqualTo(Map.of(1, TERMS, 2, high, 3, high));
-            assertThat(store.describe(FILE.id(), 0, BLOCKS).orElseThrow().blocks()).hasSize(BLOCKS - 1);
-            assertThat(store.describe(FILE.id(), BLOCKS, 5).orElseThrow().blocks()).isEmpty();
+            assertThat(store.contents().describe(FILE.id(), 0, BLOCKS).orElseThrow().blocks()).hasSize(BLOCKS - 1);
+            assertThat(store.contents().describe(FILE.id(), BLOCKS, 5).orElseThrow().blocks()).isEmpty();
         }
     }
 }

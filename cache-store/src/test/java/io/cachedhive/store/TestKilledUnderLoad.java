@@ -410,7 +410,7 @@ class TestKilledUnderLoad
             Optional<String> etag = store.file(file.id()).flatMap(FileMetadata::etag);
             if (etag.isPresent()) {
                 System.out.printf("B %s .%n", number);
-                store.dropFile(file.id());
+                store.flushes().dropFile(file.id());
                 System.out.printf("D %s %s .%n", number, etag.get());
             }
         }

@@ -134,14 +134,14 @@ class TestLostDrops
         fill(store, OTHER);
         store.ssd().checkpoint();
         // leaves a sealed journal
-        store.dropFile(OTHER.id());
+        store.flushes().dropFile(OTHER.id());
 
         setFailing(disk, true, checkpoints);
         setFailing(disk, true, index);
-        assertThat(store.dropFile(DROPPED.id())).isTrue();
+        assertThat(store.flushes().dropFile(DROPPED.id())).isTrue();
         setFailing(disk, false, index);
         store.ssd().checkpoint();
-        FlushResult flushed = store.flush(DROPPED::equals);
+        FlushResult flushed = store.flushes().flush(DROPPED::equals);
         assertThat(flushed.durable()).isTrue();
         store.abandon();
 
@@ -165,14 +165,14 @@ class TestLostDrops
             fill(killed, DROPPED);
             killed.ssd().checkpoint();
             copy.turnOffAfter(writes);
-            killed.dropFile(DROPPED.id());
+            killed.flushes().dropFile(DROPPED.id());
             copy.turnOff();
             killed.abandon();
             copy.restartProcess();
 
             BlockStore store = open(copy);
             survived += store.file(DROPPED.id()).isPresent() ? 1 : 0;
-            assertThat(store.flush(DROPPED::equals).durable()).isTrue();
+            assertThat(store.flushes().flush(DROPPED::equals).durable()).isTrue();
             store.abandon();
             assertDroppedAfterPowerCut(copy);
         }
@@ -200,7 +200,7 @@ class TestLostDrops
             failed = copy.faults() > 0;
             failures += failed ? 1 : 0;
             setFailing(copy, true, ssd(0).resolve("journal"), ssd(0).resolve("checkpoint-0"), ssd(0).resolve("checkpoint-1"));
-            assertThat(store.dropFile(DROPPED.id())).isTrue();
+            assertThat(store.flushes().dropFile(DROPPED.id())).isTrue();
             store.abandon();
             setFailing(copy, false, ssd(0).resolve("journal"), ssd(0).resolve("checkpoint-0"), ssd(0).resolve("checkpoint-1"));
             // what was not synced is there all the same
@@ -237,8 +237,8 @@ class TestLostDrops
             }
             failed = copy.faults() > 0;
             without += store.gauges().ssdDirectoriesOffline() > 0 ? 1 : 0;
-            store.dropFile(DROPPED.id());
-            assertThat(store.flush(DROPPED::equals).durable()).isTrue();
+            store.flushes().dropFile(DROPPED.id());
+            assertThat(store.flushes().flush(DROPPED::equals).durable()).isTrue();
             store.abandon();
             assertDroppedAfterPowerCut(copy);
         }
@@ -258,7 +258,7 @@ class TestLostDrops
         Path[] checkpoints = {ssd(0).resolve("checkpoint-0"), ssd(0).resolve("checkpoint-1")};
         setFailing(disk, true, checkpoints);
         setFailing(disk, true, ssd(0).resolve("journal"), ssd(0).resolve("superblock"), state.resolve("run"));
-        store.dropFile(DROPPED.id());
+        store.flushes().dropFile(DROPPED.id());
         setFailing(disk, false, ssd(0).resolve("superblock"));
         store.close();
         setFailing(disk, false, checkpoints);

@@ -106,7 +106,7 @@ class TestPins
 
     private static Map<Integer, BlockTerms> terms(BlockStore store, FileVersion file)
     {
-        return store.describe(file.id(), 0, file.blockCount(BLOCK)).map(FileDescription::blocks).orElse(Map.of());
+        return store.contents().describe(file.id(), 0, file.blockCount(BLOCK)).map(FileDescription::blocks).orElse(Map.of());
     }
 
     private static long count(BlockStore store, FileVersion file, BlockClass blockClass)
@@ -132,7 +132,7 @@ class TestPins
         try (BlockStore store = open(config(ssd))) {
             fill(store, FILE);
             assertThat(count(store, FILE, NORMAL)).isEqualTo(BLOCKS);
-            assertThat(store.setPins(Set.of(FILE, OTHER)::contains, Set.of(FILE, OTHER)::contains)).isTrue();
+            assertThat(store.pins().set(Set.of(FILE, OTHER)::contains, Set.of(FILE, OTHER)::contains)).isTrue();
             assertThat(count(store, FILE, PINNED)).describedAs("what was there").isEqualTo(BLOCKS);
             fill(store, OTHER);
             assertThat(count(store, OTHER, PINNED)).describedAs("what came").isEqualTo(BLOCKS);
@@ -140,7 +140,7 @@ class TestPins
             // whatever reads say
             store.setClass(FILE.id().block(3).digest(), NORMAL);
             assertThat(count(store, FILE, PINNED)).isEqualTo(BLOCKS);
-            assertThat(store.pinUsage(file -> Set.of(FILE, OTHER).contains(file) ? Optional.of(file) : Optional.empty())).isEqualTo(Map.of(
+            assertThat(store.contents().pinUsage(file -> Set.of(FILE, OTHER).contains(file) ? Optional.of(file) : Optional.empty())).isEqualTo(Map.of(
                     FILE, new PinUsage(FILE.length(), FILE.length()),
                     OTHER, new PinUsage(OTHER.length(), OTHER.length())));
             assertThat(store.gauges().pinnedBytes()).isEqualTo(FILE.length() + OTHER.length());
@@ -154,7 +154,7 @@ class TestPins
                 store.load(FILE.id().block(block)).orElseThrow().close();
             }
 
-            assertThat(store.setPins(OTHER::equals, FILE::equals)).isTrue();
+            assertThat(store.pins().set(OTHER::equals, FILE::equals)).isTrue();
             assertThat(count(store, FILE, NORMAL)).isEqualTo(BLOCKS);
             assertThat(store.gauges().pinnedBytes()).isEqualTo(OTHER.length());
             scan(store);
@@ -173,7 +173,7 @@ class TestPins
             assertThat(store.bind(FILE, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
             BlockKey key = FILE.id().block(0);
             try (Fill fill = store.beginFill(key, BLOCK, ETAG).orElseThrow()) {
-                assertThat(store.setPins(FILE::equals, FILE::equals)).isTrue();
+                assertThat(store.pins().set(FILE::equals, FILE::equals)).isTrue();
                 fill.buffer().put(TestingBlocks.bytes(key, ETAG, BLOCK));
                 fill.commit().orElseThrow().close();
             }
@@ -195,7 +195,7 @@ class TestPins
         try (BlockStore store = open(config(ssd).withPinnedMaxShare(share))) {
             long max = store.gauges().pinnedMaxBytes();
             assertThat(max).isBetween(30L * BLOCK, 31L * BLOCK);
-            store.setPins(Set.of(FILE, OTHER)::contains, Set.of(FILE, OTHER)::contains);
+            store.pins().set(Set.of(FILE, OTHER)::contains, Set.of(FILE, OTHER)::contains);
             fill(store, FILE);
             fill(store, OTHER);
             assertThat(count(store, FILE, PINNED)).isEqualTo(BLOCKS);
@@ -205,13 +205,13 @@ class TestPins
             assertThat(store.gauges().pinnedBytes()).isBetween(max - 2 * BLOCK, max);
             assertThat(store.gauges().rejectedPins()).isEqualTo(BLOCKS - pinned);
             // nor later
-            store.setPins(Set.of(FILE, OTHER)::contains, Set.of(FILE, OTHER)::contains);
-            store.keepPins();
+            store.pins().set(Set.of(FILE, OTHER)::contains, Set.of(FILE, OTHER)::contains);
+            store.pins().keep();
             assertThat(store.gauges().pinnedBytes()).isLessThanOrEqualTo(max);
 
             // what waited has its turn when there is room
-            store.setPins(OTHER::equals, FILE::equals);
-            store.keepPins();
+            store.pins().set(OTHER::equals, FILE::equals);
+            store.pins().keep();
             assertThat(count(store, OTHER, PINNED)).isEqualTo(BLOCKS);
             assertThat(count(store, FILE, PINNED)).isZero();
             store.checkInvariants();
@@ -223,20 +223,20 @@ class TestPins
             throws Exception
     {
         try (BlockStore store = open(withSsd)) {
-            store.setPins(FILE::equals, FILE::equals);
+            store.pins().set(FILE::equals, FILE::equals);
             fill(store, FILE);
         }
         try (BlockStore store = open(withSsd.withPinnedMaxShare(10.5 * BLOCK / (8 << 20)))) {
             assertThat(store.awaitRestored(Duration.ofSeconds(60))).isTrue();
-            store.setPins(FILE::equals, _ -> false);
-            store.keepPins();
+            store.pins().set(FILE::equals, _ -> false);
+            store.pins().keep();
             assertThat(store.gauges().pinnedBytes()).isBetween(8L * BLOCK, store.gauges().pinnedMaxBytes());
             assertThat(count(store, FILE, PINNED) + count(store, FILE, HIGH)).isEqualTo(BLOCKS);
             store.checkInvariants();
         }
         try (BlockStore store = open(withSsd)) {
             assertThat(store.awaitRestored(Duration.ofSeconds(60))).isTrue();
-            store.setPins(FILE::equals, FILE::equals);
+            store.pins().set(FILE::equals, FILE::equals);
             assertThat(count(store, FILE, PINNED)).isEqualTo(BLOCKS);
         }
     }
@@ -258,7 +258,7 @@ class TestPins
         for (int run = 0; run < 3; run++) {
             try (BlockStore store = open(config(ssd).withPinnedMaxShare(0.3))) {
                 assertThat(store.awaitRestored(Duration.ofSeconds(60))).isTrue();
-                assertThat(store.setPins(Set.copyOf(pinned)::contains, _ -> true)).isTrue();
+                assertThat(store.pins().set(Set.copyOf(pinned)::contains, _ -> true)).isTrue();
                 for (int operation = 0; operation < 300; operation++) {
                     FileVersion file = files.get(random.nextInt(files.size()));
                     int block = random.nextInt(file.blockCount(BLOCK));
@@ -267,9 +267,9 @@ class TestPins
                             if (!pinned.remove(file)) {
                                 pinned.add(file);
                             }
-                            assertThat(store.setPins(Set.copyOf(pinned)::contains, file::equals)).isTrue();
+                            assertThat(store.pins().set(Set.copyOf(pinned)::contains, file::equals)).isTrue();
                         }
-                        case 1 -> store.keepPins();
+                        case 1 -> store.pins().keep();
                         case 2 -> store.load(file.id().block(block)).ifPresent(PinnedBlock::close);
                         case 3 -> store.setClass(file.id().block(block).digest(), random.nextBoolean() ? NORMAL : HIGH);
                         default -> {
@@ -299,7 +299,7 @@ class TestPins
     {
         try (BlockStore store = open(withSsd)) {
             assertThat(store.bind(FILE, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
-            store.setPins(OTHER::equals, OTHER::equals);
+            store.pins().set(OTHER::equals, OTHER::equals);
             BlockKey key = FILE.id().block(0);
             try (Fill fill = store.beginFill(key, BLOCK, ETAG, store.terms(Optional.of(HIGH), OptionalLong.empty())).orElseThrow()) {
                 fill.buffer().put(TestingBlocks.bytes(key, ETAG, BLOCK));

@@ -318,7 +318,7 @@ class TestPowerCuts
         {
             Optional<String> etag = store().file(file(number).id()).flatMap(FileMetadata::etag);
             durable.removeIf(place -> place.file == number);
-            store().dropFile(file(number).id());
+            store().flushes().dropFile(file(number).id());
             checkPower();
             etag.ifPresent(dropped::add);
         }

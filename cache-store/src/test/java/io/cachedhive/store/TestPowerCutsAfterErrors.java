@@ -359,7 +359,7 @@ class TestPowerCutsAfterErrors
         {
             doubtful.add(number);
             int faults = disk.faults();
-            store().dropFile(file(number).id());
+            store().flushes().dropFile(file(number).id());
             checkPower();
             if (disk.faults() - faults <= FEW_FAULTS) {
                 setDropped(number);
@@ -371,7 +371,7 @@ class TestPowerCutsAfterErrors
         {
             doubtful.add(number);
             int faults = disk.faults();
-            FlushResult result = store().flush(file(number)::equals);
+            FlushResult result = store().flushes().flush(file(number)::equals);
             checkPower();
             assertThat(result.durable() || disk.faults() - faults > FEW_FAULTS).as("%s", result).isTrue();
             if (result.durable()) {

@@ -207,7 +207,7 @@ class TestRamTier
             assertThat(store.bind(file, Optional.of("a"), false, TABLE)).isTrue();
             assertThat(store.bind(file, Optional.of("b"), false, TABLE)).isFalse();
             assertThat(store.bind(file, Optional.empty(), false, TABLE)).isFalse();
-            store.dropFile(file.id());
+            store.flushes().dropFile(file.id());
             assertThat(store.bind(file, Optional.of("b"), false, TABLE)).isTrue();
         }
     }
@@ -228,7 +228,7 @@ class TestRamTier
             Fill begun = store.beginFill(key, BLOCK, ETAG).orElseThrow();
             begun.buffer().put(new byte[BLOCK]);
 
-            store.dropFile(file.id());
+            store.flushes().dropFile(file.id());
             assertThat(store.file(file.id())).isEmpty();
             for (int i = 0; i < 10; i++) {
                 assertThat(store.pin(file.id().block(i))).isEmpty();

@@ -194,8 +194,8 @@ class TestRestoring
         GatedDisk gated = new GatedDisk(disk);
         BlockStore store = open(gated, 0);
         assertThat(store.gauges().restoredBlocks()).isZero();
-        store.dropFile(dropped.id());
-        store.dropFile(bound.id());
+        store.flushes().dropFile(dropped.id());
+        store.flushes().dropFile(bound.id());
         fill(store, bound, 5, "\"other\"");
         store.ssd().drain();
         gated.openGate();
@@ -238,10 +238,10 @@ class TestRestoring
             fillAll(store, evicted);
         }
         BlockStore store = open(disk, Long.MAX_VALUE);
-        store.dropFile(dropped.id());
+        store.flushes().dropFile(dropped.id());
         fill(store, dropped, 0, "\"other\"");
         store.ssd().drain();
-        store.dropFile(dropped.id());
+        store.flushes().dropFile(dropped.id());
         fill(store, dropped, 1, "\"other\"");
         store.ssd().drain();
         store.ssd().flush();
@@ -356,7 +356,7 @@ class TestRestoring
             throws Exception
     {
         whatIsGoneAfterARestoreThatEndedEarlyDoesNotComeBack(false, (store, file) ->
-                assertThat(store.flush(file::equals)).satisfies(result -> {
+                assertThat(store.flushes().flush(file::equals)).satisfies(result -> {
                     assertThat(result.durable()).isTrue();
                     assertThat(result.problem()).isEmpty();
                 }));
@@ -366,14 +366,14 @@ class TestRestoring
     void whatIsDroppedAfterARestoreThatEndedEarlyDoesNotComeBack()
             throws Exception
     {
-        whatIsGoneAfterARestoreThatEndedEarlyDoesNotComeBack(false, (store, file) -> store.dropFile(file.id()));
+        whatIsGoneAfterARestoreThatEndedEarlyDoesNotComeBack(false, (store, file) -> store.flushes().dropFile(file.id()));
     }
 
     @Test
     void whatIsDroppedAfterARestoreThatEndedEarlyDoesNotComeBackWhereNothingCanBeDeclaredVoid()
             throws Exception
     {
-        whatIsGoneAfterARestoreThatEndedEarlyDoesNotComeBack(true, (store, file) -> assertThat(store.dropFile(file.id())).isTrue());
+        whatIsGoneAfterARestoreThatEndedEarlyDoesNotComeBack(true, (store, file) -> assertThat(store.flushes().dropFile(file.id())).isTrue());
     }
 
     private void whatIsGoneAfterARestoreThatEndedEarlyDoesNotComeBack(boolean superblockFails, BiConsumer<BlockStore, FileVersion> goes)

@@ -151,7 +151,7 @@ class TestRuns
         FakeDisk before = disk.copy();
         try (BlockStore store = open(disk)) {
             for (int i = 0; i < FILES; i++) {
-                store.dropFile(file(i).id());
+                store.flushes().dropFile(file(i).id());
             }
         }
         for (Path path : before.files()) {
@@ -177,7 +177,7 @@ class TestRuns
         store.ssd().checkpoint();
         setFailing(ssds.getFirst(), true);
         for (int i = 0; i < FILES; i++) {
-            store.dropFile(file(i).id());
+            store.flushes().dropFile(file(i).id());
         }
         store.abandon();
         disk.turnOff();
@@ -203,7 +203,7 @@ class TestRuns
         store.ssd().checkpoint();
         ssds.forEach(ssd -> setFailing(ssd, true));
         for (int i = 0; i < FILES; i++) {
-            store.dropFile(file(i).id());
+            store.flushes().dropFile(file(i).id());
         }
         store.abandon();
         ssds.forEach(ssd -> setFailing(ssd, false));
@@ -220,8 +220,8 @@ class TestRuns
         try (BlockStore store = open(disk)) {
             fillAll(store);
             setFailing(ssds.getFirst(), true);
-            store.dropFile(file(0).id());
-            store.dropFile(TestingBlocks.file(FILES, 1000).id());
+            store.flushes().dropFile(file(0).id());
+            store.flushes().dropFile(TestingBlocks.file(FILES, 1000).id());
             setFailing(ssds.getFirst(), false);
             store.ssd().checkpoint();
         }

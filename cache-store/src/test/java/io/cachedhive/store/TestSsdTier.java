@@ -279,7 +279,7 @@ class TestSsdTier
             }
         }
         BlockStore store = open();
-        store.dropFile(file.id());
+        store.flushes().dropFile(file.id());
         // power goes at the moment that the call returns
         disk.turnOff();
         assertThat(countThere(store, file)).isZero();
@@ -312,7 +312,7 @@ class TestSsdTier
         store.ssd().checkpoint();
         disk.setFailing(ssd.resolve("journal"), true);
         disk.setFailing(ssd.resolve("checkpoint-0"), true);
-        store.dropFile(file.id());
+        store.flushes().dropFile(file.id());
         assertThat(store.problem()).isPresent().get().asString().contains("takes no blocks since a failure").contains("repair the disk");
         disk.turnOff();
         store.abandon();
@@ -626,7 +626,7 @@ class TestSsdTier
                 store.ssd().checkpoint();
             }
         }
-        store.dropFile(TestingBlocks.file(9, 1).id());
+        store.flushes().dropFile(TestingBlocks.file(9, 1).id());
         store.abandon();
         Path newest = ssd.resolve("checkpoint-1");
         byte[] bytes = disk.bytes(newest);

@@ -166,7 +166,7 @@ class TestTableQuotas
 
     private static TableUsage usage(BlockStore store, int table)
     {
-        return store.tableUsage().stream().filter(usage -> usage.table().equals(table(table))).findFirst().orElseThrow();
+        return store.quotas().usage().stream().filter(usage -> usage.table().equals(table(table))).findFirst().orElseThrow();
     }
 
     private static void end(BlockStore store, boolean clean)
@@ -190,7 +190,7 @@ class TestTableQuotas
                 fill(store, 1, block, NORMAL);
                 fill(store, 2, block, NORMAL);
             }
-            store.setQuota(table(0), blocks(8));
+            store.quotas().setQuota(table(0), blocks(8));
             int others = ramBlocks(store, 1) + ramBlocks(store, 2);
             int othersOnSsd = ssdBlocks(store, 1) + ssdBlocks(store, 2);
             for (int round = 0; round < 2; round++) {
@@ -215,7 +215,7 @@ class TestTableQuotas
             throws Exception
     {
         try (BlockStore store = open(ramOnly)) {
-            store.setQuota(table(0), OptionalLong.of(8L * BLOCK + BLOCK - 1));
+            store.quotas().setQuota(table(0), OptionalLong.of(8L * BLOCK + BLOCK - 1));
             for (int block = 0; block < BLOCKS; block++) {
                 fill(store, 0, block, NORMAL);
                 assertThat(ramBlocks(store, 0)).isEqualTo(Math.min(block + 1, 8));
@@ -236,7 +236,7 @@ class TestTableQuotas
                 // a store writes quotas also when it is closed
                 AutoCloseable _ = gate::countDown) {
             // whoever evicts the rest is held up meanwhile
-            store.setQuota(table(0), blocks(60));
+            store.quotas().setQuota(table(0), blocks(60));
             assertThat(reached.await(60, TimeUnit.SECONDS)).isTrue();
             for (int block = 0; block < 40; block++) {
                 fill(store, 0, block, NORMAL);
@@ -245,7 +245,7 @@ class TestTableQuotas
             assertThat(ssdBlocks(store, 0)).isEqualTo(40);
 
             // no directory has as much as is too much over both: what leaves there would make no room
-            store.setQuota(table(0), blocks(5));
+            store.quotas().setQuota(table(0), blocks(5));
             fill(store, 0, 100, NORMAL);
             // once when it asked for a frame, and once when it came
             assertThat(ramBlocks(store, 0)).isBetween(40 - 2 * 9, 39);
@@ -254,7 +254,7 @@ class TestTableQuotas
                 assertThat(ssdBlocks(store, 0)).isEqualTo(40);
             }
 
-            store.setQuota(table(0), blocks(26));
+            store.quotas().setQuota(table(0), blocks(26));
             int smallest = 40;
             for (int block = 110; block < 130; block++) {
                 for (int i = 0; i < 4; i++) {
@@ -265,9 +265,9 @@ class TestTableQuotas
                 }
             }
             assertThat(smallest).isLessThan(40);
-            store.setQuota(table(0), blocks(5));
+            store.quotas().setQuota(table(0), blocks(5));
             gate.countDown();
-            store.keepQuotas();
+            store.quotas().keep();
             assertThat(ramBlocks(store, 0)).isLessThanOrEqualTo(5);
             assertThat(ssdBlocks(store, 0)).isEqualTo(5);
             store.checkInvariants();
@@ -298,7 +298,7 @@ class TestTableQuotas
             throws Exception
     {
         try (BlockStore store = open(config)) {
-            store.setQuota(table(0), OptionalLong.of(BLOCK - 1));
+            store.quotas().setQuota(table(0), OptionalLong.of(BLOCK - 1));
             for (int block = 0; block < 5; block++) {
                 Optional<PinnedBlock> held = fillAndHold(store, 0, block, NORMAL);
                 assertThat(held).isPresent();
@@ -310,9 +310,9 @@ class TestTableQuotas
             assertThat(ramBlocks(store, 0)).isZero();
             assertThat(ssdBlocks(store, 0)).isZero();
             clock.advance(Duration.ofMillis(200));
-            store.keepQuotas();
+            store.quotas().keep();
             clock.advance(Duration.ofMillis(200));
-            store.keepQuotas();
+            store.quotas().keep();
             assertThat(store.gauges().ramBlocks()).isZero();
             assertThat(store.gauges().ramUsedBytes()).isZero();
             store.checkInvariants();
@@ -325,7 +325,7 @@ class TestTableQuotas
             throws Exception
     {
         try (BlockStore store = open(ramOnly)) {
-            store.setQuota(table(0), OptionalLong.of(BLOCK - 1));
+            store.quotas().setQuota(table(0), OptionalLong.of(BLOCK - 1));
             List<PinnedBlock> held = new ArrayList<>();
             for (int block = 0; block < 10; block++) {
                 held.add(fillAndHold(store, 0, block, NORMAL).orElseThrow());
@@ -354,14 +354,14 @@ class TestTableQuotas
             throws Exception
     {
         try (BlockStore store = open(ramOnly)) {
-            store.setQuota(table(0), blocks(1));
-            store.setQuota(table(1), blocks(1));
+            store.quotas().setQuota(table(0), blocks(1));
+            store.quotas().setQuota(table(1), blocks(1));
             fill(store, 1, 0, NORMAL);
             fill(store, 0, 0, NORMAL);
             // the first block leaves, and then that of the other table
             fill(store, 0, 1, NORMAL);
-            store.setQuota(table(1), OptionalLong.of(0));
-            store.keepQuotas();
+            store.quotas().setQuota(table(1), OptionalLong.of(0));
+            store.quotas().keep();
             assertThat(store.gauges().ramBlocks()).isEqualTo(3);
             clock.advance(Duration.ofMillis(60));
             for (int i = 0; i < 100; i++) {
@@ -369,14 +369,14 @@ class TestTableQuotas
             }
             store.checkInvariants();
             clock.advance(Duration.ofMillis(60));
-            store.keepQuotas();
+            store.quotas().keep();
             // the first two were asked for a moment ago, the third was not
             assertThat(store.gauges().ramBlocks()).isEqualTo(2);
             assertThat(ramBlocks(store, 0)).isEqualTo(1);
             store.checkInvariants();
             for (int i = 0; i < 2; i++) {
                 clock.advance(Duration.ofMillis(110));
-                store.keepQuotas();
+                store.quotas().keep();
             }
             assertThat(store.gauges().ramBlocks()).isEqualTo(1);
             store.checkInvariants();
@@ -394,7 +394,7 @@ class TestTableQuotas
             throws Exception
     {
         try (BlockStore store = open(ramOnly)) {
-            store.setQuota(table(0), blocks(3));
+            store.quotas().setQuota(table(0), blocks(3));
             List<PinnedBlock> held = new ArrayList<>();
             for (int block = 0; block < 6; block++) {
                 held.add(fillAndHold(store, 0, block, NORMAL).orElseThrow());
@@ -416,7 +416,7 @@ class TestTableQuotas
             throws Exception
     {
         try (BlockStore store = open(ramOnly)) {
-            store.setQuota(table(0), blocks(6));
+            store.quotas().setQuota(table(0), blocks(6));
             fill(store, 0, 0, PINNED);
             fill(store, 0, 1, PINNED);
             fill(store, 0, 2, HIGH);
@@ -434,8 +434,8 @@ class TestTableQuotas
             fill(store, 0, 60, NORMAL);
             assertThat(ramBlocks(store, 0)).isEqualTo(6);
             // a quota that becomes smaller is above all classes
-            store.setQuota(table(0), blocks(2));
-            store.keepQuotas();
+            store.quotas().setQuota(table(0), blocks(2));
+            store.quotas().keep();
             assertThat(ramBlocks(store, 0)).isEqualTo(2);
             store.checkInvariants();
         }
@@ -451,12 +451,12 @@ class TestTableQuotas
                 fill(store, 1, block % 5, NORMAL);
             }
             assertThat(ssdBlocks(store, 0)).isEqualTo(40);
-            store.setQuota(table(0), blocks(10));
+            store.quotas().setQuota(table(0), blocks(10));
             // in force at once for what comes now
             int before = ssdBlocks(store, 0);
             fill(store, 0, 100, NORMAL);
             assertThat(ssdBlocks(store, 0)).isLessThanOrEqualTo(before);
-            store.keepQuotas();
+            store.quotas().keep();
             assertThat(ramBlocks(store, 0)).isLessThanOrEqualTo(10);
             assertThat(ssdBlocks(store, 0)).isEqualTo(10);
             for (int block = 0; block < 5; block++) {
@@ -465,19 +465,19 @@ class TestTableQuotas
             assertThat(ssdBlocks(store, 1)).isEqualTo(5);
             store.checkInvariants();
 
-            store.setQuota(table(0), blocks(20));
+            store.quotas().setQuota(table(0), blocks(20));
             for (int block = 0; block < 40; block++) {
                 fill(store, 0, block, NORMAL);
             }
             assertThat(ssdBlocks(store, 0)).isEqualTo(20);
-            store.setQuota(table(0), OptionalLong.empty());
+            store.quotas().setQuota(table(0), OptionalLong.empty());
             for (int block = 0; block < 40; block++) {
                 fill(store, 0, block, NORMAL);
             }
             assertThat(ssdBlocks(store, 0)).isEqualTo(40);
-            assertThat(store.tableUsage()).isEmpty();
-            store.setQuota(table(0), blocks(4));
-            store.keepQuotas();
+            assertThat(store.quotas().usage()).isEmpty();
+            store.quotas().setQuota(table(0), blocks(4));
+            store.quotas().keep();
             assertThat(ssdBlocks(store, 0)).isEqualTo(4);
             store.checkInvariants();
         }
@@ -488,23 +488,23 @@ class TestTableQuotas
             throws Exception
     {
         try (BlockStore store = open(config)) {
-            store.setQuota(table(0), blocks(40));
-            store.setQuota(table(1), OptionalLong.of(Long.MAX_VALUE));
+            store.quotas().setQuota(table(0), blocks(40));
+            store.quotas().setQuota(table(1), OptionalLong.of(Long.MAX_VALUE));
             assertThat(usage(store, 1).shareBytes()).isEqualTo(Long.MAX_VALUE);
-            store.setRingShare(0.25);
+            store.quotas().setRingShare(0.25);
             for (int block = 0; block < 60; block++) {
                 fill(store, 0, block, NORMAL);
             }
             assertThat(ssdBlocks(store, 0)).isEqualTo(10);
             assertThat(ramBlocks(store, 0)).isEqualTo(10);
             // another worker joined
-            store.setRingShare(0.125);
-            store.keepQuotas();
+            store.quotas().setRingShare(0.125);
+            store.quotas().keep();
             assertThat(ssdBlocks(store, 0)).isEqualTo(5);
             assertThat(ramBlocks(store, 0)).isEqualTo(5);
             assertThat(usage(store, 0)).isEqualTo(new TableUsage(table(0), 40L * BLOCK, 5L * BLOCK, 5L * BLOCK, 5L * BLOCK));
-            assertThatThrownBy(() -> store.setRingShare(0)).isInstanceOf(IllegalArgumentException.class);
-            assertThatThrownBy(() -> store.setQuota(table(0), OptionalLong.of(-1))).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> store.quotas().setRingShare(0)).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> store.quotas().setQuota(table(0), OptionalLong.of(-1))).isInstanceOf(IllegalArgumentException.class);
         }
     }
 
@@ -513,12 +513,12 @@ class TestTableQuotas
             throws Exception
     {
         try (BlockStore store = open(ramOnly)) {
-            store.setQuota(table(0), blocks(1));
+            store.quotas().setQuota(table(0), blocks(1));
             for (int block = 0; block < 5; block++) {
                 offerGuest(store, block);
                 assertThat(ramBlocks(store, 0)).isEqualTo(1);
             }
-            store.setQuota(table(0), blocks(3));
+            store.quotas().setQuota(table(0), blocks(3));
             store.dropGuests(file(0).id());
             fill(store, 0, 20, NORMAL);
             fill(store, 0, 21, NORMAL);
@@ -565,9 +565,9 @@ class TestTableQuotas
             throws Exception
     {
         BlockStore first = open(config);
-        first.setRingShare(0.5);
-        first.setQuota(table(0), blocks(40));
-        first.setQuota(table(1), blocks(10));
+        first.quotas().setRingShare(0.5);
+        first.quotas().setQuota(table(0), blocks(40));
+        first.quotas().setQuota(table(1), blocks(10));
         for (int block = 0; block < 15; block++) {
             fill(first, 0, block, NORMAL);
             fill(first, 1, block, NORMAL);
@@ -576,14 +576,14 @@ class TestTableQuotas
         for (int block = 15; block < 30; block++) {
             fill(first, 0, block, NORMAL);
         }
-        first.keepQuotas();
+        first.quotas().keep();
         assertThat(usage(first, 0).ssdBytes()).isEqualTo(20L * BLOCK);
         end(first, clean);
 
         BlockStore second = open(config);
         assertThat(second.awaitRestored(Duration.ofSeconds(60))).isTrue();
-        second.setRingShare(0.5);
-        second.keepQuotas();
+        second.quotas().setRingShare(0.5);
+        second.quotas().keep();
         assertThat(usage(second, 0)).isEqualTo(new TableUsage(table(0), 40L * BLOCK, 20L * BLOCK, 0, 20L * BLOCK));
         assertThat(usage(second, 1)).isEqualTo(new TableUsage(table(1), 10L * BLOCK, 5L * BLOCK, 0, 5L * BLOCK));
         assertThat(ssdBlocks(second, 0)).isEqualTo(20);
@@ -593,12 +593,12 @@ class TestTableQuotas
             fill(second, 0, block, NORMAL);
             assertThat(ssdBlocks(second, 0)).isEqualTo(20);
         }
-        second.setQuota(table(1), OptionalLong.empty());
-        second.keepQuotas();
+        second.quotas().setQuota(table(1), OptionalLong.empty());
+        second.quotas().keep();
         second.checkInvariants();
         end(second, clean);
         try (BlockStore third = open(config)) {
-            assertThat(third.tableUsage()).extracting(TableUsage::table).containsExactly(table(0));
+            assertThat(third.quotas().usage()).extracting(TableUsage::table).containsExactly(table(0));
         }
     }
 
@@ -607,7 +607,7 @@ class TestTableQuotas
             throws Exception
     {
         try (BlockStore store = open(ramOnly)) {
-            store.setQuota(table(0), blocks(40));
+            store.quotas().setQuota(table(0), blocks(40));
         }
         Path file = directory.resolve("state").resolve("table-quotas");
         byte[] content = disk.read(file).orElseThrow();
@@ -617,12 +617,12 @@ class TestTableQuotas
             disk.replace(file, damaged);
             open(ramOnly).abandon();
             try (BlockStore store = open(ramOnly)) {
-                assertThat(store.tableUsage()).as("byte %s", i).isEmpty();
+                assertThat(store.quotas().usage()).as("byte %s", i).isEmpty();
             }
         }
         disk.replace(file, "short".getBytes(UTF_8));
         try (BlockStore store = open(ramOnly)) {
-            assertThat(store.tableUsage()).isEmpty();
+            assertThat(store.quotas().usage()).isEmpty();
         }
     }
 
@@ -642,10 +642,10 @@ class TestTableQuotas
         for (int run = 0; run < 8; run++) {
             long restoredFirst = random.nextBoolean() ? Long.MAX_VALUE : 0;
             BlockStore store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(clock).withRandom(random), restoredFirst);
-            store.setRingShare(share);
+            store.quotas().setRingShare(share);
             // a crash may have lost the last evictions
             assertThat(store.awaitRestored(Duration.ofSeconds(60))).isTrue();
-            store.keepQuotas();
+            store.quotas().keep();
             List<PinnedBlock> held = new ArrayList<>();
             for (int operation = 0; operation < 300; operation++) {
                 int table = random.nextInt(TABLES);
@@ -654,27 +654,27 @@ class TestTableQuotas
                     case 0 -> {
                         long bytes = random.nextLong(60L * BLOCK);
                         quotas.put(table, bytes);
-                        store.setQuota(table(table), OptionalLong.of(bytes));
+                        store.quotas().setQuota(table(table), OptionalLong.of(bytes));
                         releaseAll(held);
                         store.ssd().drain();
-                        store.keepQuotas();
+                        store.quotas().keep();
                     }
                     case 1 -> {
                         if (random.nextInt(4) == 0) {
                             quotas.remove(table);
-                            store.setQuota(table(table), OptionalLong.empty());
+                            store.quotas().setQuota(table(table), OptionalLong.empty());
                         }
                     }
                     case 2 -> {
                         share = 0.3 + random.nextDouble() * 0.7;
-                        store.setRingShare(share);
+                        store.quotas().setRingShare(share);
                         releaseAll(held);
                         store.ssd().drain();
-                        store.keepQuotas();
+                        store.quotas().keep();
                     }
                     case 3 -> {
                         if (random.nextInt(4) == 0) {
-                            store.dropFile(file(table).id());
+                            store.flushes().dropFile(file(table).id());
                         }
                     }
                     case 4 -> {
@@ -708,7 +708,7 @@ class TestTableQuotas
             releaseAll(held);
             store.ssd().drain();
             store.checkInvariants();
-            store.keepQuotas();
+            store.quotas().keep();
             // a crash loses what is not in the journal yet
             boolean clean = random.nextInt(3) == 0;
             if (!clean && random.nextBoolean()) {
@@ -735,8 +735,8 @@ class TestTableQuotas
         AtomicLong filled = new AtomicLong();
         try (BlockStore store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(new FastClock()));
                 ExecutorService threads = Executors.newFixedThreadPool(4)) {
-            store.setQuota(table(0), blocks(10));
-            store.setQuota(table(1), blocks(20));
+            store.quotas().setQuota(table(0), blocks(10));
+            store.quotas().setQuota(table(1), blocks(20));
             assertThat(store.bind(file(0), Optional.of(ETAG_TEXT), false, table(0))).isTrue();
             assertThat(store.bind(file(1), Optional.of(ETAG_TEXT), false, table(1))).isTrue();
             List<Future<?>> readers = new ArrayList<>();
@@ -767,7 +767,7 @@ class TestTableQuotas
             }
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
             while (System.nanoTime() < end) {
-                for (TableUsage usage : store.tableUsage()) {
+                for (TableUsage usage : store.quotas().usage()) {
                     assertThat(usage.ramBytes()).as(usage.table()).isLessThanOrEqualTo(usage.shareBytes());
                     assertThat(usage.ssdBytes()).as(usage.table()).isLessThanOrEqualTo(usage.shareBytes());
                 }

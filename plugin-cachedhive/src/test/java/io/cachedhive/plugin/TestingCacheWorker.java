@@ -86,7 +86,7 @@ public final class TestingCacheWorker
      */
     Optional<TableUsage> tableUsage(String table)
     {
-        return service.store().tableUsage().stream().filter(usage -> usage.table().equals(table)).findFirst();
+        return service.store().quotas().usage().stream().filter(usage -> usage.table().equals(table)).findFirst();
     }
 
     public Path socketPath()

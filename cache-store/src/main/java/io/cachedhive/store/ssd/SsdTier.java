@@ -38,7 +38,6 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
 import static com.google.common.base.Verify.verify;
-import static com.google.common.collect.ImmutableMap.toImmutableMap;
 import static java.util.Comparator.comparingInt;
 import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
@@ -67,6 +66,7 @@ public final class SsdTier
     private volatile long totalCapacityBytes;
     private final AbsentDirectories absent;
     private final DirectoryProbe look;
+    private final DirectoryFormats formats;
     private final List<RecoveryOutcome> recovery;
     private final long openedRun;
     private final int stagingBytes;
@@ -199,6 +199,7 @@ public final class SsdTier
         this.directories = List.copyOf(directories);
         this.absent = requireNonNull(absent, "absent is null");
         this.look = requireNonNull(look, "look is null");
+        this.formats = new DirectoryFormats(() -> this.directories, look.format().newest());
         this.stagingBytes = Geometry.largestExtentUnits(look.blockSizeBytes()) * Geometry.UNIT_BYTES;
         this.tails = new StagingBuffers(Extent.MAX_TAIL_BYTES);
         this.checkpointInterval = requireNonNull(checkpointInterval, "checkpointInterval is null");
@@ -221,45 +222,11 @@ public final class SsdTier
     }
 
     /**
-     * The version of the format of each directory that takes part. Without the lock.
+     * Without the lock.
      */
-    public Map<Path, Integer> formatVersions()
+    public DirectoryFormats formats()
     {
-        return directories.stream().collect(toImmutableMap(SsdDirectory::path, directory -> directory.checkpoints().formatVersion()));
-    }
-
-    /**
-     * The newest version of the format that is written. Without the lock.
-     */
-    public int newestFormatVersion()
-    {
-        return look.format().newest();
-    }
-
-    /**
-     * Whatever is written from now on into the directories that take part is of the newest version, also after restarts; durable on return. A release that
-     * does not know that version begins with empty directories from here on. Without the lock.
-     *
-     * @throws StoreException if a directory cannot be written; it stays as it was, the others are raised
-     */
-    public void raiseFormat()
-            throws StoreException
-    {
-        List<String> failures = new ArrayList<>();
-        for (SsdDirectory directory : directories) {
-            try {
-                if (directory.checkpoints().raiseFormat(newestFormatVersion())) {
-                    log.info("From now on %s is written in version %s of its format", directory.path(), newestFormatVersion());
-                }
-            }
-            catch (IOException e) {
-                failures.add("SSD directory %s keeps version %s of its format, because its superblock cannot be written (%s): repair the disk and try again"
-                        .formatted(directory.path(), directory.checkpoints().formatVersion(), e.getMessage()));
-            }
-        }
-        if (!failures.isEmpty()) {
-            throw new StoreException(String.join("; ", failures));
-        }
+        return formats;
     }
 
     /**

@@ -119,7 +119,7 @@ final class ProvisionalVersions
         if (store.file(target.id()).isPresent()) {
             counters.addVersionChange();
         }
-        store.dropFile(target.id());
+        store.flushes().dropFile(target.id());
         drop(target.id());
     }
 
@@ -212,7 +212,7 @@ final class ProvisionalVersions
         }
         // not known to be wrong, only not known to be right
         release(file, false);
-        store.dropFile(file.target.id());
+        store.flushes().dropFile(file.target.id());
     }
 
     /**

@@ -200,7 +200,7 @@ final class RangeFetch
         }
         int last = blocks.get(runEnd - 1).index;
         long end = (long) last * blockSizeBytes + target.version().blockLength(last, blockSizeBytes);
-        long flushes = services.store().flushes();
+        long flushes = services.store().flushes().count();
         // a weak ETag is equal to none in a condition, not even to itself
         Optional<String> bound = services.store().file(target.id()).flatMap(FileMetadata::etag).filter(etag -> !etag.startsWith("W/"));
         try (ObjectRange range = target.origin().source().open(target.location(), start, end - start, bound)) {
@@ -214,7 +214,7 @@ final class RangeFetch
                 Optional<String> other = services.store().file(target.id()).flatMap(FileMetadata::etag);
                 if (other.isEmpty() || state.etag().isEmpty()) {
                     // what clients offered carries no ETag: nothing says that the file was replaced, but the two are not kept together
-                    services.store().dropFile(target.id());
+                    services.store().flushes().dropFile(target.id());
                     drops++;
                     return;
                 }

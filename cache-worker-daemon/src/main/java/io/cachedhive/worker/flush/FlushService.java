@@ -100,7 +100,7 @@ public final class FlushService
                     run(left);
                 }
                 else {
-                    finish(left, store.flush(_ -> true));
+                    finish(left, store.flushes().flush(_ -> true));
                 }
                 keepAlive();
                 resuming = false;
@@ -207,7 +207,7 @@ public final class FlushService
         // what is not restored yet cannot be taken from readers any sooner
         hiding = !store.awaitRestored(Duration.ZERO);
         try {
-            result = store.flush(index::covers);
+            result = store.flushes().flush(index::covers);
         }
         finally {
             hiding = false;

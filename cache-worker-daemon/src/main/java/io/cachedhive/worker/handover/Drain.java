@@ -237,7 +237,7 @@ public final class Drain
     {
         try (Successors successors = new Successors(connections, store.workerId(), this::millisLeft, this::given)) {
             for (BlockOrigin tier : BlockOrigin.values()) {
-                List<BlockKey> hottest = store.hottestBlocks(tier, MAX_BLOCKS);
+                List<BlockKey> hottest = store.contents().hottestBlocks(tier, MAX_BLOCKS);
                 synchronized (this) {
                     blocks += hottest.size();
                 }

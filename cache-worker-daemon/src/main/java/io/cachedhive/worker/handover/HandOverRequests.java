@@ -67,7 +67,7 @@ public final class HandOverRequests
 
     public Description describe(HandOverMessage.Describe request)
     {
-        Optional<FileDescription> found = store.describe(request.file(), request.firstBlock(), request.blockCount())
+        Optional<FileDescription> found = store.contents().describe(request.file(), request.firstBlock(), request.blockCount())
                 .filter(description -> !description.metadata().provisional() && !description.blocks().isEmpty());
         if (found.isEmpty()) {
             return Description.UNKNOWN;
@@ -180,7 +180,7 @@ public final class HandOverRequests
      */
     private boolean isPresent(FileVersionId id, int block)
     {
-        return store.describe(id, block, 1)
+        return store.contents().describe(id, block, 1)
                 .map(description -> description.blocks().get(block))
                 .filter(terms -> terms.blockClass() != BlockClass.GUEST)
                 .isPresent();

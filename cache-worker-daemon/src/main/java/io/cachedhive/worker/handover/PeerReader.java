@@ -97,7 +97,7 @@ final class PeerReader
         if (session.welcome().blockSizeBytes() != store.blockSizeBytes() || session.welcome().origins().get(origin) == OriginStatus.MISMATCH) {
             return true;
         }
-        long flushes = store.flushes();
+        long flushes = store.flushes().count();
         if (beingFlushed.test(version) || !inStep.test(peer)) {
             return true;
         }

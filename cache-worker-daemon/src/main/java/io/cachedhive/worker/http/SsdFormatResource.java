@@ -47,8 +47,8 @@ public final class SsdFormatResource
     {
         BlockStore store = worker.store();
         return new SsdFormatState(
-                store.newestSsdFormatVersion(),
-                store.ssdFormatVersions().entrySet().stream()
+                store.ssdFormats().newest(),
+                store.ssdFormats().versions().entrySet().stream()
                         .map(entry -> new DirectoryFormat(entry.getKey().toString(), entry.getValue()))
                         .collect(toImmutableList()));
     }
@@ -60,7 +60,7 @@ public final class SsdFormatResource
     public SsdFormatState raise()
     {
         try {
-            worker.store().raiseSsdFormat();
+            worker.store().ssdFormats().raise();
         }
         catch (StoreException e) {
             throw new WebApplicationException(Response.status(Response.Status.CONFLICT).type(MediaType.TEXT_PLAIN_TYPE).entity(e.getMessage() + "\n").build());

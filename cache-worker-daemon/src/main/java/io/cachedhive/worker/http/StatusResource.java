@@ -158,7 +158,7 @@ public final class StatusResource
                         .map(bucket -> new BucketFetches(bucket.origin(), bucket.bucket(), bucket.limit(), bucket.requests(), bucket.queuedReads(), bucket.queuedPreloads()))
                         .collect(toImmutableList()),
                 worker.store().recovery().stream().map(RecoveryOutcome::toString).collect(toImmutableList()),
-                worker.store().tableUsage().stream()
+                worker.store().quotas().usage().stream()
                         .map(usage -> new TableQuota(usage.table(), usage.quotaBytes(), usage.shareBytes(), usage.ramBytes(), usage.ssdBytes()))
                         .collect(toImmutableList()),
                 status.gauges());

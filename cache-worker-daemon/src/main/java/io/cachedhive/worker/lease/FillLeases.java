@@ -159,7 +159,7 @@ public final class FillLeases
         }
         while (lease == 0 || leases.containsKey(lease));
         long granted = lease;
-        block.holder = Optional.of(new Holder(granted, owner, timer.schedule(LEASE_LIFETIME, () -> end(granted, Optional.empty())), store.flushes()));
+        block.holder = Optional.of(new Holder(granted, owner, timer.schedule(LEASE_LIFETIME, () -> end(granted, Optional.empty())), store.flushes().count()));
         leases.put(granted, block);
         return granted;
     }
@@ -347,7 +347,7 @@ public final class FillLeases
             if (store.file(target.key().file()).isPresent()) {
                 counters.addVersionChange();
             }
-            store.dropFile(target.key().file());
+            store.flushes().dropFile(target.key().file());
             return Optional.of("the file is another version now");
         }
         return Optional.empty();

@@ -68,7 +68,7 @@ public final class PinService
         this.book = PinRegistry.open(state, nowMillis());
         index();
         // before anything is filled
-        store.setPins(this::isPinned);
+        store.pins().set(this::isPinned);
     }
 
     /**
@@ -214,7 +214,7 @@ public final class PinService
         // what comes later comes with the class that it had
         store.awaitRestored(RESTORE_WAIT);
         long start = System.nanoTime();
-        boolean complete = store.setPins(this::isPinned, files);
+        boolean complete = store.pins().set(this::isPinned, files);
         while (!complete && System.nanoTime() - start < JOURNAL_WAIT_NANOS) {
             try {
                 Thread.sleep(JOURNAL_PAUSE_MILLIS);
@@ -223,7 +223,7 @@ public final class PinService
                 Thread.currentThread().interrupt();
                 return false;
             }
-            complete = store.setPins(this::isPinned, files);
+            complete = store.pins().set(this::isPinned, files);
         }
         if (!complete) {
             log.warn("Some blocks keep their class, since the journal of an SSD directory is full");
@@ -253,7 +253,7 @@ public final class PinService
     {
         LocationIndex<Pin> index = LocationIndex.ofPins(pins);
         // a file may lie in several of these places
-        Map<List<Pin>, PinUsage> together = store.pinUsage(file -> Optional.of(index.covering(file.origin(), file.location())).filter(covering -> !covering.isEmpty()));
+        Map<List<Pin>, PinUsage> together = store.contents().pinUsage(file -> Optional.of(index.covering(file.origin(), file.location())).filter(covering -> !covering.isEmpty()));
         Map<Pin, PinUsage> usage = new HashMap<>();
         together.forEach((covering, there) -> covering.forEach(pin -> usage.merge(pin, there, PinUsage::add)));
         return usage;

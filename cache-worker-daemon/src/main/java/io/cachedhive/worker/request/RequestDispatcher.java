@@ -151,7 +151,7 @@ public final class RequestDispatcher
             case OnTerms(FillTerms terms, Read read) -> read(connection, requestId, read, terms);
             case OnTerms(FillTerms terms, PreloadMessage.FetchAhead ahead) -> fetchAhead(connection, requestId, ahead, terms);
             case Reclassify(FillClass fillClass, List<Digest128> blocks) -> blocks.forEach(block -> store.setClass(block, KeptTerms.blockClass(fillClass)));
-            case TableQuota(String table, long bytes) -> store.setQuota(table, bytes == FillTerms.NO_QUOTA ? OptionalLong.empty() : OptionalLong.of(bytes));
+            case TableQuota(String table, long bytes) -> store.quotas().setQuota(table, bytes == FillTerms.NO_QUOTA ? OptionalLong.empty() : OptionalLong.of(bytes));
             case Fill fill -> connection.send(requestId, leases.fill(connection, fill).<Message>map(ControlMessage.Error::new).orElseGet(Ack::new));
             case OfferGuest offer -> offerGuest(connection, offer);
             case ReleaseLease release -> leases.release(connection, release.lease());
@@ -271,7 +271,7 @@ public final class RequestDispatcher
         inBackground(connection, requestId, () -> {
             if (target.isEmpty()) {
                 // nobody to ask
-                store.dropFile(file);
+                store.flushes().dropFile(file);
                 connection.send(requestId, new Ack());
                 return;
             }
@@ -299,7 +299,7 @@ public final class RequestDispatcher
         inBackground(connection, requestId, () -> {
             fetcher.distrustPeers(file);
             // a second reader may have found the same
-            if (store.dropFile(file)) {
+            if (store.flushes().dropFile(file)) {
                 readServices.inFlight().counters().addQuarantinedFile();
                 log.error("Trino node %s found other bytes at the origin than in the cache, in %s, %s bytes at %s: the file is dropped",
                         connection.session().node(), quarantine.file().location(), quarantine.length(), quarantine.position());
@@ -324,7 +324,7 @@ public final class RequestDispatcher
             throw new WireException(contradiction.get());
         }
         // a flush that ends after this block was judged refuses it
-        long flushesBefore = store.flushes();
+        long flushesBefore = store.flushes().count();
         boolean mayKeep = !stopping && flushes.mayBeGuest(offer.file()) && connection.session().origins().get(offer.origin()).status() != OriginStatus.MISMATCH;
         readServices.inFlight().counters().addGuest(
                 mayKeep && store.offerGuest(offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), offer.payload(), flushesBefore));
@@ -336,7 +336,7 @@ public final class RequestDispatcher
     private ListingMessage.Files files(Connection connection, GetFiles slice)
     {
         Set<OriginId> origins = connection.session().origins().stream().map(SessionOrigin::id).collect(toImmutableSet());
-        Optional<List<CachedFile>> found = store.cachedFiles(slice.bits(), slice.prefix(), ListingMessage.Files.MAX_FILES);
+        Optional<List<CachedFile>> found = store.contents().cachedFiles(slice.bits(), slice.prefix(), ListingMessage.Files.MAX_FILES);
         return new ListingMessage.Files(
                 found.isPresent(),
                 found.orElse(List.of()).stream()

@@ -110,7 +110,7 @@ public final class CacheWorkerService
 
             rings = new RingRegistry(state, shown -> {
                 store.publishRings(shown);
-                store.setRingShare(RingShare.of(shown, store.workerId()));
+                store.quotas().setRingShare(RingShare.of(shown, store.workerId()));
             });
             usage = new UsageCounters(state, Clock.systemUTC());
             resources.push(usage::save);

@@ -228,7 +228,7 @@ public final class WorkerStatus
                 .put(CounterNames.ACCEPTED_CONNECTIONS, activity.acceptedConnections().getAsLong())
                 .put(CounterNames.ACTIVE_REQUESTS, activity.activeRequests().getAsLong())
                 .put(CounterNames.REFERENCED_BLOCKS, activity.referencedBlocks().getAsLong());
-        CacheSizer.Prediction prediction = store.prediction();
+        CacheSizer.Prediction prediction = store.sizer().prediction();
         named.put(CounterNames.SIZING_CAPACITY_BYTES, prediction.capacityBytes())
                 .put(CounterNames.SIZING_REQUESTED_BYTES, prediction.requestedBytes())
                 .put(CounterNames.SIZING_DISTINCT_BYTES, prediction.distinctBytes());

@@ -437,7 +437,7 @@ class TestBlockFetcher
         // a reader has seen two versions, and a revalidation found another
         source.beforeBody(() -> {
             source.beforeBody(() -> {});
-            store.store().dropFile(target.id());
+            store.store().flushes().dropFile(target.id());
         });
         run();
 
@@ -475,7 +475,7 @@ class TestBlockFetcher
         int[] gets = {0};
         source.beforeBody(() -> {
             gets[0]++;
-            store.store().dropFile(target.id());
+            store.store().flushes().dropFile(target.id());
         });
         run();
         assertThat(waiter.outcomes).isEqualTo(all("ABSENT", 0, 1));

@@ -202,8 +202,8 @@ class TestFlushedWorkers
             files.add(file);
         }
         TestingWorker worker = fleet.worker("a");
-        assertThat(worker.service().store().cachedFiles(0, 0, 39)).describedAs("too many").isEmpty();
-        assertThat(worker.service().store().cachedFiles(0, 0, 40).orElseThrow()).hasSize(40);
+        assertThat(worker.service().store().contents().cachedFiles(0, 0, 39)).describedAs("too many").isEmpty();
+        assertThat(worker.service().store().contents().cachedFiles(0, 0, 40).orElseThrow()).hasSize(40);
         List<ListingMessage.ListedFile> listed = new ArrayList<>();
         try (WireClient client = worker.connect()) {
             for (long slice = 0; slice < 8; slice++) {
@@ -220,9 +220,9 @@ class TestFlushedWorkers
         StoredFile late = lake.putSettled("listed/late", BLOCK_SIZE, 99);
         fleet.scan(late);
         long prefix = late.file().id().digest().high();
-        assertThat(worker.service().store().cachedFiles(3, prefix, 100).orElseThrow()).noneMatch(file -> file.metadata().version().equals(late.file()));
-        assertThat(worker.service().store().cachedFiles(0, 0, 100).orElseThrow()).anyMatch(file -> file.metadata().version().equals(late.file()));
-        assertThat(worker.service().store().cachedFiles(3, prefix, 100).orElseThrow()).anyMatch(file -> file.metadata().version().equals(late.file()));
+        assertThat(worker.service().store().contents().cachedFiles(3, prefix, 100).orElseThrow()).noneMatch(file -> file.metadata().version().equals(late.file()));
+        assertThat(worker.service().store().contents().cachedFiles(0, 0, 100).orElseThrow()).anyMatch(file -> file.metadata().version().equals(late.file()));
+        assertThat(worker.service().store().contents().cachedFiles(3, prefix, 100).orElseThrow()).anyMatch(file -> file.metadata().version().equals(late.file()));
         // of another store than the connection's there is nothing to be said
         try (WireClient stranger = worker.connect("lake", List.of(WireClient.origin("other", new OriginId(new Digest128(7, 7)))))) {
             assertThat(((ListingMessage.Files) stranger.ask(new ListingMessage.GetFiles(0, 0))).files()).isEmpty();

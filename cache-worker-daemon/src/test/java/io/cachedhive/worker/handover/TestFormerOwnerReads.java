@@ -148,8 +148,8 @@ class TestFormerOwnerReads
         fleet.publish("a");
         fleet.publish("b");
         assertThat(fleet.scan(file)).isEqualTo(Map.of(Source.PEER, BLOCKS));
-        assertThat(fleet.worker("b").service().store().describe(file.file().id(), 0, BLOCKS)).isEqualTo(former.describe(file.file().id(), 0, BLOCKS));
-        assertThat(former.describe(file.file().id(), 0, BLOCKS).orElseThrow().blocks()).hasSize(BLOCKS).containsEntry(7, terms);
+        assertThat(fleet.worker("b").service().store().contents().describe(file.file().id(), 0, BLOCKS)).isEqualTo(former.contents().describe(file.file().id(), 0, BLOCKS));
+        assertThat(former.contents().describe(file.file().id(), 0, BLOCKS).orElseThrow().blocks()).hasSize(BLOCKS).containsEntry(7, terms);
     }
 
     @Test

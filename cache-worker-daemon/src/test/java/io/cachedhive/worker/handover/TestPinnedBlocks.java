@@ -79,7 +79,7 @@ class TestPinnedBlocks
             worker.start();
             try (WireClient client = worker.connect()) {
                 assertHit(read(client, pinned, FillTerms.UNSAID));
-                assertThat(worker.service().store().cachedFiles(0, 0, 10_000).orElseThrow())
+                assertThat(worker.service().store().contents().cachedFiles(0, 0, 10_000).orElseThrow())
                         .filteredOn(file -> file.metadata().version().equals(pinned.file()))
                         .allMatch(file -> file.cachedBytes() == pinned.bytes().length && file.bestClass().name().equals("PINNED"))
                         .hasSize(1);
@@ -129,7 +129,7 @@ class TestPinnedBlocks
             awaitServing(fleet, "b", pinned);
             assertHit(fleet.scan(pinned));
             for (String worker : List.of("a", "b")) {
-                assertThat(fleet.worker(worker).service().store().cachedFiles(0, 0, 10_000).orElseThrow())
+                assertThat(fleet.worker(worker).service().store().contents().cachedFiles(0, 0, 10_000).orElseThrow())
                         .filteredOn(file -> file.metadata().version().equals(pinned.file()))
                         .allMatch(file -> file.bestClass().name().equals("NORMAL"));
             }
@@ -209,7 +209,7 @@ class TestPinnedBlocks
 
     private static Optional<String> bestClass(TestingWorker worker, StoredFile file)
     {
-        return worker.service().store().cachedFiles(0, 0, 10_000).orElseThrow().stream()
+        return worker.service().store().contents().cachedFiles(0, 0, 10_000).orElseThrow().stream()
                 .filter(found -> found.metadata().version().equals(file.file()))
                 .map(found -> found.bestClass().name())
                 .findFirst();

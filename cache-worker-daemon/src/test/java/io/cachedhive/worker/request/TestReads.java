@@ -260,7 +260,7 @@ class TestReads
             HashRing ring = HashRing.of(List.of(new RingMember(store.workerId(), 100, Optional.empty()), new RingMember(other, 300, Optional.empty())));
             peer.ask(new PublishRing(new PublishedRing(ring, Map.of(), 1)));
             assertBlocks(stored, blocks(peer, peer.send(read(stored.file(), 0, MAX_BLOCKS, true)), MAX_BLOCKS), Source.REMOTE);
-            TableUsage usage = getOnlyElement(store.tableUsage());
+            TableUsage usage = getOnlyElement(store.quotas().usage());
             assertThat(usage.table()).isEqualTo("schema.table");
             assertThat(usage.quotaBytes()).isEqualTo(20 * BLOCK_SIZE);
             assertThat(usage.shareBytes()).isEqualTo(5 * BLOCK_SIZE);
@@ -270,17 +270,17 @@ class TestReads
             HashRing alone = HashRing.of(List.of(new RingMember(store.workerId(), 100, Optional.empty())));
             peer.ask(new PublishRing(new PublishedRing(alone, Map.of(), 2)));
             assertThat(blocks(peer, peer.send(read(stored.file(), 0, MAX_BLOCKS, true)), MAX_BLOCKS)).hasSize(MAX_BLOCKS);
-            assertThat(getOnlyElement(store.tableUsage()).ramBytes()).isBetween(19L * BLOCK_SIZE + 1, 20L * BLOCK_SIZE);
+            assertThat(getOnlyElement(store.quotas().usage()).ramBytes()).isBetween(19L * BLOCK_SIZE + 1, 20L * BLOCK_SIZE);
         }
         // the worker remembers
         worker.close();
         worker = new TestingWorker(directory).withOrigin("default", s3.clientProperties());
         worker.start();
         try (WireClient peer = worker.connect()) {
-            assertThat(getOnlyElement(worker.service().store().tableUsage()).shareBytes()).isEqualTo(20 * BLOCK_SIZE);
+            assertThat(getOnlyElement(worker.service().store().quotas().usage()).shareBytes()).isEqualTo(20 * BLOCK_SIZE);
             peer.send(new TableQuota("schema.table", FillTerms.NO_QUOTA));
             peer.ask(new Describe(stored.file().id(), 0, 1));
-            assertThat(worker.service().store().tableUsage()).isEmpty();
+            assertThat(worker.service().store().quotas().usage()).isEmpty();
         }
     }
 

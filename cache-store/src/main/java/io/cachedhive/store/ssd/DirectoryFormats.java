@@ -1,0 +1,73 @@
+package io.cachedhive.store.ssd;
+
+import io.airlift.log.Logger;
+import io.cachedhive.store.block.StoreException;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+
+import static com.google.common.collect.ImmutableMap.toImmutableMap;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * The format versions of the SSD directories that take part. Without the store's lock.
+ */
+public final class DirectoryFormats
+{
+    private static final Logger log = Logger.get(DirectoryFormats.class);
+
+    private final Supplier<List<SsdDirectory>> directories;
+    private final int newest;
+
+    DirectoryFormats(Supplier<List<SsdDirectory>> directories, int newest)
+    {
+        this.directories = requireNonNull(directories, "directories is null");
+        this.newest = newest;
+    }
+
+    /**
+     * The version of each directory.
+     */
+    public Map<Path, Integer> versions()
+    {
+        return directories.get().stream().collect(toImmutableMap(SsdDirectory::path, directory -> directory.checkpoints().formatVersion()));
+    }
+
+    /**
+     * The newest version that this release writes.
+     */
+    public int newest()
+    {
+        return newest;
+    }
+
+    /**
+     * Whatever is written from now on into the directories is of the newest version, also after restarts; durable on return. A release that does not know
+     * that version begins with empty directories from here on.
+     *
+     * @throws StoreException if a directory cannot be written; it stays as it was, the others are raised
+     */
+    public void raise()
+            throws StoreException
+    {
+        List<String> failures = new ArrayList<>();
+        for (SsdDirectory directory : directories.get()) {
+            try {
+                if (directory.checkpoints().raiseFormat(newest)) {
+                    log.info("From now on %s is written in version %s of its format", directory.path(), newest);
+                }
+            }
+            catch (IOException e) {
+                failures.add("SSD directory %s keeps version %s of its format, because its superblock cannot be written (%s): repair the disk and try again"
+                        .formatted(directory.path(), directory.checkpoints().formatVersion(), e.getMessage()));
+            }
+        }
+        if (!failures.isEmpty()) {
+            throw new StoreException(String.join("; ", failures));
+        }
+    }
+}
