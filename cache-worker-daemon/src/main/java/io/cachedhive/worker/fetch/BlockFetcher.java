@@ -74,34 +74,19 @@ public final class BlockFetcher
     }
 
     /**
-     * @param executor runs each request in a thread of its own; the limits bound how many
-     * @param confirmationExecutor runs the HEADs of provisional versions, a few at a time
-     * @param heap bounds blocks that are on the heap
      * @param peers asked before the origins
-     * @param maxHeldBlocks frames of provisional versions
      */
-    public BlockFetcher(
-            BlockStore store,
-            RequestLimits limits,
-            WorkerCounters counters,
-            WorkerTimer timer,
-            Pauses pauses,
-            Executor executor,
-            Executor confirmationExecutor,
-            ByteBudget heap,
-            PeerSource peers,
-            int maxRangeBytes,
-            int maxPreloadRequests,
-            int maxHeldBlocks)
+    public BlockFetcher(BlockStore store, FetchLimits limits, WorkerCounters counters, WorkerTimer timer, Pauses pauses, FetchExecutors executors, PeerSource peers)
     {
         this.store = requireNonNull(store, "store is null");
         this.counters = requireNonNull(counters, "counters is null");
         this.timer = requireNonNull(timer, "timer is null");
         this.pauses = requireNonNull(pauses, "pauses is null");
-        this.executor = requireNonNull(executor, "executor is null");
-        this.queues = new FetchQueues(store, limits, timer::nanoTime, Math.max(1, maxRangeBytes / store.blockSizeBytes()), maxPreloadRequests);
-        this.provisionals = new ProvisionalVersions(store, counters, timer, confirmationExecutor, maxHeldBlocks);
-        this.services = new RangeFetch.Services(store, limits, counters, provisionals, heap, peers);
+        this.executor = executors.requests();
+        int maxRangeBlocks = Math.max(1, limits.maxRangeBytes() / store.blockSizeBytes());
+        this.queues = new FetchQueues(store, limits.requests(), timer::nanoTime, maxRangeBlocks, limits.maxPreloadRequests());
+        this.provisionals = new ProvisionalVersions(store, counters, timer, executors.confirmations(), limits.maxHeldBlocks());
+        this.services = new RangeFetch.Services(store, limits.requests(), counters, provisionals, limits.heap(), peers);
     }
 
     /**

@@ -81,10 +81,10 @@ public final class FlushExchange
     /**
      * @param startWait how long the start of this cache worker waits for the replies of others before it serves without them
      */
-    public FlushExchange(FlushService flushes, PinService pins, WorkerConnections connections, RingRegistry rings, CacheWorkerId self, Duration startWait)
+    public FlushExchange(ExchangedRecords records, WorkerConnections connections, RingRegistry rings, CacheWorkerId self, Duration startWait)
     {
-        this.flushes = requireNonNull(flushes, "flushes is null");
-        this.pins = requireNonNull(pins, "pins is null");
+        this.flushes = records.flushes();
+        this.pins = records.pins();
         this.connections = requireNonNull(connections, "connections is null");
         this.rings = requireNonNull(rings, "rings is null");
         this.self = requireNonNull(self, "self is null");

@@ -6,16 +6,14 @@ import io.cachedhive.transport.ClientIdentity;
 import io.cachedhive.transport.Timeouts;
 import io.cachedhive.transport.WorkerConnections;
 import io.cachedhive.worker.fetch.PeerSource;
+import io.cachedhive.worker.flush.ExchangedRecords;
 import io.cachedhive.worker.flush.FlushExchange;
-import io.cachedhive.worker.flush.FlushService;
 import io.cachedhive.worker.origin.Origins;
-import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingRegistry;
 import io.cachedhive.worker.time.WorkerTimer;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Executor;
 
 /**
@@ -42,41 +40,36 @@ public final class HandOverService
     private final FlushExchange flushExchange;
 
     /**
-     * @param zone of this worker, which what is handed over does not leave
-     * @param sharedSecret of the cache workers
-     * @param peerSilence how long another worker may take to answer; for the bytes of a block twice as long
      * @param executor takes blocks over from workers that leave, a few at a time; refuses when its queue is full
      */
     public HandOverService(
             BlockStore store,
             RingRegistry rings,
             Origins origins,
-            Optional<String> zone,
-            Optional<String> sharedSecret,
-            Duration peerSilence,
+            PeerSettings settings,
             WorkerTimer timer,
-            FlushService flushes,
-            PinService pins,
+            ExchangedRecords records,
             Executor executor)
     {
+        Duration peerSilence = settings.silence();
         List<NamedOrigin> named = origins.all().stream()
                 .map(origin -> new NamedOrigin(origin.name(), origin.id()))
                 .toList();
-        ClientIdentity identity = new ClientIdentity("", "", store.workerId().value(), named, sharedSecret);
+        ClientIdentity identity = new ClientIdentity("", "", store.workerId().value(), named, settings.sharedSecret());
         Timeouts timeouts = new Timeouts(peerSilence.toMillis(), 10_000, 300, 1000);
         this.connections = new WorkerConnections("hand-over", identity, timeouts, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
-        FormerOwners owners = new FormerOwners(rings, store.workerId(), zone, timer::now);
-        this.flushExchange = new FlushExchange(flushes, pins, connections, rings, store.workerId(), peerSilence.multipliedBy(START_SILENCES));
+        FormerOwners owners = new FormerOwners(rings, store.workerId(), settings.zone(), timer::now);
+        this.flushExchange = new FlushExchange(records, connections, rings, store.workerId(), peerSilence.multipliedBy(START_SILENCES));
         PeerReader reader = new PeerReader(
                 store,
                 connections,
                 named,
                 peerSilence,
                 peer -> flushExchange.isInStep(peer.id(), peer.address()),
-                flushes::isBeingFlushed,
-                pins::isUnpinned);
+                records.flushes()::isBeingFlushed,
+                records.pins()::isUnpinned);
         this.formerOwners = new FormerOwnerSource(owners, reader, counters, store.blockSizeBytes());
-        this.drain = new Drain(store, rings, zone, connections, chunkSizes, counters, timer::nanoTime);
+        this.drain = new Drain(store, rings, settings.zone(), connections, chunkSizes, counters, timer::nanoTime);
         this.requests = new HandOverRequests(store, owners, reader, counters, executor, drain::isLeaving);
     }
 

@@ -45,10 +45,7 @@ final class PeerBlocksRead
     private final BlockStore store;
     private final WorkerLink link;
     private final WorkerSession session;
-    private final int origin;
-    private final FileVersion version;
-    private final FileVersionId id;
-    private final long etagDigest;
+    private final PeerFile file;
     private final Map<Integer, BlockTerms> blocks;
     private final long flushes;
     private final Duration silence;
@@ -56,6 +53,21 @@ final class PeerBlocksRead
 
     @GuardedBy("this")
     private final Map<Integer, ArrivingBlock> arriving = new LinkedHashMap<>();
+
+    /**
+     * A file that blocks are read of.
+     *
+     * @param origin its position among those that the session named
+     * @param etagDigest that the file is bound to here
+     */
+    record PeerFile(int origin, FileVersion version, FileVersionId id, long etagDigest)
+    {
+        PeerFile
+        {
+            requireNonNull(version, "version is null");
+            requireNonNull(id, "id is null");
+        }
+    }
 
     /**
      * @param failure in place of a block; null otherwise
@@ -81,25 +93,12 @@ final class PeerBlocksRead
      * @param flushes as they were when it was known that the peer has nothing that was flushed here
      * @param silence how long the peer may take from one block to the next
      */
-    PeerBlocksRead(
-            BlockStore store,
-            WorkerLink link,
-            WorkerSession session,
-            int origin,
-            FileVersion version,
-            FileVersionId id,
-            long etagDigest,
-            Map<Integer, BlockTerms> blocks,
-            long flushes,
-            Duration silence)
+    PeerBlocksRead(BlockStore store, WorkerLink link, WorkerSession session, PeerFile file, Map<Integer, BlockTerms> blocks, long flushes, Duration silence)
     {
         this.store = requireNonNull(store, "store is null");
         this.link = requireNonNull(link, "link is null");
         this.session = requireNonNull(session, "session is null");
-        this.origin = origin;
-        this.version = requireNonNull(version, "version is null");
-        this.id = requireNonNull(id, "id is null");
-        this.etagDigest = etagDigest;
+        this.file = requireNonNull(file, "file is null");
         this.blocks = requireNonNull(blocks, "blocks is null");
         this.flushes = flushes;
         this.silence = requireNonNull(silence, "silence is null");
@@ -118,7 +117,7 @@ final class PeerBlocksRead
                 return false;
             }
             int firstBlock = fills.keySet().iterator().next();
-            request = session.send(new ReadMessage.Read(origin, version, firstBlock, fills.size(), true, false, false, NO_RING, ""), this);
+            request = session.send(new ReadMessage.Read(file.origin(), file.version(), firstBlock, fills.size(), true, false, false, NO_RING, ""), this);
             for (int left = fills.size(); left > 0; left--) {
                 Answer answer = answers.poll(silence.toMillis(), TimeUnit.MILLISECONDS);
                 if (answer == null) {
@@ -152,8 +151,8 @@ final class PeerBlocksRead
     {
         Map<Integer, Fill> fills = new LinkedHashMap<>();
         for (Map.Entry<Integer, BlockTerms> block : blocks.entrySet()) {
-            int length = version.blockLength(block.getKey(), store.blockSizeBytes());
-            Optional<Fill> fill = store.beginFill(id.block(block.getKey()), length, etagDigest, block.getValue(), flushes);
+            int length = file.version().blockLength(block.getKey(), store.blockSizeBytes());
+            Optional<Fill> fill = store.beginFill(file.id().block(block.getKey()), length, file.etagDigest(), block.getValue(), flushes);
             if (fill.isEmpty()) {
                 break;
             }
@@ -210,7 +209,7 @@ final class PeerBlocksRead
                     return fail("bytes that do not verify");
                 }
                 // another state of the file is no fault of the peer's, and no use
-                answers.add(new Answer(bytes.block(), bytes.etagDigest() == etagDigest, null));
+                answers.add(new Answer(bytes.block(), bytes.etagDigest() == file.etagDigest(), null));
             }
             case BlockNo no -> {
                 if (arriving.remove(no.block()) == null) {

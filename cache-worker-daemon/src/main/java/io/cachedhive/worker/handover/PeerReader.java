@@ -120,8 +120,9 @@ final class PeerReader
             if (bound == null || bound.provisional()) {
                 return true;
             }
+            PeerBlocksRead.PeerFile file = new PeerBlocksRead.PeerFile(origin, version, id, bound.etagDigest());
             for (Map<Integer, BlockTerms> run : runs(there)) {
-                boolean all = new PeerBlocksRead(store, link, session, origin, version, id, bound.etagDigest(), run, flushes, silence.multipliedBy(2)).run(taken);
+                boolean all = new PeerBlocksRead(store, link, session, file, run, flushes, silence.multipliedBy(2)).run(taken);
                 if (!all) {
                     return false;
                 }

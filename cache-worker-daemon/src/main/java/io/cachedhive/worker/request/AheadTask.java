@@ -5,7 +5,6 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.ControlMessage.Ack;
 import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.FetchTarget;
-import io.cachedhive.worker.server.Connection;
 
 import java.util.List;
 
@@ -18,21 +17,17 @@ final class AheadTask
         implements ActiveRequests.Active
 {
     private final FetchAhead fetchAhead;
-    private final Connection connection;
-    private final ActiveRequests requests;
-    private final long requestId;
+    private final ClientRequest request;
 
     @GuardedBy("this")
     private FetchAhead.Announcement announcement;
     @GuardedBy("this")
     private boolean cancelled;
 
-    AheadTask(FetchAhead fetchAhead, Connection connection, ActiveRequests requests, long requestId)
+    AheadTask(FetchAhead fetchAhead, ClientRequest request)
     {
         this.fetchAhead = requireNonNull(fetchAhead, "fetchAhead is null");
-        this.connection = requireNonNull(connection, "connection is null");
-        this.requests = requireNonNull(requests, "requests is null");
-        this.requestId = requestId;
+        this.request = requireNonNull(request, "request is null");
     }
 
     void start(Digest128 scan, List<FetchTarget> files)
@@ -55,13 +50,13 @@ final class AheadTask
 
     private void ended()
     {
-        requests.remove(requestId);
+        request.end();
         synchronized (this) {
             if (cancelled) {
                 return;
             }
         }
-        connection.send(requestId, new Ack());
+        request.send(new Ack());
     }
 
     @Override

@@ -13,7 +13,6 @@ import io.cachedhive.worker.fetch.BlockFetcher.Priority;
 import io.cachedhive.worker.fetch.BlockWaiter;
 import io.cachedhive.worker.fetch.FetchTarget;
 import io.cachedhive.worker.fetch.SharedBytes;
-import io.cachedhive.worker.server.Connection;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -35,9 +34,7 @@ final class PreloadTask
     private final BlockStore store;
     private final BlockFetcher fetcher;
     private final Executor executor;
-    private final Connection connection;
-    private final ActiveRequests requests;
-    private final long requestId;
+    private final ClientRequest request;
     private final FetchTarget target;
     private final int firstBlock;
     private final int endBlock;
@@ -62,23 +59,12 @@ final class PreloadTask
      * @param executor runs later rounds: they look into the store
      * @param endBlock the first that is not wanted
      */
-    PreloadTask(
-            BlockStore store,
-            BlockFetcher fetcher,
-            Executor executor,
-            Connection connection,
-            ActiveRequests requests,
-            long requestId,
-            FetchTarget target,
-            int firstBlock,
-            int endBlock)
+    PreloadTask(BlockStore store, BlockFetcher fetcher, Executor executor, ClientRequest request, FetchTarget target, int firstBlock, int endBlock)
     {
         this.store = requireNonNull(store, "store is null");
         this.fetcher = requireNonNull(fetcher, "fetcher is null");
         this.executor = requireNonNull(executor, "executor is null");
-        this.connection = requireNonNull(connection, "connection is null");
-        this.requests = requireNonNull(requests, "requests is null");
-        this.requestId = requestId;
+        this.request = requireNonNull(request, "request is null");
         this.target = requireNonNull(target, "target is null");
         this.firstBlock = firstBlock;
         this.endBlock = endBlock;
@@ -209,7 +195,7 @@ final class PreloadTask
 
     private void finish()
     {
-        requests.remove(requestId);
+        request.end();
         if (cancelled) {
             return;
         }
@@ -230,7 +216,7 @@ final class PreloadTask
                     new BlockNo(firstBlock, refusal.get()) :
                     new Preloaded(there - before, before, wanted - there, problem);
         }
-        connection.send(requestId, answer);
+        request.send(answer);
     }
 
     @Override

@@ -12,14 +12,11 @@ import io.cachedhive.protocol.wire.ReadMessage.Fetching;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.store.BlockOrigin;
 import io.cachedhive.store.PinnedBlock;
-import io.cachedhive.worker.fetch.BlockFetcher;
 import io.cachedhive.worker.fetch.BlockFetcher.Priority;
-import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.FetchTarget;
 import io.cachedhive.worker.fetch.KeptTerms;
 import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.fetch.SharedBytes;
-import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.lease.FillLeases.LeaseTarget;
 import io.cachedhive.worker.lease.LeaseWaiter;
 import io.cachedhive.worker.server.Connection;
@@ -29,7 +26,6 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -42,27 +38,9 @@ import static java.util.Objects.requireNonNull;
 final class ReadTask
         implements LeaseWaiter, ActiveRequests.Active
 {
-    /**
-     * What all reads share.
-     *
-     * @param loads runs reads from SSD; refuses when its queue is full
-     */
-    record Services(InFlight inFlight, BlockFetcher fetcher, FetchAhead fetchAhead, FillLeases leases, Executor loads)
-    {
-        Services
-        {
-            requireNonNull(inFlight, "inFlight is null");
-            requireNonNull(fetcher, "fetcher is null");
-            requireNonNull(fetchAhead, "fetchAhead is null");
-            requireNonNull(leases, "leases is null");
-            requireNonNull(loads, "loads is null");
-        }
-    }
-
-    private final Services services;
+    private final ReadServices services;
+    private final ClientRequest request;
     private final Connection connection;
-    private final ActiveRequests requests;
-    private final long requestId;
     private final ReadMessage.Read read;
     private final FillTerms terms;
     private final FileVersionId file;
@@ -79,20 +57,11 @@ final class ReadTask
      * @param terms on which the blocks are to be kept
      * @param target empty if this worker has no way to the file
      */
-    ReadTask(
-            Services services,
-            Connection connection,
-            ActiveRequests requests,
-            long requestId,
-            ReadMessage.Read read,
-            FillTerms terms,
-            FileVersionId file,
-            Optional<FetchTarget> target)
+    ReadTask(ReadServices services, ClientRequest request, ReadMessage.Read read, FillTerms terms, FileVersionId file, Optional<FetchTarget> target)
     {
         this.services = requireNonNull(services, "services is null");
-        this.connection = requireNonNull(connection, "connection is null");
-        this.requests = requireNonNull(requests, "requests is null");
-        this.requestId = requestId;
+        this.request = requireNonNull(request, "request is null");
+        this.connection = request.connection();
         this.read = requireNonNull(read, "read is null");
         this.terms = requireNonNull(terms, "terms is null");
         this.file = requireNonNull(file, "file is null");
@@ -217,7 +186,7 @@ final class ReadTask
     private void sayFetching()
     {
         if (fetchingSaid.compareAndSet(false, true)) {
-            connection.send(requestId, new Fetching());
+            request.send(new Fetching());
         }
     }
 
@@ -250,7 +219,7 @@ final class ReadTask
     public void bytes(int block, SharedBytes bytes)
     {
         if (!cancelled) {
-            connection.send(new BytesAnswer(requestId, block, bytes, services.inFlight().counters()));
+            connection.send(new BytesAnswer(request.id(), block, bytes, services.inFlight().counters()));
         }
         answered();
     }
@@ -275,7 +244,7 @@ final class ReadTask
     public void failed(int block, NoCause cause)
     {
         if (!cancelled) {
-            connection.send(requestId, new BlockNo(block, cause));
+            request.send(new BlockNo(block, cause));
         }
         answered();
     }
@@ -299,7 +268,7 @@ final class ReadTask
             services.leases().release(connection, lease);
         }
         else {
-            connection.send(requestId, new BlockLease(block, lease));
+            request.send(new BlockLease(block, lease));
         }
         answered();
     }
@@ -312,7 +281,7 @@ final class ReadTask
         else {
             // it may have been there before, or have been filled for somebody else
             terms.fillClass().ifPresent(fillClass -> services.inFlight().store().setClass(file.block(block).digest(), KeptTerms.blockClass(fillClass)));
-            connection.send(new BlockAnswer(services.inFlight(), requestId, file.block(block), source, inline, pinned));
+            connection.send(new BlockAnswer(services.inFlight(), request.id(), file.block(block), source, inline, pinned));
         }
         answered();
     }
@@ -320,7 +289,7 @@ final class ReadTask
     private void answered()
     {
         if (left.decrementAndGet() == 0) {
-            requests.remove(requestId);
+            request.end();
         }
     }
 

@@ -51,6 +51,7 @@ import io.cachedhive.worker.fetch.FetchAhead;
 import io.cachedhive.worker.fetch.FetchTarget;
 import io.cachedhive.worker.fetch.KeptTerms;
 import io.cachedhive.worker.fetch.OverloadCause;
+import io.cachedhive.worker.flush.ExchangedRecords;
 import io.cachedhive.worker.flush.FlushService;
 import io.cachedhive.worker.handover.HandOverService;
 import io.cachedhive.worker.lease.FillLeases;
@@ -91,7 +92,6 @@ public final class RequestDispatcher
 {
     private static final Logger log = Logger.get(RequestDispatcher.class);
 
-    private static final int MAX_BLOCKS_PER_READ = 1024;
     static final int MAX_ACTIVE_REQUESTS = 16 << 10;
 
     private final BlockStore store;
@@ -105,47 +105,52 @@ public final class RequestDispatcher
     private final PinService pins;
     private final WorkerStatus status;
     private final Executor background;
-    private final ReadTask.Services readServices;
+    private final ReadServices readServices;
+    private final RequestValidator validator;
     private final Map<Connection, ActiveRequests> connections = new ConcurrentHashMap<>();
     private final LongAdder readsBegun = new LongAdder();
     private volatile boolean stopping;
 
     /**
-     * @param loads runs reads from SSD; refuses when its queue is full
      * @param background runs what may take long; refuses when its queue is full
      */
     public RequestDispatcher(
-            InFlight inFlight,
-            BlockFetcher fetcher,
-            FetchAhead fetchAhead,
-            FillLeases leases,
+            ReadServices reads,
             UsageCounters usage,
             RingRegistry rings,
             HandOverService handOvers,
-            FlushService flushes,
-            PinService pins,
+            ExchangedRecords records,
             WorkerStatus status,
-            Executor loads,
             Executor background)
     {
-        this.store = inFlight.store();
-        this.fetcher = requireNonNull(fetcher, "fetcher is null");
-        this.fetchAhead = requireNonNull(fetchAhead, "fetchAhead is null");
-        this.leases = requireNonNull(leases, "leases is null");
+        this.readServices = requireNonNull(reads, "reads is null");
+        this.store = reads.inFlight().store();
+        this.fetcher = reads.fetcher();
+        this.fetchAhead = reads.fetchAhead();
+        this.leases = reads.leases();
         this.usage = requireNonNull(usage, "usage is null");
         this.rings = requireNonNull(rings, "rings is null");
         this.handOvers = requireNonNull(handOvers, "handOvers is null");
-        this.flushes = requireNonNull(flushes, "flushes is null");
-        this.pins = requireNonNull(pins, "pins is null");
+        this.flushes = records.flushes();
+        this.pins = records.pins();
         this.status = requireNonNull(status, "status is null");
         this.background = requireNonNull(background, "background is null");
-        this.readServices = new ReadTask.Services(inFlight, fetcher, fetchAhead, leases, loads);
+        this.validator = new RequestValidator(store.blockSizeBytes());
     }
 
     @Override
     public void handle(Connection connection, long requestId, Message request)
             throws WireException
     {
+        Optional<String> contradiction = validator.contradiction(connection.session(), request);
+        if (contradiction.isPresent()) {
+            if (request instanceof OfferGuest) {
+                // which has no answer
+                throw new WireException(contradiction.get());
+            }
+            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
+            return;
+        }
         switch (request) {
             case Read read -> read(connection, requestId, read, FillTerms.UNSAID);
             case OnTerms(FillTerms terms, Read read) -> read(connection, requestId, read, terms);
@@ -200,18 +205,6 @@ public final class RequestDispatcher
     private void read(Connection connection, long requestId, Read read, FillTerms terms)
             throws WireException
     {
-        Optional<String> contradiction = contradiction(connection, read.origin(), read.file());
-        if (contradiction.isEmpty() && (read.blockCount() < 1 || read.blockCount() > MAX_BLOCKS_PER_READ)) {
-            contradiction = Optional.of("a read asks for 1 to %s blocks, not %s".formatted(MAX_BLOCKS_PER_READ, read.blockCount()));
-        }
-        long fileBlocks = Math.ceilDiv(read.file().length(), (long) store.blockSizeBytes());
-        if (contradiction.isEmpty() && (read.firstBlock() < 0 || read.firstBlock() + (long) read.blockCount() > Math.min(fileBlocks, Integer.MAX_VALUE))) {
-            contradiction = Optional.of("file of %s blocks has no %s blocks from %s".formatted(fileBlocks, read.blockCount(), read.firstBlock()));
-        }
-        if (contradiction.isPresent()) {
-            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
-            return;
-        }
         SessionOrigin origin = connection.session().origins().get(read.origin());
         ActiveRequests requests = requests(connection);
         Optional<NoCause> refusal = Optional.empty();
@@ -233,22 +226,11 @@ public final class RequestDispatcher
         }
         FileVersionId file = read.file().id();
         Optional<FetchTarget> target = target(connection, origin, read.file(), file, read.table(), terms);
-        ReadTask task = new ReadTask(readServices, connection, requests, requestId, read, terms, file, target);
-        requests.add(requestId, task);
+        ClientRequest request = new ClientRequest(connection, requests, requestId);
+        ReadTask task = new ReadTask(readServices, request, read, terms, file, target);
+        request.begin(task);
         readsBegun.increment();
         task.start();
-    }
-
-    private static Optional<String> contradiction(Connection connection, int origin, FileVersion file)
-    {
-        int count = connection.session().origins().size();
-        if (origin < 0 || origin >= count) {
-            return Optional.of("the connection named %s origins, there is none with the index %s".formatted(count, origin));
-        }
-        if (!connection.session().origins().get(origin).id().equals(file.origin())) {
-            return Optional.of("the file's origin is not the one that the request names");
-        }
-        return Optional.empty();
     }
 
     private static Optional<FetchTarget> target(Connection connection, SessionOrigin origin, FileVersion version, FileVersionId id, String table, FillTerms terms)
@@ -259,11 +241,6 @@ public final class RequestDispatcher
 
     private void revalidate(Connection connection, long requestId, Revalidate revalidate)
     {
-        Optional<String> contradiction = contradiction(connection, revalidate.origin(), revalidate.file());
-        if (contradiction.isPresent()) {
-            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
-            return;
-        }
         FileVersionId file = revalidate.file().id();
         // the worker that they are from is asked as well, and whoever reads them next gets them from there again
         store.dropGuests(file);
@@ -290,11 +267,6 @@ public final class RequestDispatcher
      */
     private void quarantine(Connection connection, long requestId, Quarantine quarantine)
     {
-        Optional<String> contradiction = contradiction(connection, quarantine.origin(), quarantine.file());
-        if (contradiction.isPresent()) {
-            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
-            return;
-        }
         FileVersionId file = quarantine.file().id();
         inBackground(connection, requestId, () -> {
             fetcher.distrustPeers(file);
@@ -312,17 +284,7 @@ public final class RequestDispatcher
      * Kept or not, nobody waits to hear of it.
      */
     private void offerGuest(Connection connection, OfferGuest offer)
-            throws WireException
     {
-        Optional<String> contradiction = contradiction(connection, offer.origin(), offer.file());
-        int blockSize = store.blockSizeBytes();
-        long blocks = Math.ceilDiv(offer.file().length(), (long) blockSize);
-        if (contradiction.isEmpty() && (offer.block() < 0 || offer.block() >= blocks || offer.payload().remaining() != offer.file().blockLength(offer.block(), blockSize))) {
-            contradiction = Optional.of("block %s of %s bytes is none of %s".formatted(offer.block(), offer.payload().remaining(), offer.file().location()));
-        }
-        if (contradiction.isPresent()) {
-            throw new WireException(contradiction.get());
-        }
         // a flush that ends after this block was judged refuses it
         long flushesBefore = store.flushes().count();
         boolean mayKeep = !stopping && flushes.mayBeGuest(offer.file()) && connection.session().origins().get(offer.origin()).status() != OriginStatus.MISMATCH;
@@ -395,19 +357,8 @@ public final class RequestDispatcher
     private void preload(Connection connection, long requestId, Preload preload)
             throws WireException
     {
-        Optional<String> contradiction = contradiction(connection, preload.origin(), preload.file());
         FileVersion version = preload.file();
-        if (contradiction.isEmpty() && (preload.position() < 0 || preload.length() < 0 || preload.position() > version.length() - preload.length())) {
-            contradiction = Optional.of("file of %s bytes has no %s bytes from %s".formatted(version.length(), preload.length(), preload.position()));
-        }
         int blockSize = store.blockSizeBytes();
-        if (contradiction.isEmpty() && Math.ceilDiv(version.length(), (long) blockSize) > Integer.MAX_VALUE) {
-            contradiction = Optional.of("file of %s bytes has more blocks than can be counted".formatted(version.length()));
-        }
-        if (contradiction.isPresent()) {
-            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
-            return;
-        }
         int firstBlock = (int) (preload.position() / blockSize);
         if (stopping || requests(connection).count() >= MAX_ACTIVE_REQUESTS) {
             // no error: somebody will load it later
@@ -428,29 +379,24 @@ public final class RequestDispatcher
             return;
         }
         int endBlock = (int) Math.ceilDiv(preload.position() + preload.length(), (long) blockSize);
-        PreloadTask task = new PreloadTask(store, fetcher, background, connection, requests(connection), requestId, target.get(), firstBlock, Math.max(firstBlock, endBlock));
-        requests(connection).add(requestId, task);
+        ClientRequest request = new ClientRequest(connection, requests(connection), requestId);
+        PreloadTask task = new PreloadTask(store, fetcher, background, request, target.get(), firstBlock, Math.max(firstBlock, endBlock));
+        request.begin(task);
         task.start();
     }
 
     private void fetchAhead(Connection connection, long requestId, PreloadMessage.FetchAhead ahead, FillTerms terms)
             throws WireException
     {
-        for (FileVersion file : ahead.files()) {
-            Optional<String> contradiction = contradiction(connection, ahead.origin(), file);
-            if (contradiction.isPresent()) {
-                connection.send(requestId, new ControlMessage.Error(contradiction.get()));
-                return;
-            }
-        }
         ActiveRequests requests = requests(connection);
         if (ahead.files().isEmpty() || stopping || requests.count() >= MAX_ACTIVE_REQUESTS) {
             connection.send(requestId, new Ack());
             return;
         }
         SessionOrigin origin = connection.session().origins().get(ahead.origin());
-        AheadTask task = new AheadTask(fetchAhead, connection, requests, requestId);
-        requests.add(requestId, task);
+        ClientRequest request = new ClientRequest(connection, requests, requestId);
+        AheadTask task = new AheadTask(fetchAhead, request);
+        request.begin(task);
         try {
             background.execute(() -> task.start(
                     ahead.scan(),
@@ -460,7 +406,7 @@ public final class RequestDispatcher
         }
         catch (RejectedExecutionException _) {
             // there is enough to do: the files are fetched when they are asked for
-            requests.remove(requestId);
+            request.end();
             connection.send(requestId, new Ack());
         }
     }

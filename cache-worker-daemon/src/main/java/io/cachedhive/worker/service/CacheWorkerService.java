@@ -12,17 +12,22 @@ import io.cachedhive.store.block.StoreException;
 import io.cachedhive.worker.fetch.BlockFetcher;
 import io.cachedhive.worker.fetch.ByteBudget;
 import io.cachedhive.worker.fetch.FetchAhead;
+import io.cachedhive.worker.fetch.FetchExecutors;
+import io.cachedhive.worker.fetch.FetchLimits;
 import io.cachedhive.worker.fetch.Pauses;
 import io.cachedhive.worker.fetch.RequestLimits;
 import io.cachedhive.worker.fetch.WorkerCounters;
+import io.cachedhive.worker.flush.ExchangedRecords;
 import io.cachedhive.worker.flush.FlushService;
 import io.cachedhive.worker.handover.Drain;
 import io.cachedhive.worker.handover.HandOverService;
+import io.cachedhive.worker.handover.PeerSettings;
 import io.cachedhive.worker.lease.FillLeases;
 import io.cachedhive.worker.origin.Origin;
 import io.cachedhive.worker.origin.Origins;
 import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.request.InFlight;
+import io.cachedhive.worker.request.ReadServices;
 import io.cachedhive.worker.request.RequestDispatcher;
 import io.cachedhive.worker.ring.RingRegistry;
 import io.cachedhive.worker.ring.RingShare;
@@ -130,31 +135,25 @@ public final class CacheWorkerService
 
             flushes = new FlushService(store, state, timer, pool("flush-%s", 1, QUEUED_TASKS));
             pins = new PinService(store, state, timer, pool("pins-%s", 1, QUEUED_TASKS));
+            ExchangedRecords records = new ExchangedRecords(flushes, pins);
             handOver = register(new HandOverService(
                     store,
                     rings,
                     origins,
-                    settings.zone(),
-                    settings.sharedSecret(),
-                    settings.peerSilence(),
+                    new PeerSettings(settings.zone(), settings.sharedSecret(), settings.peerSilence()),
                     timer,
-                    flushes,
-                    pins,
+                    records,
                     handOvers));
             ByteBudget heap = new ByteBudget(HEAP_BYTES);
+            int maxHeldBlocks = Math.max(1, (int) (settings.store().ramMaxSizeBytes() * MAX_HELD_SHARE / store.blockSizeBytes()));
             BlockFetcher fetcher = new BlockFetcher(
                     store,
-                    limits,
+                    new FetchLimits(limits, heap, settings.maxRangeBytes(), settings.maxPreloadRequests(), maxHeldBlocks),
                     counters,
                     timer,
                     new Pauses(() -> ThreadLocalRandom.current().nextDouble()),
-                    requests,
-                    confirmations,
-                    heap,
-                    handOver.peers(),
-                    settings.maxRangeBytes(),
-                    settings.maxPreloadRequests(),
-                    Math.max(1, (int) (settings.store().ramMaxSizeBytes() * MAX_HELD_SHARE / store.blockSizeBytes())));
+                    new FetchExecutors(requests, confirmations),
+                    handOver.peers());
             resources.push(fetcher::stop);
             FetchAhead fetchAhead = new FetchAhead(
                     store,
@@ -167,9 +166,10 @@ public final class CacheWorkerService
             resources.push(fetchAhead::stop);
             FillLeases leases = new FillLeases(store, counters, timer, heap);
             PeerRefusals refusals = new PeerRefusals();
-            status = new WorkerStatus(store, origins, rings, usage, counters, handOver, refusals, settings.zone(), settings.version());
+            status = new WorkerStatus(store, origins, rings, new WorkerStatus.Counters(usage, counters, refusals), handOver, settings.zone(), settings.version());
             InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES), counters);
-            dispatcher = new RequestDispatcher(inFlight, fetcher, fetchAhead, leases, usage, rings, handOver, flushes, pins, status, loads, background);
+            ReadServices reads = new ReadServices(inFlight, fetcher, fetchAhead, leases, loads);
+            dispatcher = new RequestDispatcher(reads, usage, rings, handOver, records, status, background);
             handOver.drain().setReads(dispatcher::readsBegun, dispatcher::activeRequests);
             server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));
             status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::referencedBlocks, fetcher::buckets));

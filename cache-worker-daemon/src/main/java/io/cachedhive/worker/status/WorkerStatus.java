@@ -54,24 +54,32 @@ public final class WorkerStatus
     private volatile Activity activity = Activity.NONE;
     private volatile boolean stopping;
 
-    public WorkerStatus(
-            BlockStore store,
-            Origins origins,
-            RingRegistry rings,
-            UsageCounters usage,
-            WorkerCounters counters,
-            HandOverService handOver,
-            PeerRefusals refusals,
-            Optional<String> zone,
-            String version)
+    /**
+     * The counters of a cache worker.
+     *
+     * @param usage by clients
+     * @param worker of its work
+     * @param refusals of connections
+     */
+    public record Counters(UsageCounters usage, WorkerCounters worker, PeerRefusals refusals)
+    {
+        public Counters
+        {
+            requireNonNull(usage, "usage is null");
+            requireNonNull(worker, "worker is null");
+            requireNonNull(refusals, "refusals is null");
+        }
+    }
+
+    public WorkerStatus(BlockStore store, Origins origins, RingRegistry rings, Counters counters, HandOverService handOver, Optional<String> zone, String version)
     {
         this.store = requireNonNull(store, "store is null");
         this.origins = requireNonNull(origins, "origins is null");
         this.rings = requireNonNull(rings, "rings is null");
-        this.usage = requireNonNull(usage, "usage is null");
-        this.counters = requireNonNull(counters, "counters is null");
+        this.usage = counters.usage();
+        this.counters = counters.worker();
         this.handOver = requireNonNull(handOver, "handOver is null");
-        this.refusals = requireNonNull(refusals, "refusals is null");
+        this.refusals = counters.refusals();
         this.zone = requireNonNull(zone, "zone is null");
         this.version = requireNonNull(version, "version is null");
     }

@@ -89,17 +89,12 @@ class TestBlockFetcher
         source.observe(limits.observer("default"));
         fetcher = new BlockFetcher(
                 store.store(),
-                limits,
+                new FetchLimits(limits, new ByteBudget(1 << 20), 8 * BLOCK_SIZE, 1, 16),
                 counters,
                 timer,
                 new Pauses(() -> 0.5),
-                requests::add,
-                requests::add,
-                new ByteBudget(1 << 20),
-                peers,
-                8 * BLOCK_SIZE,
-                1,
-                16);
+                new FetchExecutors(requests::add, requests::add),
+                peers);
     }
 
     @AfterEach

@@ -70,17 +70,12 @@ class TestFetchAhead
         source.observe(limits.observer("default"));
         fetcher = new BlockFetcher(
                 store.store(),
-                limits,
+                new FetchLimits(limits, new ByteBudget(4 << 20), BLOCK_SIZE, 1, 16),
                 counters,
                 timer,
                 new Pauses(() -> 0.5),
-                requests::add,
-                requests::add,
-                new ByteBudget(4 << 20),
-                PeerSource.NONE,
-                BLOCK_SIZE,
-                1,
-                16);
+                new FetchExecutors(requests::add, requests::add),
+                PeerSource.NONE);
         fetchAhead = new FetchAhead(store.store(), fetcher, counters, timer, Runnable::run, MAX_AHEAD, ramBytes);
     }
 

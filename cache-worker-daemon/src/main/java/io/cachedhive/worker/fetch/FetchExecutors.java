@@ -1,0 +1,20 @@
+package io.cachedhive.worker.fetch;
+
+import java.util.concurrent.Executor;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Runs what waits for origins.
+ *
+ * @param requests runs each request in a thread of its own; {@link FetchLimits} bounds how many
+ * @param confirmations runs the HEADs of provisional versions, a few at a time
+ */
+public record FetchExecutors(Executor requests, Executor confirmations)
+{
+    public FetchExecutors
+    {
+        requireNonNull(requests, "requests is null");
+        requireNonNull(confirmations, "confirmations is null");
+    }
+}
