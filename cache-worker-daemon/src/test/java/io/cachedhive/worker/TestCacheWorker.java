@@ -1,9 +1,9 @@
 package io.cachedhive.worker;
 
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
-import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.testing.Await;
 import io.cachedhive.worker.testing.WireClient;
 import io.cachedhive.worker.testing.WorkerProcess;

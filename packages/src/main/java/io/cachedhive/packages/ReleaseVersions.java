@@ -1,8 +1,8 @@
 package io.cachedhive.packages;
 
 import io.cachedhive.protocol.memory.MemoryLayout;
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.store.block.SsdFormat;
 
 import java.io.DataInputStream;
 import java.io.IOException;

@@ -2,8 +2,8 @@ package io.cachedhive.packages;
 
 import io.cachedhive.packages.BuiltPackages.Member;
 import io.cachedhive.protocol.memory.MemoryLayout;
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.protocol.wire.Message;
-import io.cachedhive.store.block.SsdFormat;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -1,5 +1,6 @@
 package io.cachedhive.store.block;
 
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.LocalDisk;
 

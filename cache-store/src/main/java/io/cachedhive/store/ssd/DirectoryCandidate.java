@@ -2,10 +2,10 @@ package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.store.block.ByteSize;
 import io.cachedhive.store.block.RecoveryFinding;
 import io.cachedhive.store.block.RecoveryOutcome;
-import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 

@@ -1,11 +1,11 @@
 package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.store.block.ByteSize;
 import io.cachedhive.store.block.RecoveryFinding;
 import io.cachedhive.store.block.RecoveryOutcome;
-import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.Disk.Access;

@@ -1,10 +1,10 @@
 package io.cachedhive.store.ssd;
 
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.store.block.ByteSize;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.SsdErrorCause;
-import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.DiskException;

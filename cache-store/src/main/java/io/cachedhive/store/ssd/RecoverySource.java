@@ -1,6 +1,6 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.block.SsdFormat;
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.store.disk.DiskFile;
 
 import java.nio.file.Path;

@@ -3,8 +3,8 @@ package io.cachedhive.store.ssd;
 import com.google.common.io.Closer;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.store.block.SsdDirectoryConfig;
-import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 

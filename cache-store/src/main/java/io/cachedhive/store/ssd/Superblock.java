@@ -2,11 +2,11 @@ package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.store.block.RecoveryFinding;
-import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.disk.DiskFile;
 
 import java.io.IOException;

@@ -2,8 +2,8 @@ package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.protocol.wire.WireWriter;
-import io.cachedhive.store.block.SsdFormat;
 import io.cachedhive.store.disk.DiskFile;
 import io.cachedhive.store.file.FileTable;
 

@@ -1,6 +1,6 @@
 package io.cachedhive.store.ssd;
 
-import io.cachedhive.store.block.SsdFormat;
+import io.cachedhive.protocol.ssd.SsdFormat;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

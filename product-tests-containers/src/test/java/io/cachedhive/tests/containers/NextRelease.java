@@ -65,7 +65,7 @@ final class NextRelease
             new Change("io/cachedhive/protocol/wire/Message.java", "int MIN_VERSION = 1;", "int MIN_VERSION = 2;"),
             new Change("io/cachedhive/protocol/memory/MemoryLayout.java", "int LAYOUT_VERSION = 1;", "int LAYOUT_VERSION = 2;"),
             new Change("io/cachedhive/protocol/memory/MemoryLayout.java", "int HEADER_PAGE_BYTES = UNIT_BYTES;", "int HEADER_PAGE_BYTES = 2 * UNIT_BYTES;"),
-            new Change("io/cachedhive/store/block/SsdFormat.java", "new SsdFormat(1, 1)", "new SsdFormat(1, 2)"),
+            new Change("io/cachedhive/protocol/ssd/SsdFormat.java", "new SsdFormat(1, 1)", "new SsdFormat(1, 2)"),
             new Change(
                     "io/cachedhive/store/ssd/Superblock.java",
                     "        file.write(next.update % 2 * PAGE_BYTES,",
