@@ -295,11 +295,6 @@ final class SsdIndex
         return files[entry >> PIECE_BITS][entry & PIECE_MASK];
     }
 
-    void setFile(int entry, int ordinal)
-    {
-        files[entry >> PIECE_BITS][entry & PIECE_MASK] = ordinal;
-    }
-
     BlockTerms terms(int entry)
     {
         return new BlockTerms(blockClass(entry), expirySeconds(entry));
