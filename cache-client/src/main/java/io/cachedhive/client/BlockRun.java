@@ -244,7 +244,11 @@ final class BlockRun
         lastSignNanos = context.nanoTime();
         owner.link().answered();
         if (message instanceof ReadMessage.Fetching) {
-            fetching = true;
+            if (!fetching) {
+                fetching = true;
+                // the reader waits by how long hits take: it computes its deadlines again
+                mailbox.put(new Letter(this, message, false, null));
+            }
             return false;
         }
         int block = switch (message) {

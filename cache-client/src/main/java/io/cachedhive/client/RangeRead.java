@@ -369,6 +369,10 @@ final class RangeRead
         if (letter.failure() != null) {
             throw letter.failure();
         }
+        if (letter.message() instanceof ReadMessage.Fetching) {
+            // no answer yet; the next wait is by the new deadline
+            return;
+        }
         BlockRun run = letter.run();
         switch (letter.message()) {
             case BlockFrame answer -> copyFrame(run, answer);

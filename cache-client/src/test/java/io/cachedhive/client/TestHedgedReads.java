@@ -256,6 +256,58 @@ class TestHedgedReads
         ReadFixture.assertIdle(client);
     }
 
+    /**
+     * A worker whose hits are slower than the origin: once it fetches, the reader waits as long as the origin takes, and not as long as hits take.
+     */
+    @Test
+    void testFetchingWakesTheReader()
+            throws Exception
+    {
+        ManualClock clock = new ManualClock();
+        // nothing but a hedge ends the reader's wait within the time of a test
+        start(new Timeouts(NEVER_MILLIS, NEVER_MILLIS, PATIENT.reconnectMillis(), PATIENT.probeMillis()), clock);
+        owner.source = Source.REMOTE;
+        readWithin(clock, Duration.ofMillis(50), 1);
+        owner.source = Source.RAM;
+        readWithin(clock, Duration.ofMinutes(1), 20);
+        readWithin(clock, Duration.ZERO, 80);
+
+        CountDownLatch waits = new CountDownLatch(1);
+        CountDownLatch told = new CountDownLatch(1);
+        owner.reads = (exchange, _) -> {
+            waits.await();
+            exchange.fetching();
+            told.countDown();
+        };
+        CompletableFuture<Void> done = startReader(clock);
+        Await.until("the reader waits for a hit", () -> !owner.readRequests.isEmpty() && clock.watched.getState() == Thread.State.TIMED_WAITING);
+        waits.countDown();
+        told.await();
+        // what is known of the origin is an eighth too high at most
+        clock.nanos.addAndGet(Duration.ofMillis(60).toNanos());
+        Await.until("the origin is asked and answers", done::isDone);
+        done.get();
+        assertThat(client.counters().get(CounterNames.HEDGES_WON)).isEqualTo(1);
+        ReadFixture.assertIdle(client);
+    }
+
+    /**
+     * Reads that the owner answers after that time of the clock.
+     */
+    private void readWithin(ManualClock clock, Duration latency, int count)
+            throws IOException
+    {
+        owner.reads = (exchange, read) -> {
+            clock.nanos.addAndGet(latency.toNanos());
+            exchange.answerAll(read);
+        };
+        for (int i = 0; i < count; i++) {
+            fixture.assertReads(file, position, 1);
+        }
+        assertThat(client.counters().get(CounterNames.HEDGES)).isZero();
+        owner.readRequests.clear();
+    }
+
     private interface Rest
     {
         void answer(FetchingExchange exchange)
@@ -283,6 +335,16 @@ class TestHedgedReads
             told.countDown();
             rest.answer(new FetchingExchange(exchange, read));
         };
+        CompletableFuture<Void> done = startReader(clock);
+        told.await();
+        owner.reads = TestingWorker.Exchange::answerAll;
+        // what is answered later on the same connection arrives later
+        fixture.assertReads(file, position, 1);
+        return done;
+    }
+
+    private CompletableFuture<Void> startReader(ManualClock clock)
+    {
         CompletableFuture<Void> done = new CompletableFuture<>();
         clock.watched = Thread.ofPlatform().start(() -> {
             try {
@@ -293,10 +355,6 @@ class TestHedgedReads
                 done.completeExceptionally(e);
             }
         });
-        told.await();
-        owner.reads = TestingWorker.Exchange::answerAll;
-        // what is answered later on the same connection arrives later
-        fixture.assertReads(file, position, 1);
         return done;
     }
 
