@@ -54,7 +54,8 @@ class TestBudgets
                         .withBlockSize(BLOCK)
                         .withRam(Files.createDirectories(directory.resolve("ram")), RAM_CAPACITY)
                         .withSsdDirectories(List.of(new SsdDirectoryConfig(ssd, new Capacity.Bytes(SSD_CAPACITY)))),
-                StoreEnvironment.system());
+                // frames rest a hundredth of the time, which is all that a block would wait for
+                StoreEnvironment.system().withClock(new FastClock()));
     }
 
     @AfterEach
@@ -72,7 +73,7 @@ class TestBudgets
         SplittableRandom random = new SplittableRandom(seed);
         List<String> fileNames = fileNames();
         long written = 0;
-        for (int i = 0; written < 20 * SSD_CAPACITY; i++) {
+        for (int i = 0; written < 8 * SSD_CAPACITY; i++) {
             int length = random.nextInt(1 << 10, BLOCK + 1);
             if (fill(length)) {
                 written += length;
