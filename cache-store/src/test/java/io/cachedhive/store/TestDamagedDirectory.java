@@ -197,7 +197,7 @@ class TestDamagedDirectory
     void afterACrash()
             throws Exception
     {
-        afterACrash(3, 23);
+        afterACrash(13, 41);
     }
 
     @Test
@@ -211,14 +211,14 @@ class TestDamagedDirectory
     void afterACleanStop()
             throws Exception
     {
-        afterACleanStop(11, 41);
+        afterACleanStop(31, 83);
     }
 
     @Test
     void afterADropThatOnlyTheSuperblockTells()
             throws Exception
     {
-        afterADropThatOnlyTheSuperblockTells(3, 23);
+        afterADropThatOnlyTheSuperblockTells(7, 23);
     }
 
     @Test
