@@ -46,6 +46,7 @@ import static io.cachedhive.client.ReadFixture.BLOCK;
 import static io.cachedhive.client.ReadFixture.BLOCKS;
 import static io.cachedhive.client.ReadFixture.CHUNK;
 import static io.cachedhive.client.ReadFixture.HASTY;
+import static io.cachedhive.client.ReadFixture.NEVER_MILLIS;
 import static io.cachedhive.client.ReadFixture.PATIENT;
 import static io.cachedhive.client.ReadFixture.TABLE;
 import static io.cachedhive.client.ReadFixture.TAIL;
@@ -420,11 +421,23 @@ class TestCacheClient
         fixture.assertReads(file, 0, 2 * BLOCK);
         fixture.assertSources(client, Map.of(ReadSource.REMOTE_READ, 2L * BLOCK));
 
+        // the origin is slow, not the worker
+        assertThat(client.local().problem()).isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testFetchingForTooLong()
+            throws Exception
+    {
+        // only a worker that reported that it fetches is given up within the time of a test
+        CacheClient client = connectedClient(new Timeouts(NEVER_MILLIS, 100, PATIENT.reconnectMillis(), PATIENT.probeMillis()));
         local.reads = (exchange, _) -> exchange.fetching();
+        CachedFile file = fixture.open(client);
         for (int i = 0; i < 3; i++) {
             fixture.assertReads(file, 0, 100);
         }
-        assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.FETCH_TIMEOUT, 300L));
+        fixture.assertBypassed(client, BypassCause.FETCH_TIMEOUT, 300);
         // the origin is slow, not the worker
         assertThat(client.local().problem()).isEmpty();
         ReadFixture.assertIdle(client);
