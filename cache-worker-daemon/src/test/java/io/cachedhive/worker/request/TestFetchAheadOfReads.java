@@ -35,7 +35,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -210,7 +209,7 @@ class TestFetchAheadOfReads
         try (S3Hold hold = lake.s3().hold(S3Hold.Rule.gets(Lake.BUCKET, "table/"))) {
             try (WireClient coordinator = worker.connectTcp()) {
                 coordinator.send(announcement(files));
-                hold.awaitHeld(4, Duration.ofSeconds(20));
+                hold.awaitHeld(4, Await.DEADLINE);
             }
             Await.until("the connection is closed", () -> worker.gauge(CounterNames.ACTIVE_REQUESTS) == 0);
             hold.release();
@@ -232,7 +231,7 @@ class TestFetchAheadOfReads
         long mark = lake.s3().log().mark();
         try (WireClient coordinator = worker.connectTcp(); S3Hold hold = lake.s3().hold(S3Hold.Rule.gets(Lake.BUCKET, "table/"))) {
             long announced = coordinator.send(announcement(files));
-            hold.awaitHeld(4, Duration.ofSeconds(20));
+            hold.awaitHeld(4, Await.DEADLINE);
             coordinator.send(new ControlMessage.Cancel(announced));
             coordinator.ask(new StatusMessage.Ping());
             hold.release();

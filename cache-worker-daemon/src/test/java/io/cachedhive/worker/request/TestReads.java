@@ -54,7 +54,6 @@ import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -323,7 +322,7 @@ class TestReads
                 assertThat(peer.await(request)).isInstanceOf(Fetching.class);
                 requests.put(peer, request);
             }
-            hold.awaitHeld(1, Duration.ofSeconds(20));
+            hold.awaitHeld(1, Await.DEADLINE);
             hold.release();
             requests.forEach((peer, request) -> assertBlocks(stored, blocks(peer, request, 1), Source.REMOTE));
         }
@@ -340,7 +339,7 @@ class TestReads
         Stored stored = settled.get("table/joined");
         try (WireClient peer = worker.connect(); S3Hold hold = s3.hold(S3Hold.Rule.gets(BUCKET, "table/"))) {
             long first = peer.send(read(stored.file(), 8, 1, true));
-            hold.awaitHeld(1, Duration.ofSeconds(20));
+            hold.awaitHeld(1, Await.DEADLINE);
             // one by one, out of order, while the only request of the bucket is out
             List<Long> requests = new ArrayList<>();
             for (int block : new int[] {3, 1, 0, 2, 5, 4}) {
@@ -419,7 +418,7 @@ class TestReads
         Stored stored = settled.get("table/cancel");
         try (WireClient peer = worker.connect(); S3Hold hold = s3.hold(S3Hold.Rule.gets(BUCKET, "table/"))) {
             long running = peer.send(read(stored.file(), 0, 8, true));
-            hold.awaitHeld(1, Duration.ofSeconds(20));
+            hold.awaitHeld(1, Await.DEADLINE);
             long waiting = peer.send(read(stored.file(), 8, 16, true));
             assertThat(peer.await(waiting)).isInstanceOf(Fetching.class);
             peer.send(new Cancel(running));
