@@ -28,11 +28,16 @@ final class InterleavedRuns
     private static final String[] JVM_ARGUMENTS = {"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"};
 
     private final Timing timing;
+    private final boolean forks;
     private final Consumer<String> progress;
 
-    InterleavedRuns(Timing timing, Consumer<String> progress)
+    /**
+     * @param forks whether each run has a JVM of its own
+     */
+    InterleavedRuns(Timing timing, boolean forks, Consumer<String> progress)
     {
         this.timing = requireNonNull(timing, "timing is null");
+        this.forks = forks;
         this.progress = requireNonNull(progress, "progress is null");
     }
 
@@ -141,7 +146,7 @@ final class InterleavedRuns
     {
         ChainedOptionsBuilder options = new OptionsBuilder()
                 .include("^" + Pattern.quote(subject.type().getName() + "." + subject.method()) + "$")
-                .forks(1)
+                .forks(forks ? 1 : 0)
                 .threads(subject.threads())
                 .mode(subject.measure() == Measure.WALL_TIME_P99 ? Mode.SampleTime : Mode.AverageTime)
                 .timeUnit(TimeUnit.NANOSECONDS)
@@ -151,9 +156,10 @@ final class InterleavedRuns
                 .measurementTime(TimeValue.milliseconds(timing.measureMillis()))
                 .addProfiler(CpuTimeProfiler.class)
                 .shouldFailOnError(true)
-                .verbosity(VerboseMode.SILENT)
-                .jvmArgs(JVM_ARGUMENTS)
-                .jvmArgsAppend("-D%s=%s".formatted(Distribution.ROOT_PROPERTY, Distribution.find().root()));
+                .verbosity(VerboseMode.SILENT);
+        if (forks) {
+            options.jvmArgs(JVM_ARGUMENTS).jvmArgsAppend("-D%s=%s".formatted(Distribution.ROOT_PROPERTY, Distribution.find().root()));
+        }
         subject.parameters().forEach(options::param);
         List<RunResult> results = List.copyOf(new Runner(options.build()).run());
         if (results.size() != 1) {

@@ -33,6 +33,9 @@ final class MicroCommand
             description = "length of an iteration; there are two of warm-up, longer where waiting is measured, and two that count (default: ${DEFAULT-VALUE})")
     private int measureMillis;
 
+    @Option(names = "--in-process", hidden = true, description = "runs all benchmarks in this JVM: fast, and its figures mean little")
+    private boolean inProcess;
+
     MicroCommand(PrintStream out, PrintStream error, String commandLine)
     {
         super(out, error, commandLine);
@@ -42,7 +45,7 @@ final class MicroCommand
     protected void measure(Consumer<Figure> figures)
             throws RunnerException
     {
-        InterleavedRuns interleaved = new InterleavedRuns(new Timing(runs, measureMillis, measureMillis), error::println);
+        InterleavedRuns interleaved = new InterleavedRuns(new Timing(runs, measureMillis, measureMillis), !inProcess, error::println);
         new MicroBenchmarks(interleaved, name -> only.matcher(name).find()).measure(figures);
     }
 }
