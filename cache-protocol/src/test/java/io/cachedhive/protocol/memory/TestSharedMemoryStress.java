@@ -19,7 +19,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import static io.cachedhive.protocol.memory.TestingMemory.firstWrongByte;
@@ -54,20 +53,18 @@ class TestSharedMemoryStress
             List<Future<Reads>> reads = new ArrayList<>();
             for (int i = 0; i < 2; i++) {
                 Random random = new Random(seed + 1 + i);
-                reads.add(executor.submit(() -> read(reader, random, TimeUnit.MILLISECONDS.toNanos(700))));
+                reads.add(executor.submit(() -> read(reader, random, 5000)));
             }
             Reads total = new Reads(0, 0);
             try {
                 for (Future<Reads> future : reads) {
-                    total = total.plus(future.get(60, SECONDS));
+                    total = total.plus(future.get());
                 }
             }
             finally {
                 done.set(true);
             }
-            System.out.printf("%s, %s written%n", total, writes.get(60, SECONDS));
-            assertThat(total.accepted()).isPositive();
-            assertThat(total.missed()).isPositive();
+            System.out.printf("%s, %s written%n", total, writes.get());
             assertThat(writes.get()).isPositive();
         }
     }
@@ -101,12 +98,10 @@ class TestSharedMemoryStress
                 }
             });
             try (SharedMemoryReader reader = opened; ExecutorService executor = Executors.newCachedThreadPool()) {
-                Future<Reads> first = executor.submit(() -> read(reader, new Random(seed + 1), SECONDS.toNanos(2)));
-                Reads reads = read(reader, new Random(seed + 2), SECONDS.toNanos(2)).plus(first.get(60, SECONDS));
+                Future<Reads> first = executor.submit(() -> read(reader, new Random(seed + 1), 10_000));
+                Reads reads = read(reader, new Random(seed + 2), 10_000).plus(first.get());
                 System.out.println(reads);
                 assertThat(writer.isAlive()).describedAs(() -> text(log)).isTrue();
-                assertThat(reads.accepted()).isPositive();
-                assertThat(reads.missed()).isPositive();
             }
         }
         finally {
@@ -132,16 +127,19 @@ class TestSharedMemoryStress
         }
     }
 
-    private static Reads read(SharedMemoryReader reader, Random random, long durationNanos)
+    /**
+     * Reads until so many blocks were found, and so many were not.
+     */
+    private static Reads read(SharedMemoryReader reader, Random random, long count)
     {
         byte[] target = new byte[BLOCK];
         BlockInfo info = new BlockInfo();
         long accepted = 0;
         long missed = 0;
         long start = System.nanoTime();
-        while (System.nanoTime() - start < durationNanos || accepted == 0 || missed == 0) {
-            if (System.nanoTime() - start > SECONDS.toNanos(30)) {
-                break;
+        while (accepted < count || missed < count) {
+            if (System.nanoTime() - start > DEADLINE.toNanos()) {
+                throw new AssertionError("accepted %s, missed %s".formatted(accepted, missed));
             }
             long block = random.nextInt(BLOCKS);
             int offset = random.nextInt(BLOCK);
@@ -190,7 +188,7 @@ class TestSharedMemoryStress
             Path parent = ProcessHandle.current().parent().map(handle -> Path.of("/proc/" + handle.pid())).orElseThrow();
             try (TestingMemory memory = TestingMemory.create(Path.of(args[0]), BLOCK)) {
                 long start = System.nanoTime();
-                write(memory, new Random(Long.parseLong(args[1])), () -> System.nanoTime() - start > SECONDS.toNanos(120) || !Files.exists(parent));
+                write(memory, new Random(Long.parseLong(args[1])), () -> System.nanoTime() - start > SECONDS.toNanos(600) || !Files.exists(parent));
             }
         }
     }
