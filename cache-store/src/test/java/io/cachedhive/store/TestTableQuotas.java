@@ -765,8 +765,8 @@ class TestTableQuotas
                     }
                 }));
             }
-            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
-            while (System.nanoTime() < end) {
+            // until they have replaced their blocks many times, or one of them failed
+            while (filled.get() < 2000 && readers.stream().noneMatch(Future::isDone)) {
                 for (TableUsage usage : store.quotas().usage()) {
                     assertThat(usage.ramBytes()).as(usage.table()).isLessThanOrEqualTo(usage.shareBytes());
                     assertThat(usage.ssdBytes()).as(usage.table()).isLessThanOrEqualTo(usage.shareBytes());
@@ -779,7 +779,6 @@ class TestTableQuotas
             }
             store.ssd().drain();
             store.checkInvariants();
-            assertThat(filled.get()).isGreaterThan(100);
             assertThat(usage(store, 0).ssdBytes()).isEqualTo(10L * BLOCK);
             assertThat(usage(store, 1).ssdBytes()).isEqualTo(20L * BLOCK);
         }
