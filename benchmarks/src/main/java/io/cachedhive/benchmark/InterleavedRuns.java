@@ -1,6 +1,6 @@
 package io.cachedhive.benchmark;
 
-import io.cachedhive.quickstart.home.Distribution;
+import io.cachedhive.testing.cluster.home.Distribution;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;

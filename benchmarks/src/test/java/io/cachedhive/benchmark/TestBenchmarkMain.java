@@ -2,7 +2,7 @@ package io.cachedhive.benchmark;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.cachedhive.quickstart.home.Distribution;
+import io.cachedhive.testing.cluster.home.Distribution;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

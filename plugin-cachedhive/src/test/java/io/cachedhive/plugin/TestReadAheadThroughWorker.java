@@ -1,8 +1,8 @@
 package io.cachedhive.plugin;
 
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.quickstart.s3.S3Request;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.s3.S3Request;
 import io.trino.filesystem.TrinoInputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;

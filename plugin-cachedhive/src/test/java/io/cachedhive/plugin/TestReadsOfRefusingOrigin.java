@@ -1,8 +1,8 @@
 package io.cachedhive.plugin;
 
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.quickstart.s3.S3Faults;
-import io.cachedhive.quickstart.s3.S3Request;
+import io.cachedhive.testing.cluster.s3.S3Faults;
+import io.cachedhive.testing.cluster.s3.S3Request;
 import io.trino.filesystem.TrinoInput;
 import io.trino.filesystem.TrinoInputFile;
 import org.junit.jupiter.api.Tag;

@@ -2,9 +2,9 @@ package io.cachedhive.plugin;
 
 import com.google.common.collect.ImmutableMap;
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.quickstart.s3.S3RequestCounts;
-import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.s3.S3RequestCounts;
+import io.cachedhive.testing.cluster.s3.S3Server;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.trino.Session;

@@ -1,8 +1,8 @@
 package io.cachedhive.plugin;
 
 import io.cachedhive.protocol.wire.CounterNames;
-import io.cachedhive.quickstart.s3.S3Server;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.s3.S3Server;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.plugin.tpch.TpchPlugin;
 import io.trino.testing.DistributedQueryRunner;

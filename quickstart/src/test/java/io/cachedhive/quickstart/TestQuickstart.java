@@ -1,6 +1,5 @@
 package io.cachedhive.quickstart;
 
-import io.cachedhive.quickstart.sql.RunningQuickstart;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;

@@ -1,6 +1,6 @@
 package io.cachedhive.quickstart;
 
-import io.cachedhive.quickstart.home.Distribution;
+import io.cachedhive.testing.cluster.home.Distribution;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 

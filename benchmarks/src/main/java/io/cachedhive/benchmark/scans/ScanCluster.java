@@ -2,14 +2,14 @@ package io.cachedhive.benchmark.scans;
 
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.quickstart.check.BytesBySource;
-import io.cachedhive.quickstart.check.CacheStatistics;
-import io.cachedhive.quickstart.cluster.Cluster;
-import io.cachedhive.quickstart.cluster.ClusterNode;
-import io.cachedhive.quickstart.home.CacheWorkerHome.SsdDirectory;
-import io.cachedhive.quickstart.s3.S3RequestCounts;
-import io.cachedhive.quickstart.sql.QueryResult;
-import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.cluster.Cluster;
+import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.home.CacheWorkerHome.SsdDirectory;
+import io.cachedhive.testing.cluster.s3.S3RequestCounts;
+import io.cachedhive.testing.cluster.sql.QueryResult;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
+import io.cachedhive.testing.cluster.statistics.BytesBySource;
+import io.cachedhive.testing.cluster.statistics.CacheStatistics;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -5,7 +5,7 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.RingMember;
-import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 
 import java.sql.SQLException;
 import java.util.ArrayList;

@@ -4,7 +4,7 @@ import io.cachedhive.benchmark.figure.Figure;
 import io.cachedhive.benchmark.scans.ScanCluster.Scan;
 import io.cachedhive.benchmark.scans.ScanCluster.Settings;
 import io.cachedhive.plugin.config.NodeSelectionStrategy;
-import io.cachedhive.quickstart.check.BytesBySource;
+import io.cachedhive.testing.cluster.statistics.BytesBySource;
 
 import java.io.IOException;
 import java.nio.file.Path;

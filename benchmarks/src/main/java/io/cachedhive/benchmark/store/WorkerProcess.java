@@ -1,7 +1,7 @@
 package io.cachedhive.benchmark.store;
 
-import io.cachedhive.quickstart.cluster.FreePorts;
-import io.cachedhive.quickstart.home.Distribution;
+import io.cachedhive.testing.cluster.FreePorts;
+import io.cachedhive.testing.cluster.home.Distribution;
 
 import java.io.BufferedReader;
 import java.io.File;

@@ -1,6 +1,6 @@
 package io.cachedhive.plugin.conformance;
 
-import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.cluster.s3.S3Server;
 import io.trino.plugin.hive.HivePlugin;
 import io.trino.testing.DistributedQueryRunner;
 

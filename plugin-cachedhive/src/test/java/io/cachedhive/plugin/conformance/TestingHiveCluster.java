@@ -2,7 +2,7 @@ package io.cachedhive.plugin.conformance;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import io.cachedhive.quickstart.s3.S3Server;
+import io.cachedhive.testing.cluster.s3.S3Server;
 import io.trino.plugin.hive.HiveStorageFormat;
 import io.trino.plugin.tpch.TpchPlugin;
 import io.trino.testing.DistributedQueryRunner;

@@ -1,7 +1,7 @@
 package io.cachedhive.tests.containers;
 
-import io.cachedhive.quickstart.s3.S3Request;
-import io.cachedhive.quickstart.s3.S3RequestLog;
+import io.cachedhive.testing.cluster.s3.S3Request;
+import io.cachedhive.testing.cluster.s3.S3RequestLog;
 
 /**
  * What the object store was asked for of the files of a table.

@@ -1,14 +1,14 @@
 package io.cachedhive.tests.containers;
 
 import com.google.common.collect.ImmutableList;
-import io.cachedhive.quickstart.home.Distribution;
-import io.cachedhive.quickstart.home.TrinoHome;
-import io.cachedhive.quickstart.home.TrinoHome.Plugin;
-import io.cachedhive.quickstart.s3.S3RequestLog;
-import io.cachedhive.quickstart.s3.S3RequestLogFile;
-import io.cachedhive.quickstart.s3.S3Service;
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.home.Distribution;
+import io.cachedhive.testing.cluster.home.TrinoHome;
+import io.cachedhive.testing.cluster.home.TrinoHome.Plugin;
+import io.cachedhive.testing.cluster.s3.S3RequestLog;
+import io.cachedhive.testing.cluster.s3.S3RequestLogFile;
+import io.cachedhive.testing.cluster.s3.S3Service;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testcontainers.containers.Network;
 
 import java.io.IOException;
@@ -118,7 +118,7 @@ final class HostCluster
         Path s3Library = linkS3Library();
         builders.put("s3", hostBuilder("s3")
                 .readOnly(s3Library, "/opt/s3/lib")
-                .readOnly(distribution.root().resolve("quickstart/target/classes"), "/opt/s3/classes")
+                .readOnly(distribution.root().resolve("testing-cluster/target/classes"), "/opt/s3/classes")
                 .writable(Files.createDirectories(directory.resolve("s3")), "/data"));
         builders.put("metastore", hostBuilder("metastore")
                 .readOnly(Path.of("target", "metastore", "lib").toAbsolutePath(), "/opt/metastore/lib")
@@ -181,7 +181,7 @@ final class HostCluster
             throws IOException
     {
         Path library = Files.createDirectories(directory.resolve("s3-lib"));
-        for (String jar : Files.readString(distribution.root().resolve("quickstart/target/classpath")).strip().split(":")) {
+        for (String jar : Files.readString(distribution.root().resolve("testing-cluster/target/classpath")).strip().split(":")) {
             Path link = library.resolve(Path.of(jar).getFileName());
             try {
                 Files.createLink(link, Path.of(jar));
@@ -314,7 +314,7 @@ final class HostCluster
                 "-Xmx256m",
                 "--sun-misc-unsafe-memory-access=allow",
                 "-cp '/opt/s3/classes:/opt/s3/lib/*'",
-                "io.cachedhive.quickstart.s3.S3ServerMain",
+                "io.cachedhive.testing.cluster.s3.S3ServerMain",
                 "--directory /data",
                 "--all-addresses",
                 "--port " + Ports.S3,

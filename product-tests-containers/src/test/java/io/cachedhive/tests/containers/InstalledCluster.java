@@ -1,7 +1,7 @@
 package io.cachedhive.tests.containers;
 
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 
 import java.sql.SQLException;
 import java.util.List;

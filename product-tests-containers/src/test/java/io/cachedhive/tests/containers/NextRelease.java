@@ -1,6 +1,6 @@
 package io.cachedhive.tests.containers;
 
-import io.cachedhive.quickstart.home.Distribution;
+import io.cachedhive.testing.cluster.home.Distribution;
 
 import javax.tools.Diagnostic;
 import javax.tools.DiagnosticCollector;

@@ -1,7 +1,7 @@
 package io.cachedhive.tests.containers;
 
 import com.google.common.collect.ImmutableList;
-import io.cachedhive.quickstart.home.Distribution;
+import io.cachedhive.testing.cluster.home.Distribution;
 
 import java.io.IOException;
 import java.nio.file.Files;

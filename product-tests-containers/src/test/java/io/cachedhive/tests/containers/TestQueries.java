@@ -1,9 +1,9 @@
 package io.cachedhive.tests.containers;
 
-import io.cachedhive.quickstart.s3.S3RequestLog;
-import io.cachedhive.quickstart.sql.QueryResult;
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.s3.S3RequestLog;
+import io.cachedhive.testing.cluster.sql.QueryResult;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.AfterSuite;
 import org.testng.annotations.Test;
 

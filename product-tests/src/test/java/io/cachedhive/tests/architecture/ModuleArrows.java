@@ -43,19 +43,20 @@ final class ModuleArrows
         rules.put("cache-worker-daemon", new Rule("io.cachedhive.worker", Set.of("cache-protocol", "cache-store", "cache-transport"), false));
         rules.put("plugin-cachedhive", new Rule("io.cachedhive.plugin", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules"), true));
         rules.put("engine-extension", new Rule("io.cachedhive.engine", Set.of(), true));
-        rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of(), true));
+        rules.put("testing-cluster", new Rule("io.cachedhive.testing.cluster", Set.of(), true));
+        rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of("testing-cluster"), true));
         rules.put("admin-cli", new Rule("io.cachedhive.admin", Set.of("cache-protocol", "cache-rules"), false));
         // of the modules that it packs it uses what they have built, and not their classes
         rules.put(
                 "packages",
                 new Rule("io.cachedhive.packages", Set.of("cache-protocol", "cache-store", "cache-worker-daemon", "plugin-cachedhive", "engine-extension", "admin-cli"), false));
-        rules.put("product-tests", new Rule("io.cachedhive.tests", Set.of("quickstart"), true));
-        rules.put("product-tests-containers", new Rule("io.cachedhive.tests.containers", Set.of("quickstart"), true));
+        rules.put("product-tests", new Rule("io.cachedhive.tests", Set.of("testing-cluster"), true));
+        rules.put("product-tests-containers", new Rule("io.cachedhive.tests.containers", Set.of("testing-cluster"), true));
         rules.put(
                 "benchmarks",
                 new Rule(
                         "io.cachedhive.benchmark",
-                        Set.of("cache-protocol", "cache-store", "cache-transport", "cache-client", "cache-worker-daemon", "plugin-cachedhive", "quickstart"),
+                        Set.of("cache-protocol", "cache-store", "cache-transport", "cache-client", "cache-worker-daemon", "plugin-cachedhive", "testing-cluster"),
                         true));
         return rules;
     }

@@ -1,8 +1,8 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.sql.QueryResult;
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.sql.QueryResult;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 
 import java.sql.SQLException;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.s3.S3Request;
-import io.cachedhive.quickstart.s3.S3Service;
+import io.cachedhive.testing.cluster.s3.S3Request;
+import io.cachedhive.testing.cluster.s3.S3Service;
 
 import java.util.Collection;
 import java.util.Map;

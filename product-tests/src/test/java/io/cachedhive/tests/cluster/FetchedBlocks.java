@@ -2,8 +2,8 @@ package io.cachedhive.tests.cluster;
 
 import com.google.common.collect.HashMultiset;
 import com.google.common.collect.Multiset;
-import io.cachedhive.quickstart.s3.S3Request;
-import io.cachedhive.quickstart.s3.S3Service;
+import io.cachedhive.testing.cluster.s3.S3Request;
+import io.cachedhive.testing.cluster.s3.S3Service;
 
 import java.util.Map;
 import java.util.Set;

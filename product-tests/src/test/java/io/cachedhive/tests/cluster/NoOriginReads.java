@@ -1,8 +1,8 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.s3.S3Request;
-import io.cachedhive.quickstart.s3.S3RequestCounts;
-import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.cluster.s3.S3Request;
+import io.cachedhive.testing.cluster.s3.S3RequestCounts;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 
 import java.sql.SQLException;
 import java.time.Instant;

@@ -1,6 +1,6 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.ClusterNode;
 
 import javax.management.AttributeNotFoundException;
 import javax.management.JMException;

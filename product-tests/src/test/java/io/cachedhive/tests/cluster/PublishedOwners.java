@@ -5,10 +5,10 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.RingMember;
-import io.cachedhive.quickstart.cluster.ClusterNode;
-import io.cachedhive.quickstart.s3.S3Service;
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.s3.S3Service;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 
 import java.time.Duration;
 import java.util.ArrayList;

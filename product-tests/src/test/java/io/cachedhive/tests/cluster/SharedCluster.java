@@ -1,11 +1,11 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.cluster.Cluster;
-import io.cachedhive.quickstart.cluster.ClusterException;
-import io.cachedhive.quickstart.cluster.ClusterNode;
-import io.cachedhive.quickstart.cluster.TrinoNodePlan;
-import io.cachedhive.quickstart.home.TrinoHome;
-import io.cachedhive.quickstart.s3.S3Faults;
+import io.cachedhive.testing.cluster.Cluster;
+import io.cachedhive.testing.cluster.ClusterException;
+import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.TrinoNodePlan;
+import io.cachedhive.testing.cluster.home.TrinoHome;
+import io.cachedhive.testing.cluster.s3.S3Faults;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

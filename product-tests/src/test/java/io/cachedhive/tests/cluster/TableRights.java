@@ -1,6 +1,6 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.cluster.Cluster;
+import io.cachedhive.testing.cluster.Cluster;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,7 +1,7 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;

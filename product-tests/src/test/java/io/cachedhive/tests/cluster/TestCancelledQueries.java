@@ -1,12 +1,12 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.cluster.Cluster;
-import io.cachedhive.quickstart.cluster.ClusterNode;
-import io.cachedhive.quickstart.s3.S3Faults;
-import io.cachedhive.quickstart.sql.ResultColumn;
-import io.cachedhive.quickstart.sql.RowHandler;
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.Cluster;
+import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.s3.S3Faults;
+import io.cachedhive.testing.cluster.sql.ResultColumn;
+import io.cachedhive.testing.cluster.sql.RowHandler;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;

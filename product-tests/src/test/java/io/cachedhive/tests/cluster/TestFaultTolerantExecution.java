@@ -1,6 +1,6 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;

@@ -1,8 +1,8 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.cluster.ClusterNode;
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 import software.amazon.awssdk.services.s3.S3Client;

@@ -1,8 +1,8 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.cluster.Cluster;
-import io.cachedhive.quickstart.cluster.ClusterNode;
-import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.cluster.Cluster;
+import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 import io.cachedhive.tests.monitoring.MonitoringFiles;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;

@@ -1,13 +1,13 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.cluster.Cluster;
-import io.cachedhive.quickstart.cluster.ClusterNode;
-import io.cachedhive.quickstart.home.CacheWorkerHome;
-import io.cachedhive.quickstart.home.CacheWorkerHome.SsdDirectory;
-import io.cachedhive.quickstart.home.Distribution;
-import io.cachedhive.quickstart.home.TrinoHome;
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.Cluster;
+import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.home.CacheWorkerHome;
+import io.cachedhive.testing.cluster.home.CacheWorkerHome.SsdDirectory;
+import io.cachedhive.testing.cluster.home.Distribution;
+import io.cachedhive.testing.cluster.home.TrinoHome;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.DataProvider;

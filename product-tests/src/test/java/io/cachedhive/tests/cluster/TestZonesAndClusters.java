@@ -1,9 +1,9 @@
 package io.cachedhive.tests.cluster;
 
-import io.cachedhive.quickstart.cluster.Cluster;
-import io.cachedhive.quickstart.home.TrinoHome.Plugin;
-import io.cachedhive.quickstart.sql.SqlConnection;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.Cluster;
+import io.cachedhive.testing.cluster.home.TrinoHome.Plugin;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;

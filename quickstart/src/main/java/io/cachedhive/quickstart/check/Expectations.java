@@ -1,7 +1,8 @@
 package io.cachedhive.quickstart.check;
 
-import io.cachedhive.quickstart.s3.S3Request;
-import io.cachedhive.quickstart.tpch.ResultComparison;
+import io.cachedhive.testing.cluster.s3.S3Request;
+import io.cachedhive.testing.cluster.statistics.BytesBySource;
+import io.cachedhive.testing.cluster.tpch.ResultComparison;
 
 import java.util.ArrayList;
 import java.util.List;

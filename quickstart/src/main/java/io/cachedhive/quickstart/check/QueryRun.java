@@ -1,7 +1,7 @@
 package io.cachedhive.quickstart.check;
 
-import io.cachedhive.quickstart.s3.S3Request;
-import io.cachedhive.quickstart.sql.QueryResult;
+import io.cachedhive.testing.cluster.s3.S3Request;
+import io.cachedhive.testing.cluster.sql.QueryResult;
 
 import java.util.List;
 

@@ -1,7 +1,7 @@
 package io.cachedhive.quickstart.check;
 
-import io.cachedhive.quickstart.tpch.TpchQuery;
-import io.cachedhive.quickstart.tpch.TpchTables;
+import io.cachedhive.testing.cluster.tpch.TpchQuery;
+import io.cachedhive.testing.cluster.tpch.TpchTables;
 
 import java.util.ArrayList;
 import java.util.List;

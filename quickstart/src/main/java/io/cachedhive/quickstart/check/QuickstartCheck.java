@@ -1,12 +1,13 @@
 package io.cachedhive.quickstart.check;
 
-import io.cachedhive.quickstart.cluster.Cluster;
-import io.cachedhive.quickstart.cluster.ClusterNode;
-import io.cachedhive.quickstart.s3.S3Request;
-import io.cachedhive.quickstart.s3.S3RequestCounts;
-import io.cachedhive.quickstart.sql.SqlConnection;
-import io.cachedhive.quickstart.tpch.TpchQuery;
-import io.cachedhive.quickstart.tpch.TpchTables.Schema;
+import io.cachedhive.testing.cluster.Cluster;
+import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.s3.S3Request;
+import io.cachedhive.testing.cluster.s3.S3RequestCounts;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
+import io.cachedhive.testing.cluster.statistics.CacheStatistics;
+import io.cachedhive.testing.cluster.tpch.TpchQuery;
+import io.cachedhive.testing.cluster.tpch.TpchTables.Schema;
 
 import java.sql.SQLException;
 import java.time.Duration;

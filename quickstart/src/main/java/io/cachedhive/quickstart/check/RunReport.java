@@ -1,8 +1,9 @@
 package io.cachedhive.quickstart.check;
 
-import io.cachedhive.quickstart.s3.S3RequestCounts;
-import io.cachedhive.quickstart.sql.ResultColumn;
-import io.cachedhive.quickstart.sql.ResultText;
+import io.cachedhive.testing.cluster.s3.S3RequestCounts;
+import io.cachedhive.testing.cluster.sql.ResultColumn;
+import io.cachedhive.testing.cluster.sql.ResultText;
+import io.cachedhive.testing.cluster.statistics.BytesBySource;
 
 import java.io.IOException;
 import java.util.ArrayList;

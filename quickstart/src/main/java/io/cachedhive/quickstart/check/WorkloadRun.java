@@ -1,6 +1,7 @@
 package io.cachedhive.quickstart.check;
 
-import io.cachedhive.quickstart.s3.S3Request;
+import io.cachedhive.testing.cluster.s3.S3Request;
+import io.cachedhive.testing.cluster.statistics.BytesBySource;
 
 import java.util.List;
 import java.util.Optional;

@@ -1,8 +1,10 @@
 package io.cachedhive.quickstart.check;
 
-import io.cachedhive.quickstart.cluster.Cluster;
-import io.cachedhive.quickstart.sql.QueryResult;
-import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.cluster.Cluster;
+import io.cachedhive.testing.cluster.sql.QueryResult;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
+import io.cachedhive.testing.cluster.statistics.BytesBySource;
+import io.cachedhive.testing.cluster.statistics.CacheStatistics;
 
 import java.sql.SQLException;
 import java.time.Duration;

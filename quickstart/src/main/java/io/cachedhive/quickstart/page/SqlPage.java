@@ -4,8 +4,8 @@ import io.cachedhive.quickstart.page.SqlScript.Columns;
 import io.cachedhive.quickstart.page.SqlScript.Part;
 import io.cachedhive.quickstart.page.SqlScript.Statement;
 import io.cachedhive.quickstart.page.SqlScript.Text;
-import io.cachedhive.quickstart.sql.ResultText;
-import io.cachedhive.quickstart.sql.SqlConnection;
+import io.cachedhive.testing.cluster.sql.ResultText;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
 
 import java.io.IOException;
 import java.net.URI;

@@ -1,11 +1,12 @@
 package io.cachedhive.quickstart.check;
 
-import io.cachedhive.quickstart.s3.S3Operation;
-import io.cachedhive.quickstart.s3.S3Request;
-import io.cachedhive.quickstart.sql.QueryResult;
-import io.cachedhive.quickstart.sql.ResultColumn;
-import io.cachedhive.quickstart.tpch.TpchQuery;
-import io.cachedhive.quickstart.tpch.TpchTables.Schema;
+import io.cachedhive.testing.cluster.s3.S3Operation;
+import io.cachedhive.testing.cluster.s3.S3Request;
+import io.cachedhive.testing.cluster.sql.QueryResult;
+import io.cachedhive.testing.cluster.sql.ResultColumn;
+import io.cachedhive.testing.cluster.statistics.BytesBySource;
+import io.cachedhive.testing.cluster.tpch.TpchQuery;
+import io.cachedhive.testing.cluster.tpch.TpchTables.Schema;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
@@ -17,9 +18,9 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 
-import static io.cachedhive.quickstart.s3.S3Operation.GET_OBJECT;
-import static io.cachedhive.quickstart.s3.S3Operation.HEAD_OBJECT;
-import static io.cachedhive.quickstart.s3.S3Operation.LIST_OBJECTS;
+import static io.cachedhive.testing.cluster.s3.S3Operation.GET_OBJECT;
+import static io.cachedhive.testing.cluster.s3.S3Operation.HEAD_OBJECT;
+import static io.cachedhive.testing.cluster.s3.S3Operation.LIST_OBJECTS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
