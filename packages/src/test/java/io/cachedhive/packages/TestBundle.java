@@ -61,6 +61,8 @@ class TestBundle
                 "worker/bin/launcher.properties",
                 "worker/systemd/cachedhive-worker.service",
                 "plugin/plugin-cachedhive-%s.jar".formatted(VERSION),
+                "plugin/plugin-core-%s.jar".formatted(VERSION),
+                "plugin/plugin-trino-%s.jar".formatted(VERSION),
                 "plugin/cache-client-%s.jar".formatted(VERSION),
                 "plugin/cache-transport-%s.jar".formatted(VERSION),
                 "engine-extension/engine-extension-%s.jar".formatted(VERSION),

@@ -6,9 +6,6 @@ import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.plugin.ahead.ScanAnnouncements;
 import io.cachedhive.plugin.ahead.ScanAnnouncements.SmallFile;
 import io.cachedhive.plugin.client.NodeCacheClient;
-import io.cachedhive.plugin.context.ReadContext;
-import io.cachedhive.plugin.context.SplitFile;
-import io.cachedhive.plugin.filesystem.CachedHiveFileSystemCache;
 import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
@@ -24,6 +21,9 @@ import io.cachedhive.testing.cluster.s3.S3Request;
 import io.cachedhive.testing.cluster.s3.S3ServerProcess;
 import io.cachedhive.transport.ClientIdentity;
 import io.cachedhive.transport.Timeouts;
+import io.cachedhive.trino.context.ReadContext;
+import io.cachedhive.trino.context.SplitFile;
+import io.cachedhive.trino.filesystem.CachedHiveFileSystemCache;
 import io.opentelemetry.api.OpenTelemetry;
 import io.trino.filesystem.Location;
 import io.trino.filesystem.TrinoFileSystem;
@@ -232,7 +232,7 @@ final class LakeHost
     SmallFile announced(LakeFiles files, int file)
     {
         Location location = files.location(file);
-        FileOrigin origin = origins.find(location).orElseThrow();
+        FileOrigin origin = origins.find(location.toString()).orElseThrow();
         return new SmallFile(
                 workerAddress,
                 origin.index(),

@@ -1,12 +1,12 @@
 package io.cachedhive.benchmark.placement;
 
+import com.google.common.net.HostAndPort;
 import io.cachedhive.benchmark.placement.OwnedChunks.Moved;
 import io.cachedhive.benchmark.placement.SimulatedCluster.Host;
 import io.cachedhive.plugin.config.NodeSelectionStrategy;
 import io.cachedhive.plugin.placement.PlacementCounts;
 import io.cachedhive.protocol.ring.HashRing;
 import io.trino.plugin.hive.HiveSplit;
-import io.trino.spi.HostAddress;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -36,7 +36,7 @@ final class ClusterLife
     private final int size;
     private final List<List<HiveSplit>> tables = new ArrayList<>();
     private final Map<Host, Long> awayUntilMillis = new HashMap<>();
-    private final Set<HostAddress> stragglers = new HashSet<>();
+    private final Set<HostAndPort> stragglers = new HashSet<>();
 
     private long lastRingMillis = Long.MIN_VALUE / 2;
     private long shortestRingMillis = Long.MAX_VALUE;
@@ -174,7 +174,7 @@ final class ClusterLife
     private void scan()
     {
         List<HiveSplit> table = tables.get(zipf());
-        List<HostAddress> nodes = Rings.nodes(cluster.view());
+        List<HostAndPort> nodes = Rings.nodes(cluster.view());
         if (nodes.isEmpty()) {
             return;
         }
@@ -192,7 +192,7 @@ final class ClusterLife
         plainSeconds += SimulatedEngine.run(plain, nodes, this::secondsPerByte, random).seconds();
     }
 
-    private double secondsPerByte(HostAddress node)
+    private double secondsPerByte(HostAndPort node)
     {
         return stragglers.contains(node) ? SECONDS_PER_BYTE * STRAGGLER_SLOWNESS : SECONDS_PER_BYTE;
     }

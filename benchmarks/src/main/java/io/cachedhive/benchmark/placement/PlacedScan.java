@@ -1,15 +1,16 @@
 package io.cachedhive.benchmark.placement;
 
+import com.google.common.net.HostAndPort;
+import io.cachedhive.hive.connector.HiveAdapter;
 import io.cachedhive.plugin.config.NodeSelectionStrategy;
 import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.placement.PlacementCounts;
 import io.cachedhive.plugin.placement.ScanPlacement;
-import io.cachedhive.plugin.split.CachedHiveSplit;
-import io.cachedhive.plugin.split.CachedHiveSplitSource;
+import io.cachedhive.trino.split.CachedSplit;
+import io.cachedhive.trino.split.CachedSplitSource;
 import io.trino.plugin.hive.HiveSplit;
-import io.trino.spi.HostAddress;
 import io.trino.spi.connector.ConnectorSplit;
 import io.trino.spi.connector.DynamicFilterSnapshot;
 import io.trino.spi.connector.FixedSplitSource;
@@ -36,17 +37,18 @@ final class PlacedScan
     private static final DynamicFilterSnapshot NO_FILTER = new DynamicFilterSnapshot(TupleDomain.all(), true);
 
     private final ScanPlacement placement;
-    private final CachedHiveSplitSource source;
+    private final CachedSplitSource source;
 
     PlacedScan(List<HiveSplit> splits, RingView view, NodeSelectionStrategy strategy)
     {
         placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, strategy, MAX_SKEW, view);
-        source = new CachedHiveSplitSource(
+        source = new CachedSplitSource(
                 new FixedSplitSource(splits),
+                new HiveAdapter(),
                 placement,
                 CacheDecision.CACHE,
                 Optional.empty(),
-                (split, nodes, decision) -> CachedHiveSplit.of(split, nodes, TABLE, decision, Optional.of(view.ring().epoch())));
+                (split, nodes, decision) -> CachedSplit.of(split, nodes, TABLE, decision, Optional.of(view.ring().epoch())));
     }
 
     boolean isFinished()
@@ -65,16 +67,26 @@ final class PlacedScan
     }
 
     /**
+     * The nodes that the split prefers at this attempt.
+     */
+    static List<HostAndPort> nodes(ConnectorSplit split)
+    {
+        return split.getAddresses().stream()
+                .map(address -> HostAndPort.fromParts(address.getHostText(), address.getPort()))
+                .toList();
+    }
+
+    /**
      * The bytes for which each node is preferred at the first attempt.
      */
-    static Map<HostAddress, Long> preferredBytes(List<HiveSplit> splits, RingView view)
+    static Map<HostAndPort, Long> preferredBytes(List<HiveSplit> splits, RingView view)
     {
-        Map<HostAddress, Long> bytes = new HashMap<>();
+        Map<HostAndPort, Long> bytes = new HashMap<>();
         PlacedScan scan = new PlacedScan(splits, view, NodeSelectionStrategy.SOFT_AFFINITY);
         while (!scan.isFinished()) {
             for (ConnectorSplit split : scan.nextBatch()) {
-                for (HostAddress node : split.getAddresses()) {
-                    bytes.merge(node, ((HiveSplit) split).getLength(), Long::sum);
+                for (HostAndPort node : nodes(split)) {
+                    bytes.merge(node, ((HiveSplit) CachedSplit.unwrap(split)).getLength(), Long::sum);
                 }
             }
         }

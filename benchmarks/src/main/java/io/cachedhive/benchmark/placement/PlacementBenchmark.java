@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.placement;
 
+import com.google.common.net.HostAndPort;
 import io.cachedhive.benchmark.figure.Figure;
 import io.cachedhive.benchmark.placement.OwnedChunks.Moved;
 import io.cachedhive.benchmark.placement.SimulatedCluster.Host;
@@ -11,7 +12,6 @@ import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
 import io.trino.plugin.hive.HiveSplit;
-import io.trino.spi.HostAddress;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -230,7 +230,7 @@ public final class PlacementBenchmark
             SimulatedCluster cluster = new SimulatedCluster(random, 100, 10);
             cluster.pass(5_000);
             RingView view = cluster.view();
-            List<HostAddress> nodes = cluster.hosts().stream().map(Host::node).toList();
+            List<HostAndPort> nodes = cluster.hosts().stream().map(Host::node).toList();
             List<HiveSplit> splits = shape.splits("partial", random);
             PlacedScan scan = new PlacedScan(splits, view, NodeSelectionStrategy.SOFT_AFFINITY);
             most[run] = SimulatedEngine.run(scan, nodes, _ -> PLAIN_SECONDS_PER_BYTE, random).mostSplits();

@@ -60,7 +60,7 @@ final class PlacementCost
             long start = THREADS.getCurrentThreadCpuTime();
             while (!scan.isFinished()) {
                 for (ConnectorSplit split : scan.nextBatch()) {
-                    placed += split.getAddresses().isEmpty() ? 0 : 1;
+                    placed += PlacedScan.nodes(split).isEmpty() ? 0 : 1;
                 }
             }
             micros = (THREADS.getCurrentThreadCpuTime() - start) / 1e3 / splits.size();

@@ -1,10 +1,10 @@
 package io.cachedhive.benchmark.placement;
 
+import com.google.common.net.HostAndPort;
 import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.RingMember;
-import io.trino.spi.HostAddress;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -47,12 +47,12 @@ final class Rings
                 .collect(toMap(RingMember::id, member -> List.of(node(member.id())))));
     }
 
-    static HostAddress node(CacheWorkerId worker)
+    static HostAndPort node(CacheWorkerId worker)
     {
-        return HostAddress.fromParts("host-of-" + worker, 8080);
+        return HostAndPort.fromParts("host-of-" + worker, 8080);
     }
 
-    static List<HostAddress> nodes(RingView view)
+    static List<HostAndPort> nodes(RingView view)
     {
         return view.nodes().entrySet().stream()
                 .sorted(Map.Entry.comparingByKey())

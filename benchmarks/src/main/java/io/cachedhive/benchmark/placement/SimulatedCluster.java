@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.placement;
 
+import com.google.common.net.HostAndPort;
 import io.cachedhive.plugin.membership.Places;
 import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.membership.TrinoNodes;
@@ -9,7 +10,6 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
-import io.trino.spi.HostAddress;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -57,9 +57,9 @@ final class SimulatedCluster
             return worker;
         }
 
-        HostAddress node()
+        HostAndPort node()
         {
-            return HostAddress.fromParts(name, TRINO_PORT);
+            return HostAndPort.fromParts(name, TRINO_PORT);
         }
 
         boolean cacheAnswers()
@@ -127,7 +127,7 @@ final class SimulatedCluster
     void tick()
     {
         nowMillis += PING_INTERVAL_MILLIS;
-        Map<String, List<HostAddress>> nodes = new HashMap<>();
+        Map<String, List<HostAndPort>> nodes = new HashMap<>();
         Map<WorkerAddress, Host> answering = new HashMap<>();
         for (Host host : hosts) {
             if (host.trinoActive) {

@@ -1,7 +1,8 @@
 package io.cachedhive.benchmark.placement;
 
+import com.google.common.net.HostAndPort;
+import io.cachedhive.trino.split.CachedSplit;
 import io.trino.plugin.hive.HiveSplit;
-import io.trino.spi.HostAddress;
 import io.trino.spi.connector.ConnectorSplit;
 
 import java.util.ArrayDeque;
@@ -32,16 +33,16 @@ final class SimulatedEngine
     private static final int SLOTS = 16;
 
     private final SplittableRandom random;
-    private final ToDoubleFunction<HostAddress> secondsPerByte;
+    private final ToDoubleFunction<HostAndPort> secondsPerByte;
     private final List<Node> nodes = new ArrayList<>();
-    private final Map<HostAddress, Node> nodesByAddress = new HashMap<>();
+    private final Map<HostAndPort, Node> nodesByAddress = new HashMap<>();
     private final PriorityQueue<Completion> completions = new PriorityQueue<>(Comparator.comparingDouble(Completion::time));
     private double now;
 
     /**
      * @param seconds from the first split to the end of the last
      */
-    record Run(double seconds, Map<HostAddress, Integer> splits)
+    record Run(double seconds, Map<HostAndPort, Integer> splits)
     {
         int mostSplits()
         {
@@ -53,12 +54,12 @@ final class SimulatedEngine
 
     private static final class Node
     {
-        private final HostAddress address;
+        private final HostAndPort address;
         private final Deque<Double> queue = new ArrayDeque<>();
         private int running;
         private int total;
 
-        private Node(HostAddress address)
+        private Node(HostAndPort address)
         {
             this.address = address;
         }
@@ -69,18 +70,18 @@ final class SimulatedEngine
         }
     }
 
-    private SimulatedEngine(List<HostAddress> addresses, ToDoubleFunction<HostAddress> secondsPerByte, SplittableRandom random)
+    private SimulatedEngine(List<HostAndPort> addresses, ToDoubleFunction<HostAndPort> secondsPerByte, SplittableRandom random)
     {
         this.random = random;
         this.secondsPerByte = secondsPerByte;
-        for (HostAddress address : addresses) {
+        for (HostAndPort address : addresses) {
             Node node = new Node(address);
             nodes.add(node);
             nodesByAddress.put(address, node);
         }
     }
 
-    static Run run(PlacedScan scan, List<HostAddress> nodes, ToDoubleFunction<HostAddress> secondsPerByte, SplittableRandom random)
+    static Run run(PlacedScan scan, List<HostAndPort> nodes, ToDoubleFunction<HostAndPort> secondsPerByte, SplittableRandom random)
     {
         return new SimulatedEngine(nodes, secondsPerByte, random).run(scan);
     }
@@ -100,7 +101,7 @@ final class SimulatedEngine
         while (!completions.isEmpty()) {
             complete();
         }
-        Map<HostAddress, Integer> splits = new HashMap<>();
+        Map<HostAndPort, Integer> splits = new HashMap<>();
         nodes.forEach(node -> splits.put(node.address, node.total));
         return new Run(now, splits);
     }
@@ -121,7 +122,7 @@ final class SimulatedEngine
                 waiting.add(split);
             }
             else {
-                assign(chosen, ((HiveSplit) split).getLength());
+                assign(chosen, ((HiveSplit) CachedSplit.unwrap(split)).getLength());
             }
         }
         return waiting;
@@ -129,7 +130,7 @@ final class SimulatedEngine
 
     private List<Node> candidates(ConnectorSplit split)
     {
-        List<Node> preferred = split.getAddresses().stream()
+        List<Node> preferred = PlacedScan.nodes(split).stream()
                 .filter(nodesByAddress::containsKey)
                 .map(nodesByAddress::get)
                 .toList();

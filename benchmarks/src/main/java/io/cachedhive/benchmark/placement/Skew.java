@@ -1,8 +1,8 @@
 package io.cachedhive.benchmark.placement;
 
+import com.google.common.net.HostAndPort;
 import io.cachedhive.plugin.membership.RingView;
 import io.trino.plugin.hive.HiveSplit;
-import io.trino.spi.HostAddress;
 
 import java.util.List;
 import java.util.Map;
@@ -20,7 +20,7 @@ final class Skew
     static double largestBoundShare(List<HiveSplit> splits, RingView view)
     {
         long total = splits.stream().mapToLong(HiveSplit::getLength).sum();
-        Map<HostAddress, Long> preferred = PlacedScan.preferredBytes(splits, view);
+        Map<HostAndPort, Long> preferred = PlacedScan.preferredBytes(splits, view);
         return view.nodes().entrySet().stream()
                 .mapToDouble(entry -> entry.getValue().stream().mapToLong(node -> preferred.getOrDefault(node, 0L)).max().orElse(0)
                         / ((1 + PlacedScan.MAX_SKEW) * view.readers().share(entry.getKey()) * total + PlacedScan.CHUNK_BYTES))

@@ -20,6 +20,7 @@ final class ModuleArrows
 {
     static final String GROUP_ID = "io.cachedhive";
     static final String TRINO_FILE_SYSTEM_CACHE = "io.trino.filesystem.cache";
+    private static final Set<String> CONNECTOR_PACKAGES = Set.of("io.trino.plugin.hive", "io.trino.plugin.iceberg", "io.trino.metastore", "io.trino.hive");
 
     /**
      * @param packageName where all of the module's classes are
@@ -41,7 +42,9 @@ final class ModuleArrows
         rules.put("cache-client", new Rule("io.cachedhive.client", Set.of("cache-protocol", "cache-transport"), false));
         rules.put("cache-rules", new Rule("io.cachedhive.rules", Set.of("cache-protocol"), false));
         rules.put("cache-worker-daemon", new Rule("io.cachedhive.worker", Set.of("cache-protocol", "cache-store", "cache-transport"), false));
-        rules.put("plugin-cachedhive", new Rule("io.cachedhive.plugin", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules"), true));
+        rules.put("plugin-core", new Rule("io.cachedhive.plugin", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules"), false));
+        rules.put("plugin-trino", new Rule("io.cachedhive.trino", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules", "plugin-core"), true));
+        rules.put("plugin-cachedhive", new Rule("io.cachedhive.hive", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules", "plugin-core", "plugin-trino"), true));
         rules.put("engine-extension", new Rule("io.cachedhive.engine", Set.of(), true));
         rules.put("testing-cluster", new Rule("io.cachedhive.testing.cluster", Set.of(), true));
         rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of("testing-cluster"), true));
@@ -56,7 +59,7 @@ final class ModuleArrows
                 "benchmarks",
                 new Rule(
                         "io.cachedhive.benchmark",
-                        Set.of("cache-protocol", "cache-store", "cache-transport", "cache-client", "cache-worker-daemon", "plugin-cachedhive", "testing-cluster"),
+                        Set.of("cache-protocol", "cache-store", "cache-transport", "cache-client", "cache-worker-daemon", "plugin-core", "plugin-trino", "plugin-cachedhive", "testing-cluster"),
                         true));
         return rules;
     }
@@ -77,6 +80,7 @@ final class ModuleArrows
             checkSources(module, rule, violations);
         }
         checkFileSystemCache(modules, violations);
+        checkConnectors(modules, violations);
         return violations;
     }
 
@@ -118,25 +122,45 @@ final class ModuleArrows
     }
 
     /**
-     * The next Trino has another interface in its place: then one package of the plugin changes and nothing else.
+     * The next Trino has another interface in its place: then one package of plugin-trino changes and nothing else.
      */
     private static void checkFileSystemCache(List<ProjectModule> modules, List<String> violations)
     {
         Set<String> packages = new TreeSet<>();
         for (ProjectModule module : modules) {
-            module.sources()
+            module.mainSources().stream()
                     .filter(source -> source.references().stream().anyMatch(reference -> reference.isIn(TRINO_FILE_SYSTEM_CACHE)))
                     .forEach(source -> {
-                        if (module.name().equals("plugin-cachedhive")) {
+                        if (module.name().equals("plugin-trino")) {
                             packages.add(source.packageName());
                         }
                         else {
-                            violations.add("%s: only the plugin may use %s".formatted(source.path(), TRINO_FILE_SYSTEM_CACHE));
+                            violations.add("%s: only plugin-trino may use %s".formatted(source.path(), TRINO_FILE_SYSTEM_CACHE));
                         }
                     });
         }
         if (packages.size() > 1) {
             violations.add("%s is used in more than one package: %s".formatted(TRINO_FILE_SYSTEM_CACHE, String.join(", ", packages)));
+        }
+    }
+
+    /**
+     * What is the same for every connector knows none of them.
+     */
+    private static void checkConnectors(List<ProjectModule> modules, List<String> violations)
+    {
+        for (ProjectModule module : modules) {
+            if (!module.name().equals("plugin-trino")) {
+                continue;
+            }
+            module.dependencies().stream()
+                    .filter(dependency -> dependency.artifactId().equals("trino-hive") || dependency.artifactId().equals("trino-metastore"))
+                    .forEach(dependency -> violations.add("%s/pom.xml: %s may not depend on a connector, but names %s".formatted(
+                            module.name(), module.name(), dependency.artifactId())));
+            module.sources().forEach(source -> source.references().stream()
+                    .filter(reference -> CONNECTOR_PACKAGES.stream().anyMatch(reference::isIn))
+                    .forEach(reference -> violations.add("%s:%s: %s may not use a connector, but names %s".formatted(
+                            source.path(), reference.line(), module.name(), reference.name()))));
         }
     }
 }

@@ -71,7 +71,7 @@ public class TestConfigurationPage
     {
         Path root = ProjectModule.findRoot();
         Set<String> names = new TreeSet<>();
-        for (String module : List.of("plugin-cachedhive", "cache-worker-daemon")) {
+        for (String module : List.of("plugin-core", "cache-worker-daemon")) {
             List<Path> files = new ArrayList<>();
             try (Stream<Path> paths = Files.walk(root.resolve(module).resolve("src/main/java"))) {
                 paths.filter(path -> path.toString().endsWith("Config.java")).forEach(files::add);

@@ -42,7 +42,7 @@ public class TestModuleArrows
         List<ProjectModule> modules = ProjectModule.readAll(ProjectModule.findRoot());
 
         // what would make the rest of this test empty
-        assertThat(modules).extracting(ProjectModule::name).contains("cache-protocol", "cache-store", "cache-client", "plugin-cachedhive");
+        assertThat(modules).extracting(ProjectModule::name).contains("cache-protocol", "cache-store", "cache-client", "plugin-core", "plugin-trino", "plugin-cachedhive");
         assertThat(modules).filteredOn(module -> module.name().equals("cache-protocol"))
                 .flatExtracting(ProjectModule::mainSources)
                 .hasSizeGreaterThan(10);
@@ -76,8 +76,8 @@ public class TestModuleArrows
                 dependency("io.cachedhive", "cache-client", "compile"),
                 dependency("io.cachedhive", "cache-worker-daemon", "test"),
                 dependency("io.trino", "trino-spi", "provided"));
-        importingSource("plugin-cachedhive", "src/main/java/io/cachedhive/plugin/binding/B.java", "io.trino.filesystem.cache.TrinoFileSystemCache");
-        importingSource("plugin-cachedhive", "src/test/java/io/cachedhive/plugin/binding/TestB.java", "io.cachedhive.worker.CacheWorker");
+        importingSource("plugin-cachedhive", "src/main/java/io/cachedhive/hive/binding/B.java", "io.trino.plugin.hive.HiveSplit");
+        importingSource("plugin-cachedhive", "src/test/java/io/cachedhive/hive/binding/TestB.java", "io.cachedhive.worker.CacheWorker");
 
         assertThat(violations("cache-client", "plugin-cachedhive")).isEmpty();
     }
@@ -160,15 +160,36 @@ public class TestModuleArrows
     public void testFileSystemCacheInTwoPackages()
             throws IOException
     {
-        module("plugin-cachedhive");
-        importingSource("plugin-cachedhive", "src/main/java/io/cachedhive/plugin/a/A.java", "io.trino.filesystem.cache.TrinoFileSystemCache");
-        importingSource("plugin-cachedhive", "src/main/java/io/cachedhive/plugin/b/B.java", "io.trino.filesystem.cache.CacheKeyProvider");
+        module("plugin-trino");
+        importingSource("plugin-trino", "src/main/java/io/cachedhive/trino/a/A.java", "io.trino.filesystem.cache.TrinoFileSystemCache");
+        importingSource("plugin-trino", "src/main/java/io/cachedhive/trino/b/B.java", "io.trino.filesystem.cache.CacheKeyProvider");
         module("engine-extension");
         importingSource("engine-extension", "src/main/java/io/cachedhive/engine/C.java", "io.trino.filesystem.cache.CacheKeyProvider");
 
-        assertThat(violations("plugin-cachedhive", "engine-extension")).containsExactly(
-                "engine-extension/src/main/java/io/cachedhive/engine/C.java: only the plugin may use io.trino.filesystem.cache",
-                "io.trino.filesystem.cache is used in more than one package: io.cachedhive.plugin.a, io.cachedhive.plugin.b");
+        assertThat(violations("plugin-trino", "engine-extension")).containsExactly(
+                "engine-extension/src/main/java/io/cachedhive/engine/C.java: only plugin-trino may use io.trino.filesystem.cache",
+                "io.trino.filesystem.cache is used in more than one package: io.cachedhive.trino.a, io.cachedhive.trino.b");
+    }
+
+    public void testConnectorInPluginForAll()
+            throws IOException
+    {
+        module("plugin-trino", dependency("io.trino", "trino-hive", "test"));
+        importingSource("plugin-trino", "src/main/java/io/cachedhive/trino/A.java", "io.trino.plugin.hive.HiveSplit");
+
+        assertThat(violations("plugin-trino")).containsExactly(
+                "plugin-trino/pom.xml: plugin-trino may not depend on a connector, but names trino-hive",
+                "plugin-trino/src/main/java/io/cachedhive/trino/A.java:3: plugin-trino may not use a connector, but names io.trino.plugin.hive.HiveSplit");
+    }
+
+    public void testTrinoInPluginCore()
+            throws IOException
+    {
+        module("plugin-core");
+        importingSource("plugin-core", "src/main/java/io/cachedhive/plugin/A.java", "io.trino.spi.HostAddress");
+
+        assertThat(violations("plugin-core")).containsExactly(
+                "plugin-core/src/main/java/io/cachedhive/plugin/A.java:3: plugin-core may not use Trino, but names io.trino.spi.HostAddress");
     }
 
     public void testUnknownModule()

@@ -48,7 +48,7 @@ public class TestMonitoringPage
     {
         Path root = ProjectModule.findRoot();
         List<Path> tables;
-        try (Stream<Path> files = Files.walk(root.resolve("plugin-cachedhive/src/main/java"))) {
+        try (Stream<Path> files = Files.walk(root.resolve("plugin-trino/src/main/java"))) {
             tables = files.filter(file -> file.getFileName().toString().endsWith("Table.java")).toList();
         }
         assertThat(tables).hasSizeGreaterThan(3);
@@ -62,7 +62,7 @@ public class TestMonitoringPage
     public void testJmxAttributes()
             throws IOException
     {
-        List<String> attributes = find(ATTRIBUTE, "plugin-cachedhive/src/main/java/io/cachedhive/plugin/counters/CacheStats.java");
+        List<String> attributes = find(ATTRIBUTE, "plugin-core/src/main/java/io/cachedhive/plugin/counters/CacheStats.java");
 
         assertThat(attributes).contains("HitRate", "CachedReads");
         assertThat(attributes).allSatisfy(attribute -> assertThat(page()).contains("`" + attribute + "`"));

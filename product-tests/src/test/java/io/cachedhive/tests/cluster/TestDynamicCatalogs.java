@@ -80,7 +80,7 @@ public class TestDynamicCatalogs
                             ProcessResources.grown(earlier.mappings(), later.mappings(), 0),
                             ProcessResources.grown(earlier.threads(), later.threads(), 0),
                             ProcessResources.grown(earlier.beans(), later.beans(), 0),
-                            jmx.instances("io.cachedhive.plugin.connector.CachedHiveConnector"));
+                            jmx.instances("io.cachedhive.trino.connector.CachedConnector"));
                 }
                 assertThat(ProcessResources.grown(earlier.beans(), later.beans(), 0)).as("beans that are left on %s", node.name()).isEmpty();
                 assertThat(ProcessResources.grown(earlier.mappings(), later.mappings(), 0).keySet()).as("shared memory that is left mapped on %s", node.name())

@@ -40,6 +40,8 @@ class TestHomes
                 "plugin-cachedhive/pom.xml",
                 "engine-extension/target/trino-server/lib/trino-main-483.jar",
                 "plugin-cachedhive/target/plugin/cachedhive/plugin-cachedhive-1.jar",
+                "plugin-cachedhive/target/plugin/cachedhive/plugin-core-1.jar",
+                "plugin-cachedhive/target/plugin/cachedhive/plugin-trino-1.jar",
                 "plugin-cachedhive/target/plugin/cachedhive/cache-client-1.jar",
                 "plugin-cachedhive/target/plugin/cachedhive/cache-protocol-1.jar",
                 "plugin-cachedhive/target/plugin/cachedhive/trino-hive-483.jar",
@@ -88,7 +90,7 @@ class TestHomes
         assertThat(properties(home, "bin/launcher.properties")).containsEntry("main-class", TrinoHome.EXTENDED_SERVER);
         assertThat(home.path().resolve("lib/trino-main-483.jar")).exists();
         assertThat(names(home.path().resolve("plugin/cachedhive")))
-                .containsExactly("cache-client-1.jar", "cache-protocol-1.jar", "plugin-cachedhive-1.jar", "trino-hive-483.jar");
+                .containsExactly("cache-client-1.jar", "cache-protocol-1.jar", "plugin-cachedhive-1.jar", "plugin-core-1.jar", "plugin-trino-1.jar", "trino-hive-483.jar");
         assertThat(names(home.path().resolve("plugin/hive"))).containsExactly("service.jar", "trino-hive-483.jar");
         assertThat(service(home, "hive")).isEqualTo("io.trino.plugin.hive.HivePlugin\n");
         assertThat(names(home.path().resolve("plugin/tpch"))).containsExactly("service.jar", "trino-hive-483.jar", "trino-tpch-483.jar");

@@ -1,0 +1,110 @@
+package io.cachedhive.hive;
+
+import io.cachedhive.store.StoreConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.quota.TableUsage;
+import io.cachedhive.worker.service.CacheWorkerService;
+import io.cachedhive.worker.service.WorkerSettings;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import static java.util.stream.Collectors.joining;
+
+/**
+ * A cache worker in this JVM, that can be stopped and started again on the same directory, socket and port.
+ */
+public final class TestingCacheWorker
+        implements AutoCloseable
+{
+    private final WorkerSettings settings;
+    private CacheWorkerService service;
+
+    /**
+     * @param origin properties of the origin {@code default}
+     */
+    public TestingCacheWorker(Path directory, Map<String, String> origin)
+            throws IOException
+    {
+        this(directory, origin, 1 << 20);
+    }
+
+    public TestingCacheWorker(Path directory, Map<String, String> origin, int blockSizeBytes)
+            throws IOException
+    {
+        Path origins = Files.createDirectories(directory.resolve("origins"));
+        Files.writeString(origins.resolve("default.properties"), origin.entrySet().stream()
+                .map(entry -> entry.getKey() + "=" + entry.getValue())
+                .collect(joining("\n", "", "\n")));
+        Path ssd = Files.createDirectories(directory.resolve("ssd"));
+        Path ram = Files.createDirectories(directory.resolve("ram"));
+        int port;
+        try (ServerSocket socket = new ServerSocket(0)) {
+            port = socket.getLocalPort();
+        }
+        this.settings = new WorkerSettings(
+                InetAddress.getLoopbackAddress(),
+                port,
+                directory.resolve("worker.sock"),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                StoreConfig.ramOnly(directory.resolve("state"))
+                        .withRam(ram, 64 << 20)
+                        .withBlockSize(blockSizeBytes)
+                        .withSsdDirectories(List.of(new SsdDirectoryConfig(ssd, new SsdDirectoryConfig.Capacity.Bytes(128 << 20)))),
+                origins,
+                8 << 20,
+                16,
+                4,
+                WorkerSettings.DEFAULT_PEER_SILENCE,
+                "test");
+    }
+
+    public void start()
+    {
+        service = CacheWorkerService.open(settings);
+        service.start();
+    }
+
+    /**
+     * By a name of {@link io.cachedhive.protocol.wire.CounterNames}.
+     */
+    public long gauge(String name)
+    {
+        return service.status().gauges().get(name);
+    }
+
+    /**
+     * @param table {@code schema.table}; empty if it has no quota
+     */
+    Optional<TableUsage> tableUsage(String table)
+    {
+        return service.store().quotas().usage().stream().filter(usage -> usage.table().equals(table)).findFirst();
+    }
+
+    public Path socketPath()
+    {
+        return settings.socketPath();
+    }
+
+    public int port()
+    {
+        return settings.port();
+    }
+
+    @Override
+    public void close()
+    {
+        if (service != null) {
+            service.close();
+            service = null;
+        }
+    }
+}

@@ -1,0 +1,11 @@
+package io.cachedhive.hive.conformance;
+
+class TestCachedHiveOrcBloomFilters
+        extends AbstractHiveOrcBloomFilters
+{
+    @Override
+    ConnectorUnderTest connector()
+    {
+        return new CachedHive();
+    }
+}

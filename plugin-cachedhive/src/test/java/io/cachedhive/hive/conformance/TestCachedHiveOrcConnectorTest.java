@@ -1,0 +1,11 @@
+package io.cachedhive.hive.conformance;
+
+class TestCachedHiveOrcConnectorTest
+        extends AbstractHiveOrcConnectorTest
+{
+    @Override
+    ConnectorUnderTest connector()
+    {
+        return new CachedHive();
+    }
+}

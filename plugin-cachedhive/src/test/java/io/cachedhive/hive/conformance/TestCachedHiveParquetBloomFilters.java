@@ -1,0 +1,11 @@
+package io.cachedhive.hive.conformance;
+
+class TestCachedHiveParquetBloomFilters
+        extends AbstractHiveParquetBloomFilters
+{
+    @Override
+    ConnectorUnderTest connector()
+    {
+        return new CachedHive();
+    }
+}

@@ -1,0 +1,11 @@
+package io.cachedhive.hive.conformance;
+
+class TestCachedHiveParquetConnectorTest
+        extends AbstractHiveParquetConnectorTest
+{
+    @Override
+    ConnectorUnderTest connector()
+    {
+        return new CachedHive();
+    }
+}

@@ -1,0 +1,11 @@
+package io.cachedhive.hive.conformance;
+
+class TestCachedHiveQueries
+        extends AbstractHiveQueries
+{
+    @Override
+    ConnectorUnderTest connector()
+    {
+        return new CachedHive();
+    }
+}

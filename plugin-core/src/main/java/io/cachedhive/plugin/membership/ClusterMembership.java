@@ -1,0 +1,230 @@
+package io.cachedhive.plugin.membership;
+
+import io.airlift.log.Logger;
+import io.cachedhive.client.admin.WorkerAdmin;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
+import io.cachedhive.transport.StateLog;
+import jakarta.annotation.PreDestroy;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+
+import static java.util.Objects.requireNonNull;
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+/**
+ * Knows, on the coordinator, which cache workers there are, builds the ring and publishes it to them.
+ *
+ * <p>Once a second every Trino worker's host, and every other place, is asked whether its cache worker is there. All that is known is kept by
+ * one thread, and what others ask for is a snapshot. Nothing waits for an answer.
+ *
+ * <p>A cache worker that shows a newer ring than this coordinator's was told so by another coordinator, before this one or beside it: that ring is taken
+ * over. A cache worker that shows an older ring, or none, gets this one.
+ */
+public final class ClusterMembership
+        implements AutoCloseable
+{
+    private static final Logger log = Logger.get(ClusterMembership.class);
+    private static final long PING_INTERVAL_MILLIS = 1_000;
+    // answers come nearly at once: one look at all of them, and not one after each
+    private static final long ADVANCE_DELAY_MILLIS = 50;
+
+    private final ClusterNodes nodes;
+    private final WorkerAdmin workerAdmin;
+    private final StateLog stateLog = new StateLog(log, System::nanoTime);
+    private final ScheduledExecutorService executor;
+
+    // of the executor's thread only
+    private final Places places;
+    private final Set<WorkerAddress> pinging = new HashSet<>();
+    private final Set<WorkerAddress> publishing = new HashSet<>();
+    private final Set<WorkerAddress> adopting = new HashSet<>();
+    private boolean advancing;
+
+    private volatile Snapshot snapshot = new Snapshot(RingView.EMPTY, Optional.empty(), List.of());
+
+    private record Snapshot(RingView view, Optional<PublishedRing> ring, List<Place> places) {}
+
+    private ClusterMembership(String catalog, ClusterNodes nodes, WorkerAdmin workerAdmin, Places places)
+    {
+        this.nodes = requireNonNull(nodes, "nodes is null");
+        this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
+        this.places = requireNonNull(places, "places is null");
+        this.executor = Executors.newSingleThreadScheduledExecutor(
+                Thread.ofPlatform().name("cachedhive-membership-" + catalog).daemon().factory());
+    }
+
+    /**
+     * @param workerAdmin stays the caller's
+     */
+    public static ClusterMembership start(
+            String catalog,
+            ClusterNodes nodes,
+            WorkerAdmin workerAdmin,
+            int workerPort,
+            long gracePeriodMillis,
+            double minLiveShare)
+    {
+        ClusterMembership membership = new ClusterMembership(catalog, nodes, workerAdmin, new Places(workerPort, gracePeriodMillis, minLiveShare));
+        membership.executor.scheduleWithFixedDelay(membership::tick, 0, PING_INTERVAL_MILLIS, MILLISECONDS);
+        return membership;
+    }
+
+    /**
+     * The ring to plan scans by.
+     */
+    public RingView view()
+    {
+        return snapshot.view();
+    }
+
+    /**
+     * The ring with its members' addresses; empty before the first one.
+     */
+    public Optional<PublishedRing> ring()
+    {
+        return snapshot.ring();
+    }
+
+    /**
+     * In the order of their addresses.
+     */
+    public List<Place> places()
+    {
+        return snapshot.places();
+    }
+
+    private void tick()
+    {
+        // an exception would end the schedule
+        try {
+            places.nodes(TrinoNodes.of(nodes.workers()), nowMillis());
+            places.addresses().forEach(this::ping);
+            advanceSoon();
+        }
+        catch (RuntimeException e) {
+            log.error(e, "Cannot probe the cache workers");
+        }
+    }
+
+    private void ping(WorkerAddress address)
+    {
+        if (!pinging.add(address)) {
+            return;
+        }
+        onExecutor(workerAdmin.ping(address), (pong, failure) -> {
+            pinging.remove(address);
+            if (failure == null) {
+                places.answered(address, pong, nowMillis());
+                exchangeRings(address, pong);
+            }
+            else {
+                places.failed(address, WorkerProblems.describe(address, failure));
+            }
+            advanceSoon();
+        });
+    }
+
+    private void advanceSoon()
+    {
+        if (advancing) {
+            return;
+        }
+        try {
+            executor.schedule(() -> handle(null, null, (_, _) -> advance()), ADVANCE_DELAY_MILLIS, MILLISECONDS);
+            advancing = true;
+        }
+        catch (RejectedExecutionException _) {
+            // closed meanwhile
+        }
+    }
+
+    private void advance()
+    {
+        advancing = false;
+        // the ring that is on its way may be the one to begin with
+        if (places.ring().isPresent() || adopting.isEmpty()) {
+            places.advance(nowMillis(), System.currentTimeMillis());
+        }
+        List<Place> list = places.list(nowMillis());
+        snapshot = new Snapshot(places.view(), places.ring(), list);
+        list.forEach(place -> stateLog.update("cache worker on " + place.address(), place.problem()));
+    }
+
+    private void exchangeRings(WorkerAddress address, Pong pong)
+    {
+        long publishedMillis = places.ring().map(PublishedRing::publishedMillis).orElse(0L);
+        if (pong.newestRingPublishedMillis() > publishedMillis) {
+            adopt(address);
+        }
+        else if (pong.newestRingPublishedMillis() < publishedMillis) {
+            publish(address, places.ring().orElseThrow());
+        }
+    }
+
+    private void adopt(WorkerAddress address)
+    {
+        if (!adopting.add(address)) {
+            return;
+        }
+        onExecutor(workerAdmin.rings(address), (rings, failure) -> {
+            adopting.remove(address);
+            if (failure == null && !rings.isEmpty()) {
+                places.adopt(rings.getFirst(), nowMillis());
+            }
+            advanceSoon();
+        });
+    }
+
+    private void publish(WorkerAddress address, PublishedRing ring)
+    {
+        // a failure shows in the next answer
+        if (publishing.add(address)) {
+            onExecutor(workerAdmin.publishRing(address, ring), (_, _) -> publishing.remove(address));
+        }
+    }
+
+    private <T> void onExecutor(CompletableFuture<T> future, BiConsumer<T, Throwable> outcome)
+    {
+        future.whenComplete((result, failure) -> {
+            try {
+                executor.execute(() -> handle(result, failure, outcome));
+            }
+            catch (RejectedExecutionException _) {
+                // closed meanwhile
+            }
+        });
+    }
+
+    private static <T> void handle(T result, Throwable failure, BiConsumer<T, Throwable> outcome)
+    {
+        try {
+            outcome.accept(result, failure);
+        }
+        catch (RuntimeException e) {
+            log.error(e, "Cannot probe the cache workers");
+        }
+    }
+
+    private static long nowMillis()
+    {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+    }
+
+    @PreDestroy
+    @Override
+    public void close()
+    {
+        executor.shutdownNow();
+    }
+}

@@ -1,0 +1,64 @@
+package io.cachedhive.plugin.origin;
+
+import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
+import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
+import org.junit.jupiter.api.Test;
+
+import java.util.Map;
+import java.util.Optional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+class TestFileOrigins
+{
+    @Test
+    void testS3()
+    {
+        FileOrigins origins = FileOrigins.of("lake", Map.of("fs.s3.enabled", "true", "s3.endpoint", "http://s3:9000", "s3.region", "eu"), false);
+        OriginId id = OriginId.of("s3", Optional.of("http://s3:9000"), Optional.of("eu"));
+        assertThat(origins.origins()).containsExactly(new NamedOrigin("lake", id));
+        for (String scheme : new String[] {"s3", "s3a", "s3n"}) {
+            assertThat(origins.find(scheme + "://bucket/key")).contains(new FileOrigin(0, id));
+        }
+        assertThat(origins.find("gs://bucket/key")).isEmpty();
+        assertThat(origins.find("/key")).isEmpty();
+    }
+
+    @Test
+    void testTwoEndpointsAreTwoOrigins()
+    {
+        assertThat(FileOrigins.of("lake", Map.of("fs.s3.enabled", "true", "s3.endpoint", "http://a:9000"), false).origins())
+                .isNotEqualTo(FileOrigins.of("lake", Map.of("fs.s3.enabled", "true", "s3.endpoint", "http://b:9000"), false).origins());
+    }
+
+    @Test
+    void testOldNames()
+    {
+        assertThat(FileOrigins.of("lake", Map.of("fs.native-s3.enabled", "true"), false).find("s3://bucket/key")).isPresent();
+    }
+
+    @Test
+    void testOthersHaveNamesThatNoCacheWorkerKnows()
+    {
+        FileOrigins origins = FileOrigins.of("lake", Map.of("fs.s3.enabled", "true", "fs.gcs.enabled", "true", "fs.azure.enabled", "true", "fs.hadoop.enabled", "true"), false);
+        assertThat(origins.origins()).extracting(NamedOrigin::name).containsExactly("lake", "lake.gs", "lake.abfs", "lake.hdfs");
+        assertThat(origins.find("gs://bucket/key").orElseThrow().index()).isEqualTo(1);
+        assertThat(origins.find("abfss://container@account/key").orElseThrow().index()).isEqualTo(2);
+        assertThat(origins.find("hdfs://name/key").orElseThrow().index()).isEqualTo(3);
+        assertThat(origins.find("hdfs:///key")).as("whose, the file system's defaults decide").isEmpty();
+    }
+
+    @Test
+    void testLocalFilesOnlyIfAsked()
+    {
+        Map<String, String> properties = Map.of("fs.local.enabled", "true", "local.location", "/Data");
+        assertThat(FileOrigins.of("lake", properties, false).find("local:///key")).isEmpty();
+        FileOrigins origins = FileOrigins.of("lake", properties, true);
+        assertThat(origins.find("local:///key")).isPresent();
+        assertThat(origins.find("file:///key")).isPresent();
+        assertThat(FileOrigins.of("lake", Map.of("fs.local.enabled", "true", "local.location", "/data"), true).find("local:///key"))
+                .as("another directory")
+                .isNotEqualTo(origins.find("local:///key"));
+    }
+}

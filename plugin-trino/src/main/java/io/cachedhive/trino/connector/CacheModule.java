@@ -1,0 +1,203 @@
+package io.cachedhive.trino.connector;
+
+import com.google.inject.Binder;
+import com.google.inject.Provides;
+import com.google.inject.Scopes;
+import com.google.inject.Singleton;
+import com.google.inject.TypeLiteral;
+import io.airlift.configuration.AbstractConfigurationAwareModule;
+import io.airlift.log.Logger;
+import io.cachedhive.client.CacheClientConfig;
+import io.cachedhive.plugin.ahead.FetchAhead;
+import io.cachedhive.plugin.ahead.ScanAnnouncements.Announcer;
+import io.cachedhive.plugin.client.NodeCacheClient;
+import io.cachedhive.plugin.config.CachedHiveConfig;
+import io.cachedhive.plugin.config.PricesConfig;
+import io.cachedhive.plugin.membership.ClusterNode;
+import io.cachedhive.plugin.membership.RingView;
+import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.mode.CacheDecisions;
+import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.rules.RuleRegistry;
+import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.rules.RulesException;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
+import io.cachedhive.trino.adapter.ConnectorAdapter;
+import io.cachedhive.trino.contents.ContentsModule;
+import io.cachedhive.trino.filesystem.FileSystemCacheModule;
+import io.cachedhive.trino.flush.FlushModule;
+import io.cachedhive.trino.mode.SetCacheModeProcedure;
+import io.cachedhive.trino.partition.TableFiles;
+import io.cachedhive.trino.pin.PinModule;
+import io.cachedhive.trino.preload.PreloadModule;
+import io.cachedhive.trino.rules.RulesModule;
+import io.cachedhive.trino.session.CacheSessionProperties;
+import io.cachedhive.trino.stats.StatsModule;
+import io.trino.plugin.base.session.SessionPropertiesProvider;
+import io.trino.spi.Node;
+import io.trino.spi.NodeManager;
+import io.trino.spi.catalog.CatalogName;
+import io.trino.spi.connector.SystemTable;
+import io.trino.spi.procedure.Procedure;
+
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+import static com.google.inject.multibindings.Multibinder.newSetBinder;
+import static io.airlift.configuration.ConfigBinder.configBinder;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Binds the cache into a connector, whose own module binds {@link ConnectorAdapter} and {@link TableFiles}.
+ */
+public final class CacheModule
+        extends AbstractConfigurationAwareModule
+{
+    private static final Logger log = Logger.get(CacheModule.class);
+
+    // a scan that has read none of it by then is in no hurry
+    private static final long ANNOUNCEMENT_MILLIS = 60_000;
+
+    private final String catalog;
+    private final Map<String, String> properties;
+    private final boolean coordinator;
+    private final Optional<String> permissionsByUser;
+    private final Timeouts timeouts;
+
+    /**
+     * @param permissionsByUser why the catalog is not cached unless permissions are declared to be shared
+     */
+    public CacheModule(String catalog, Map<String, String> properties, boolean coordinator, Optional<String> permissionsByUser, Timeouts timeouts)
+    {
+        this.catalog = requireNonNull(catalog, "catalog is null");
+        this.properties = Map.copyOf(properties);
+        this.coordinator = coordinator;
+        this.permissionsByUser = requireNonNull(permissionsByUser, "permissionsByUser is null");
+        this.timeouts = requireNonNull(timeouts, "timeouts is null");
+    }
+
+    @Override
+    protected void setup(Binder binder)
+    {
+        CachedHiveConfig config = buildConfigObject(CachedHiveConfig.class);
+        // of workers as well: the catalog's file is the same on all nodes
+        configBinder(binder).bindConfig(PricesConfig.class);
+
+        install(new FileSystemCacheModule());
+        newSetBinder(binder, SessionPropertiesProvider.class).addBinding().to(CacheSessionProperties.class).in(Scopes.SINGLETON);
+
+        newSetBinder(binder, SystemTable.class);
+        install(new StatsModule(coordinator));
+        if (coordinator) {
+            install(new MembershipModule());
+            install(new PreloadModule());
+            newSetBinder(binder, Procedure.class).addBinding().toProvider(SetCacheModeProcedure.class).in(Scopes.SINGLETON);
+            install(new FlushModule());
+            install(new PinModule());
+            install(new ContentsModule());
+            openRules(binder, config);
+        }
+        else {
+            // only the coordinator plans
+            binder.bind(new TypeLiteral<Supplier<RingView>>() {}).toInstance(() -> RingView.EMPTY);
+            binder.bind(new TypeLiteral<Supplier<Optional<PublishedRing>>>() {}).toInstance(Optional::empty);
+            binder.bind(RuleRegistry.class).toInstance(RuleRegistry.withoutFile(catalog));
+        }
+        binder.bind(CacheServices.class).in(Scopes.SINGLETON);
+    }
+
+    /**
+     * Here and not in a provider: so a broken file is told with all other errors of the configuration, and as plainly.
+     */
+    private void openRules(Binder binder, CachedHiveConfig config)
+    {
+        try {
+            install(new RulesModule(RuleRegistry.open(
+                    catalog,
+                    config.getRulesFile().map(Path::of),
+                    config.getRulesRefreshPeriod().toJavaTime(),
+                    InstantSource.system(),
+                    System::nanoTime)));
+        }
+        catch (RulesException e) {
+            binder.addError(e.getMessage().replace("%", "%%"));
+        }
+    }
+
+    @Provides
+    @Singleton
+    CacheDecisions createCacheDecisions(CachedHiveConfig config, RuleRegistry rules)
+    {
+        Optional<String> problem = permissionsByUser.filter(_ -> !config.isSharedPermissions());
+        problem.ifPresent(log::warn);
+        return new CacheDecisions(catalog, config.getMode(), rules::mode, problem);
+    }
+
+    @Provides
+    @Singleton
+    FileOrigins createFileOrigins(CachedHiveConfig config)
+    {
+        return FileOrigins.of(config.getOrigin(), properties, config.isCacheLocalFiles());
+    }
+
+    @Provides
+    @Singleton
+    ClientIdentity createClientIdentity(CachedHiveConfig config, CatalogName catalog, Node node, FileOrigins origins)
+    {
+        return new ClientIdentity(
+                config.getClusterName(),
+                catalog.toString(),
+                node.getNodeIdentifier(),
+                origins.origins(),
+                config.getSharedSecret(),
+                config.getChunkSize().toBytes());
+    }
+
+    @Provides
+    @Singleton
+    ClusterNode createCurrentNode(Node node)
+    {
+        return TrinoCluster.node(node);
+    }
+
+    @Provides
+    @Singleton
+    SharedWorkerAdmin createWorkerAdmin(ClientIdentity identity)
+    {
+        return new SharedWorkerAdmin(identity, timeouts);
+    }
+
+    @Provides
+    @Singleton
+    FetchAhead createFetchAhead(CachedHiveConfig config, FileOrigins origins, Supplier<Optional<PublishedRing>> ring, SharedWorkerAdmin workerAdmin)
+    {
+        Optional<Announcer> announcer = Optional.empty();
+        if (coordinator && config.isFetchAhead()) {
+            announcer = Optional.of((worker, origin, scan, table, files, terms) ->
+                    workerAdmin.get().fetchAhead(worker, origin, scan, table, files, terms, ANNOUNCEMENT_MILLIS));
+        }
+        return new FetchAhead(origins, config.getChunkSize().toBytes(), ring, announcer);
+    }
+
+    @Provides
+    @Singleton
+    NodeCacheClient createCacheClient(CachedHiveConfig config, ClientIdentity identity, CacheDecisions decisions, Node node, NodeManager nodeManager)
+    {
+        NodeCacheClient client = new NodeCacheClient(new CacheClientConfig(
+                Path.of(config.getWorkerSocketPath()),
+                identity,
+                config.getChunkSize().toBytes(),
+                config.isCrossZoneReads())
+                .withVerifySampleRatio(config.getVerifySampleRatio())
+                .withTimeouts(timeouts));
+        if (decisions.mayCache() && (!coordinator || nodeManager.getWorkerNodes().contains(node))) {
+            // a node that will read: the first query shall find the cache worker connected
+            client.get();
+        }
+        return client;
+    }
+}

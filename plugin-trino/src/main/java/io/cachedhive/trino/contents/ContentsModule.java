@@ -1,0 +1,26 @@
+package io.cachedhive.trino.contents;
+
+import com.google.inject.Binder;
+import com.google.inject.Module;
+import com.google.inject.Scopes;
+import com.google.inject.multibindings.Multibinder;
+import io.cachedhive.plugin.contents.CachedFiles;
+import io.trino.spi.connector.SystemTable;
+
+import static com.google.inject.multibindings.Multibinder.newSetBinder;
+
+/**
+ * For the coordinator: what is cached.
+ */
+public final class ContentsModule
+        implements Module
+{
+    @Override
+    public void configure(Binder binder)
+    {
+        binder.bind(CachedFiles.class).in(Scopes.SINGLETON);
+        Multibinder<SystemTable> tables = newSetBinder(binder, SystemTable.class);
+        tables.addBinding().to(FilesTable.class).in(Scopes.SINGLETON);
+        tables.addBinding().to(TablesTable.class).in(Scopes.SINGLETON);
+    }
+}

@@ -1,0 +1,21 @@
+package io.cachedhive.trino.flush;
+
+import com.google.inject.Binder;
+import com.google.inject.Module;
+import com.google.inject.Scopes;
+import io.trino.spi.procedure.Procedure;
+
+import static com.google.inject.multibindings.Multibinder.newSetBinder;
+
+/**
+ * For the coordinator.
+ */
+public final class FlushModule
+        implements Module
+{
+    @Override
+    public void configure(Binder binder)
+    {
+        newSetBinder(binder, Procedure.class).addBinding().toProvider(FlushDataCacheProcedure.class).in(Scopes.SINGLETON);
+    }
+}

@@ -1,0 +1,99 @@
+package io.cachedhive.trino.split;
+
+import io.cachedhive.plugin.membership.RingView;
+import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.placement.ScanPlacement;
+import io.cachedhive.plugin.rules.RuleRegistry;
+import io.cachedhive.plugin.rules.ScanRules;
+import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.trino.adapter.ConnectorAdapter;
+import io.cachedhive.trino.rules.RuleScans;
+import io.trino.spi.connector.ColumnHandle;
+import io.trino.spi.connector.ConnectorSession;
+import io.trino.spi.connector.ConnectorSplitManager;
+import io.trino.spi.connector.ConnectorSplitSource;
+import io.trino.spi.connector.ConnectorTableHandle;
+import io.trino.spi.connector.ConnectorTransactionHandle;
+import io.trino.spi.connector.Constraint;
+import io.trino.spi.connector.SchemaTableName;
+import io.trino.spi.function.table.ConnectorTableFunctionHandle;
+
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+import static io.cachedhive.trino.session.CacheSessionProperties.getMaxScanSkew;
+import static io.cachedhive.trino.session.CacheSessionProperties.getNodeSelectionStrategy;
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Decides for each scan whether it uses the cache, lets the rules decide for each of its splits, and sends them to where their bytes are.
+ */
+public final class CachedSplitManager
+        implements ConnectorSplitManager
+{
+    private final ConnectorSplitManager delegate;
+    private final ConnectorAdapter adapter;
+    private final FileOrigins origins;
+    private final long chunkSizeBytes;
+    private final Supplier<RingView> ringView;
+    private final Function<ConnectorSession, Optional<CacheDecision>> decisions;
+    private final RuleRegistry rules;
+
+    /**
+     * @param ringView the ring at the moment
+     * @param decisions empty for a scan that shall be exactly the connector's own
+     */
+    public CachedSplitManager(
+            ConnectorSplitManager delegate,
+            ConnectorAdapter adapter,
+            FileOrigins origins,
+            long chunkSizeBytes,
+            Supplier<RingView> ringView,
+            Function<ConnectorSession, Optional<CacheDecision>> decisions,
+            RuleRegistry rules)
+    {
+        this.delegate = requireNonNull(delegate, "delegate is null");
+        this.adapter = requireNonNull(adapter, "adapter is null");
+        this.origins = requireNonNull(origins, "origins is null");
+        this.chunkSizeBytes = chunkSizeBytes;
+        this.ringView = requireNonNull(ringView, "ringView is null");
+        this.decisions = requireNonNull(decisions, "decisions is null");
+        this.rules = requireNonNull(rules, "rules is null");
+    }
+
+    @Override
+    public ConnectorSplitSource getSplits(
+            ConnectorTransactionHandle transaction,
+            ConnectorSession session,
+            ConnectorTableHandle table,
+            Set<ColumnHandle> dynamicFilterColumns,
+            Constraint constraint)
+    {
+        Optional<CacheDecision> decision = decisions.apply(session);
+        ConnectorSplitSource splits = delegate.getSplits(transaction, session, table, dynamicFilterColumns, constraint);
+        Optional<SchemaTableName> tableName = adapter.findTable(table);
+        if (decision.isEmpty() || tableName.isEmpty()) {
+            return splits;
+        }
+        RingView view = ringView.get();
+        ScanPlacement placement = new ScanPlacement(origins, chunkSizeBytes, getNodeSelectionStrategy(session), getMaxScanSkew(session), view);
+        Optional<RingEpoch> epoch = view.ring().isEmpty() ? Optional.empty() : Optional.of(view.ring().epoch());
+        Optional<ScanRules> scanRules = rules.hasFile() ? Optional.of(rules.begin(RuleScans.of(session, tableName.get()))) : Optional.empty();
+        return new CachedSplitSource(
+                splits,
+                adapter,
+                placement,
+                decision.get(),
+                scanRules,
+                (split, nodes, decided) -> CachedSplit.of(split, nodes, tableName.get(), decided, epoch));
+    }
+
+    @Override
+    public ConnectorSplitSource getSplits(ConnectorTransactionHandle transaction, ConnectorSession session, ConnectorTableFunctionHandle function)
+    {
+        return delegate.getSplits(transaction, session, function);
+    }
+}

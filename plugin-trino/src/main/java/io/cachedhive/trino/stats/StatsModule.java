@@ -1,0 +1,43 @@
+package io.cachedhive.trino.stats;
+
+import com.google.inject.Binder;
+import com.google.inject.Module;
+import com.google.inject.Scopes;
+import com.google.inject.multibindings.Multibinder;
+import io.cachedhive.plugin.counters.CacheStats;
+import io.cachedhive.plugin.counters.LocalExtraBytes;
+import io.cachedhive.plugin.counters.WorkerReports;
+import io.trino.spi.connector.SystemTable;
+
+import static com.google.inject.multibindings.Multibinder.newSetBinder;
+
+/**
+ * On every node the JMX bean, on the coordinator also the tables.
+ */
+public final class StatsModule
+        implements Module
+{
+    private final boolean coordinator;
+
+    public StatsModule(boolean coordinator)
+    {
+        this.coordinator = coordinator;
+    }
+
+    @Override
+    public void configure(Binder binder)
+    {
+        binder.bind(LocalExtraBytes.class).in(Scopes.SINGLETON);
+        binder.bind(CacheStats.class).in(Scopes.SINGLETON);
+        binder.bind(CacheStatsExporter.class).in(Scopes.SINGLETON);
+
+        if (coordinator) {
+            binder.bind(WorkerReports.class).in(Scopes.SINGLETON);
+            Multibinder<SystemTable> tables = newSetBinder(binder, SystemTable.class);
+            tables.addBinding().to(StatsTable.class).in(Scopes.SINGLETON);
+            tables.addBinding().to(StatsDetailTable.class).in(Scopes.SINGLETON);
+            tables.addBinding().to(NodesTable.class).in(Scopes.SINGLETON);
+            tables.addBinding().to(SizingTable.class).in(Scopes.SINGLETON);
+        }
+    }
+}
