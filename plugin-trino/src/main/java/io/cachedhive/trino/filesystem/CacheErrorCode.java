@@ -12,8 +12,7 @@ import static io.trino.spi.ErrorType.EXTERNAL;
 public enum CacheErrorCode
         implements ErrorCodeSupplier
 {
-    CACHE_FILE_REPLACED(0, EXTERNAL),
-    /**/;
+    CACHE_FILE_REPLACED(0, EXTERNAL);
 
     private final ErrorCode errorCode;
 
