@@ -49,7 +49,9 @@ final class NextRelease
     static final String VERSION = "next";
 
     private static final List<String> MODULES = List.of("cache-protocol", "cache-store", "cache-transport", "cache-client", "cache-worker-daemon");
-    private static final List<String> PACKAGES = List.of("io/cachedhive/protocol/", "io/cachedhive/store/", "io/cachedhive/transport/", "io/cachedhive/client/", "io/cachedhive/worker/");
+    private static final List<String> PACKAGES = List.of(
+            "io/cachedhive/protocol/", "io/cachedhive/store/",
+            "io/cachedhive/transport/", "io/cachedhive/client/", "io/cachedhive/worker/");
     // constants of these names are inlined where they are used
     private static final List<String> CHANGED_CONSTANTS = List.of("Message.MAX_VERSION", "Message.MIN_VERSION", "LAYOUT_VERSION", "HEADER_PAGE_BYTES");
     private static final List<String> OTHER_MODULES = List.of("plugin-core", "plugin-trino", "plugin-cachedhive", "engine-extension");

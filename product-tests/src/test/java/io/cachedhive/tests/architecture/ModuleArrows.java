@@ -44,7 +44,9 @@ final class ModuleArrows
         rules.put("cache-worker-daemon", new Rule("io.cachedhive.worker", Set.of("cache-protocol", "cache-store", "cache-transport"), false));
         rules.put("plugin-core", new Rule("io.cachedhive.plugin", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules"), false));
         rules.put("plugin-trino", new Rule("io.cachedhive.trino", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules", "plugin-core"), true));
-        rules.put("plugin-cachedhive", new Rule("io.cachedhive.hive", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules", "plugin-core", "plugin-trino"), true));
+        rules.put(
+                "plugin-cachedhive",
+                new Rule("io.cachedhive.hive", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules", "plugin-core", "plugin-trino"), true));
         rules.put("engine-extension", new Rule("io.cachedhive.engine", Set.of(), true));
         rules.put("testing-cluster", new Rule("io.cachedhive.testing.cluster", Set.of(), true));
         rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of("testing-cluster"), true));
@@ -59,7 +61,9 @@ final class ModuleArrows
                 "benchmarks",
                 new Rule(
                         "io.cachedhive.benchmark",
-                        Set.of("cache-protocol", "cache-store", "cache-transport", "cache-client", "cache-worker-daemon", "plugin-core", "plugin-trino", "plugin-cachedhive", "testing-cluster"),
+                        Set.of(
+                                "cache-protocol", "cache-store", "cache-transport", "cache-client",
+                                "cache-worker-daemon", "plugin-core", "plugin-trino", "plugin-cachedhive", "testing-cluster"),
                         true));
         return rules;
     }
