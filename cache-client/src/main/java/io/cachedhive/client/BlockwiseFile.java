@@ -726,7 +726,7 @@ final class BlockwiseFile
         givers.add(context.local().link());
         long silenceMillis = TimeUnit.NANOSECONDS.toMillis(context.silenceNanos());
         List<CompletableFuture<ControlMessage.Ack>> answers = givers.stream()
-                .filter(giver -> giver.session().filter(session -> session.version() >= InvalidationMessage.Quarantine.SINCE_VERSION).isPresent())
+                .filter(giver -> giver.session().isPresent())
                 .map(giver -> context.connections().ask(giver, new InvalidationMessage.Quarantine(origin, file, position, length), ControlMessage.Ack.class, silenceMillis))
                 .toList();
         // the next reader is not to be given the same; a worker that does not answer is asked nothing else meanwhile either

@@ -12,7 +12,6 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.ControlMessage.Ack;
-import io.cachedhive.protocol.wire.PolicyMessage.Reclassify;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.transport.StateLog;
 import io.cachedhive.transport.WorkerConnections;
@@ -233,10 +232,7 @@ public final class CacheClient
 
     private void tellClasses()
     {
-        Optional<WorkerSession> session = local.link().session();
-        if (session.isPresent() && session.get().version() >= Reclassify.SINCE_VERSION) {
-            classHits.drain().forEach(session.get()::tell);
-        }
+        local.link().session().ifPresent(session -> classHits.drain().forEach(session::tell));
     }
 
     private CompletableFuture<Ack> tell(Usage batch)

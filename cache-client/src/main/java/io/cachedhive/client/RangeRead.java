@@ -275,14 +275,11 @@ final class RangeRead
         }
     }
 
-    /**
-     * A worker of the release before fills on its own terms.
-     */
     private Message onTerms(ReadMessage.Read read, WorkerSession session)
     {
         session.tellQuota(read.table(), file.scope().terms().tableQuotaBytes());
         FillTerms terms = file.scope().terms().ofBlocks();
-        return terms.equals(FillTerms.UNSAID) || session.version() < OnTerms.SINCE_VERSION ? read : new OnTerms(terms, read);
+        return terms.equals(FillTerms.UNSAID) ? read : new OnTerms(terms, read);
     }
 
     private long nanosLeft()

@@ -65,21 +65,6 @@ class TestReadTerms
     }
 
     @Test
-    void testWorkerOfTheReleaseBefore()
-            throws Exception
-    {
-        local.version = 1;
-        CachedFile file = open(TERMS);
-        fixture.assertReads(file, 10, 20);
-        local.share(fixture.file, 1);
-        fixture.assertReads(file, BLOCK, 20);
-        Await.until("usage", () -> !local.hits.isEmpty());
-        assertThat(local.terms).isEmpty();
-        assertThat(local.reclassifications).isEmpty();
-        assertThat(local.readRequests).hasSize(1);
-    }
-
-    @Test
     void testHitsInSharedMemoryAreTold()
             throws Exception
     {
@@ -134,15 +119,5 @@ class TestReadTerms
         Await.until("reported", () -> !local.quotas.isEmpty());
         assertThat(local.quotas).containsExactly(new TableQuota(TABLE, 1000));
         assertThat(local.readRequests).isEmpty();
-    }
-
-    @Test
-    void testWorkerOfTheReleaseBeforeIsToldNoQuota()
-            throws Exception
-    {
-        local.version = 1;
-        fixture.assertReads(open(quota(1000)), 10, 20);
-        assertThat(local.readRequests).hasSize(1);
-        assertThat(local.quotas).isEmpty();
     }
 }

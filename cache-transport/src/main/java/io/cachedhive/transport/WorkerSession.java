@@ -277,13 +277,13 @@ public final class WorkerSession
     }
 
     /**
-     * Tells the worker the quota of a table that is about to be read, unless it was just told the same. A worker of the release before knows of no quotas.
+     * Tells the worker the quota of a table that is about to be read, unless it was just told the same.
      *
      * @param bytes empty if there is nothing to be told
      */
     public void tellQuota(String table, OptionalLong bytes)
     {
-        if (bytes.isEmpty() || version() < TableQuota.SINCE_VERSION) {
+        if (bytes.isEmpty()) {
             return;
         }
         Long told = toldQuotas.get(table);

@@ -31,7 +31,6 @@ import io.cachedhive.transport.WorkerSession;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -142,12 +141,6 @@ public final class WorkerAdmin
      */
     public CompletableFuture<InvalidationMessage.Flushed> flush(WorkerAddress address, List<Tombstone> tombstones, long timeoutMillis)
     {
-        Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
-        if (session.filter(known -> known.version() < InvalidationMessage.Flush.SINCE_VERSION).isPresent()) {
-            return CompletableFuture.failedFuture(new WorkerException(
-                    WorkerException.Reason.PROTOCOL,
-                    "cache worker at %s is of an older release, which cannot flush: stop it, remove what it cached, and start this release".formatted(address)));
-        }
         return ask(address, new InvalidationMessage.Flush(tombstones), InvalidationMessage.Flushed.class, timeoutMillis);
     }
 
@@ -159,11 +152,7 @@ public final class WorkerAdmin
      */
     public CompletableFuture<ControlMessage.Ack> setPins(WorkerAddress address, List<Pin> pins, long timeoutMillis)
     {
-        return sinceVersion(
-                address,
-                PinMessage.SetPins.SINCE_VERSION,
-                "which pins nothing by name",
-                () -> ask(address, new PinMessage.SetPins(pins), ControlMessage.Ack.class, timeoutMillis));
+        return ask(address, new PinMessage.SetPins(pins), ControlMessage.Ack.class, timeoutMillis);
     }
 
     /**
@@ -174,19 +163,7 @@ public final class WorkerAdmin
      */
     public CompletableFuture<PinMessage.Pins> pins(WorkerAddress address, Digest128 after, boolean usage, long timeoutMillis)
     {
-        return sinceVersion(address, PinMessage.GetPins.SINCE_VERSION, "which pins nothing by name", () ->
-                ask(address, new PinMessage.GetPins(new Digest128(0, 0), after, usage), PinMessage.Pins.class, timeoutMillis));
-    }
-
-    private <T> CompletableFuture<T> sinceVersion(WorkerAddress address, int version, String lacking, Supplier<CompletableFuture<T>> request)
-    {
-        Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
-        if (session.filter(known -> known.version() < version).isPresent()) {
-            return CompletableFuture.failedFuture(new WorkerException(
-                    WorkerException.Reason.PROTOCOL,
-                    "cache worker at %s is of an older release, %s".formatted(address, lacking)));
-        }
-        return request.get();
+        return ask(address, new PinMessage.GetPins(new Digest128(0, 0), after, usage), PinMessage.Pins.class, timeoutMillis);
     }
 
     /**
@@ -194,12 +171,6 @@ public final class WorkerAdmin
      */
     public CompletableFuture<ListingMessage.Files> files(WorkerAddress address, int bits, long prefix, long timeoutMillis)
     {
-        Optional<WorkerSession> session = connections.peer(address, Optional.empty()).session();
-        if (session.filter(known -> known.version() < ListingMessage.GetFiles.SINCE_VERSION).isPresent()) {
-            return CompletableFuture.failedFuture(new WorkerException(
-                    WorkerException.Reason.PROTOCOL,
-                    "cache worker at %s has an older release that cannot list its contents".formatted(address)));
-        }
         return ask(address, new ListingMessage.GetFiles(bits, prefix), ListingMessage.Files.class, timeoutMillis);
     }
 
@@ -230,7 +201,7 @@ public final class WorkerAdmin
             return CompletableFuture.failedFuture(new WorkerException(WorkerException.Reason.OVERLOADED, "announcement to cache worker at %s was dropped".formatted(address)));
         }
         session.get().tellQuota(table, terms.tableQuotaBytes());
-        boolean withTerms = session.get().version() >= OnTerms.SINCE_VERSION && !terms.ofBlocks().equals(FillTerms.UNSAID);
+        boolean withTerms = !terms.ofBlocks().equals(FillTerms.UNSAID);
         return ask(address, withTerms ? new OnTerms(terms, ahead) : ahead, ControlMessage.Ack.class, timeoutMillis);
     }
 

@@ -52,8 +52,6 @@ public sealed interface InvalidationMessage
     record Quarantine(int origin, FileVersion file, long position, long length)
             implements InvalidationMessage
     {
-        public static final int SINCE_VERSION = 2;
-
         @Override
         public MessageType type()
         {
@@ -80,7 +78,6 @@ public sealed interface InvalidationMessage
     record Flush(List<Tombstone> tombstones)
             implements InvalidationMessage
     {
-        public static final int SINCE_VERSION = 2;
         public static final int MAX_TOMBSTONES = 1024;
 
         public Flush
@@ -142,8 +139,6 @@ public sealed interface InvalidationMessage
     record GetTombstones(Digest128 known, Digest128 after)
             implements InvalidationMessage
     {
-        public static final int SINCE_VERSION = 2;
-
         public GetTombstones
         {
             requireNonNull(known, "known is null");

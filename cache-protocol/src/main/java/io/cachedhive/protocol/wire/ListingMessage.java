@@ -21,7 +21,6 @@ public sealed interface ListingMessage
     record GetFiles(int bits, long prefix)
             implements ListingMessage
     {
-        public static final int SINCE_VERSION = 2;
         public static final int MAX_BITS = 48;
 
         public GetFiles

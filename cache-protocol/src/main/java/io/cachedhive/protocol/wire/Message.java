@@ -73,7 +73,7 @@ public sealed interface Message
     /**
      * The newest protocol version that this code speaks, and the oldest that it still speaks.
      */
-    int MAX_VERSION = 2;
+    int MAX_VERSION = 1;
     int MIN_VERSION = 1;
 
     MessageType type();

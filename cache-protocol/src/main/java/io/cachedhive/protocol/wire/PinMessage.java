@@ -21,7 +21,6 @@ public sealed interface PinMessage
     record SetPins(List<Pin> pins)
             implements PinMessage
     {
-        public static final int SINCE_VERSION = 2;
         public static final int MAX_PINS = 1024;
 
         public SetPins
@@ -58,8 +57,6 @@ public sealed interface PinMessage
     record GetPins(Digest128 known, Digest128 after, boolean usage)
             implements PinMessage
     {
-        public static final int SINCE_VERSION = 2;
-
         public GetPins
         {
             requireNonNull(known, "known is null");

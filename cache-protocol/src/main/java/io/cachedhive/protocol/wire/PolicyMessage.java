@@ -23,8 +23,6 @@ public sealed interface PolicyMessage
     record OnTerms(FillTerms terms, Message request)
             implements PolicyMessage
     {
-        public static final int SINCE_VERSION = 2;
-
         public OnTerms
         {
             terms = terms.ofBlocks();
@@ -67,8 +65,6 @@ public sealed interface PolicyMessage
     record Reclassify(FillClass fillClass, List<Digest128> blocks)
             implements PolicyMessage
     {
-        public static final int SINCE_VERSION = 2;
-
         public Reclassify
         {
             requireNonNull(fillClass, "fillClass is null");
@@ -103,8 +99,6 @@ public sealed interface PolicyMessage
     record TableQuota(String table, long bytes)
             implements PolicyMessage
     {
-        public static final int SINCE_VERSION = 2;
-
         public TableQuota
         {
             requireNonNull(table, "table is null");

@@ -235,9 +235,6 @@ public final class FlushExchange
     {
         try {
             WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
-            if (link.acquire().version() < GetTombstones.SINCE_VERSION) {
-                return Outcome.BEHIND;
-            }
             Digest128 own = flushes.doneXor();
             Set<Digest128> ownIds = flushes.doneIds();
             List<Tombstone> theirs = new ArrayList<>();
@@ -272,7 +269,7 @@ public final class FlushExchange
         catch (InterruptedException _) {
             Thread.currentThread().interrupt();
         }
-        catch (WorkerException | ExecutionException e) {
+        catch (ExecutionException e) {
             if (e.getCause() instanceof WorkerException failure && failure.reason() == Reason.CLOSED) {
                 return Outcome.SILENT;
             }
@@ -288,9 +285,6 @@ public final class FlushExchange
     {
         try {
             WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
-            if (link.acquire().version() < GetPins.SINCE_VERSION) {
-                return;
-            }
             Digest128 own = pins.xor();
             Digest128 after = ZERO;
             while (true) {
@@ -311,7 +305,7 @@ public final class FlushExchange
         catch (InterruptedException _) {
             Thread.currentThread().interrupt();
         }
-        catch (WorkerException | ExecutionException e) {
+        catch (ExecutionException e) {
             log.debug("Cache worker %s did not return its pins: %s", peer, e.getMessage());
         }
     }

@@ -39,7 +39,7 @@ import static java.util.stream.Collectors.joining;
  * classes in a copy of the bundle. Nothing in the released code knows of it ({@code docs/decisions/0045-raise-formats-on-finalize.md}).
  *
  * <ul>
- * <li>The wire protocol has version 3, and version 1 is spoken no more.
+ * <li>The wire protocol has version 2; version 1 is still supported.
  * <li>The shared memory has layout 2, in which everything behind the header lies 4 KiB further.
  * <li>Superblocks and checkpoints have version 2, with a field more at the end.
  * </ul>
@@ -53,7 +53,7 @@ final class NextRelease
             "io/cachedhive/protocol/", "io/cachedhive/store/",
             "io/cachedhive/transport/", "io/cachedhive/client/", "io/cachedhive/worker/");
     // constants of these names are inlined where they are used
-    private static final List<String> CHANGED_CONSTANTS = List.of("Message.MAX_VERSION", "Message.MIN_VERSION", "LAYOUT_VERSION", "HEADER_PAGE_BYTES");
+    private static final List<String> CHANGED_CONSTANTS = List.of("Message.MAX_VERSION", "LAYOUT_VERSION", "HEADER_PAGE_BYTES");
     private static final List<String> OTHER_MODULES = List.of("plugin-core", "plugin-trino", "plugin-cachedhive", "engine-extension");
 
     /**
@@ -63,8 +63,7 @@ final class NextRelease
     private record Change(String file, String before, String after) {}
 
     private static final List<Change> CHANGES = List.of(
-            new Change("io/cachedhive/protocol/wire/Message.java", "int MAX_VERSION = 2;", "int MAX_VERSION = 3;"),
-            new Change("io/cachedhive/protocol/wire/Message.java", "int MIN_VERSION = 1;", "int MIN_VERSION = 2;"),
+            new Change("io/cachedhive/protocol/wire/Message.java", "int MAX_VERSION = 1;", "int MAX_VERSION = 2;"),
             new Change("io/cachedhive/protocol/memory/MemoryLayout.java", "int LAYOUT_VERSION = 1;", "int LAYOUT_VERSION = 2;"),
             new Change("io/cachedhive/protocol/memory/MemoryLayout.java", "int HEADER_PAGE_BYTES = UNIT_BYTES;", "int HEADER_PAGE_BYTES = 2 * UNIT_BYTES;"),
             new Change("io/cachedhive/protocol/ssd/SsdFormat.java", "new SsdFormat(1, 1)", "new SsdFormat(1, 2)"),
@@ -119,8 +118,7 @@ final class NextRelease
         }
         String versions = Files.readString(tree.resolve("VERSION"))
                 .replaceAll("(?m)^version=.*", "version=" + VERSION)
-                .replaceAll("(?m)^wire.protocol.oldest=.*", "wire.protocol.oldest=2")
-                .replaceAll("(?m)^wire.protocol.newest=.*", "wire.protocol.newest=3")
+                .replaceAll("(?m)^wire.protocol.newest=.*", "wire.protocol.newest=2")
                 .replaceAll("(?m)^ssd.format.newest=.*", "ssd.format.newest=2")
                 .replaceAll("(?m)^shared-memory.layout=.*", "shared-memory.layout=2");
         Files.writeString(tree.resolve("VERSION"), versions);
