@@ -14,8 +14,8 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * Which class blocks have: the one that a read or a call gives them, but pinned if their file is pinned by name, and high instead of pinned if there is no more room for
- * pinned ones. Guarded by the store's lock, but for {@link #pinByName}.
+ * Decides the class of blocks: the requested one, pinned if the file is pinned by name, and high instead of pinned when
+ * the limit on pinned bytes is reached. Guarded by the store's lock, except {@link #pinByName}.
  */
 final class BlockClasses
 {
@@ -24,14 +24,14 @@ final class BlockClasses
     private final boolean aboveSsd;
     private final double pinnedMaxShare;
 
-    // which files are pinned by name; nobody's, if empty
+    // selects the files pinned by name; empty means none
     private volatile Optional<Predicate<FileVersion>> pins = Optional.empty();
     private long rejectedPins;
-    // whether there are blocks of files that are pinned by name which found no room among the pinned ones
+    // whether the limit kept blocks of files pinned by name from being pinned
     private boolean pinsWait;
 
     /**
-     * @param pinnedMaxShare of the tier in which pinned blocks are kept
+     * @param pinnedMaxShare limit on pinned bytes, as a fraction of the tier that keeps pinned blocks
      */
     BlockClasses(Tiers tiers, double pinnedMaxShare)
     {
@@ -42,7 +42,7 @@ final class BlockClasses
     }
 
     /**
-     * Which files are pinned by name, from now on.
+     * Sets the files pinned by name.
      */
     void pinByName(Predicate<FileVersion> pinned)
     {
@@ -50,7 +50,7 @@ final class BlockClasses
     }
 
     /**
-     * Says which files are pinned by name; none if that was never said.
+     * Returns the test for files pinned by name; always false until it is set.
      */
     Predicate<FileVersion> pinnedByName()
     {
@@ -63,7 +63,7 @@ final class BlockClasses
     }
 
     /**
-     * In the tier in which pinned blocks are kept.
+     * Returns the pinned bytes in the tier that keeps pinned blocks.
      */
     long pinnedBytes()
     {
@@ -71,7 +71,7 @@ final class BlockClasses
     }
 
     /**
-     * What pinned blocks may take of that tier.
+     * Returns the limit on {@link #pinnedBytes}.
      */
     long maxPinnedBytes()
     {
@@ -79,7 +79,7 @@ final class BlockClasses
     }
 
     /**
-     * A block of the file was to be pinned, and finds no room.
+     * Counts a block of the file that the limit keeps from being pinned.
      */
     void refusePin(StoredFile file)
     {
@@ -88,7 +88,7 @@ final class BlockClasses
     }
 
     /**
-     * How many blocks were to be pinned, and found no room.
+     * Returns the number of blocks that the limit kept from being pinned.
      */
     long rejectedPins()
     {
@@ -96,7 +96,8 @@ final class BlockClasses
     }
 
     /**
-     * Whether so many more bytes can be pinned, and some wait for it, who are asked for again from now on.
+     * Returns whether blocks wait to be pinned and the given number of bytes fits below the limit. If so, clears the
+     * waiting mark: the caller retries all of them.
      */
     boolean takePinsWait(long bytes)
     {
@@ -108,7 +109,7 @@ final class BlockClasses
     }
 
     /**
-     * There are blocks of files that are pinned by name which are not pinned yet.
+     * Marks that some blocks of files pinned by name are not pinned yet.
      */
     void setPinsWait()
     {
@@ -116,7 +117,7 @@ final class BlockClasses
     }
 
     /**
-     * Of a block in the tier in which pinned blocks are kept.
+     * Returns the class of a block in the tier that keeps pinned blocks.
      */
     Optional<BlockClass> keptClass(Digest128 digest)
     {
@@ -126,7 +127,7 @@ final class BlockClasses
     }
 
     /**
-     * The class that a read or a call wants a block to have.
+     * Gives a block the class that a read or a call requests.
      */
     void request(Digest128 digest, BlockClass blockClass)
     {
@@ -140,9 +141,9 @@ final class BlockClasses
     }
 
     /**
-     * The class that a block of this worker's own has from now on in both tiers, as far as there is room.
+     * Sets the class of this worker's own block in both tiers, within the limit on pinned bytes.
      *
-     * @return false if the block stays as it was on SSD, since the journal is full
+     * @return false if the journal is full, so that the block keeps its class on SSD
      */
     boolean setClass(Digest128 digest, BlockClass blockClass)
     {
@@ -167,7 +168,8 @@ final class BlockClasses
     }
 
     /**
-     * Of a block that was just shown. The file may have been pinned since the fill began, or pinned blocks have taken all the room that is theirs.
+     * Corrects the class of a block just published. During the fill, the file may have been pinned, or other blocks may
+     * have used up the limit on pinned bytes.
      */
     void settle(Frame frame)
     {
@@ -185,7 +187,7 @@ final class BlockClasses
     }
 
     /**
-     * Of a block that is about to be written: by now there may be no more room for pinned ones.
+     * Returns the terms of a block about to be written; the limit on pinned bytes may be reached by now.
      */
     BlockTerms termsOnSsd(Frame frame)
     {

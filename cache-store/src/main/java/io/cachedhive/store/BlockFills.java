@@ -20,7 +20,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Gives frames to fill with blocks, and keeps guests.
+ * Allocates frames for new blocks and stores guests.
  */
 final class BlockFills
 {
@@ -85,7 +85,7 @@ final class BlockFills
     /**
      * See {@link BlockStore#offerGuest(FileVersion, int, String, long, int, ByteBuffer, long)}.
      *
-     * @param terms of a guest
+     * @param terms with class guest
      */
     boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes, BlockTerms terms, long flushesBefore)
     {
@@ -107,7 +107,7 @@ final class BlockFills
                 return true;
             }
             if (ssd.find(digest).isPresent()) {
-                // a reader brings it into RAM from there
+                // a reader loads it into RAM from SSD
                 return false;
             }
             if (known.isEmpty()) {
@@ -128,7 +128,7 @@ final class BlockFills
     }
 
     /**
-     * How many blocks were not kept since no frame could be had. With the lock.
+     * Returns the number of fills without a free frame. The caller holds the lock.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     long refused()

@@ -21,11 +21,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Reads blocks from SSD into frames; calls for the same block share one read.
+ * Reads blocks from SSD into frames. Concurrent calls for the same block share one read.
  */
 final class BlockLoads
 {
-    // frames rest 100 ms: by then there is one, unless everything is pinned
+    // frames rest 100 ms, so a longer wait fails only if everything is pinned
     private static final long FRAME_WAIT_NANOS = 300_000_000;
     private static final long FRAME_PAUSE_NANOS = 2_000_000;
     private static final int LOAD_ATTEMPTS = 3;
@@ -55,9 +55,9 @@ final class BlockLoads
     }
 
     /**
-     * The block from RAM, or from SSD into a frame, verified. Blocks on I/O.
+     * Returns the block from RAM, or reads it from SSD into a frame and verifies it. Blocks on I/O.
      *
-     * @return empty if the block is in neither tier, or did not verify, or no frame could be had
+     * @return empty if the block is in neither tier, failed verification, or no frame was free
      */
     Optional<PinnedBlock> load(Digest128 digest)
     {
@@ -92,7 +92,7 @@ final class BlockLoads
             if (block != null) {
                 return load(block, load);
             }
-            // somebody else's read; what it finds is in a frame then
+            // another thread reads it; the next attempt finds the block in a frame
             tier = BlockOrigin.SSD;
             if (!await(load)) {
                 return Optional.empty();
@@ -136,7 +136,7 @@ final class BlockLoads
     }
 
     /**
-     * The SSD writes straight into the frame, which is shown to readers when it is verified.
+     * Reads from SSD directly into the frame and publishes the frame once it is verified.
      */
     private Optional<PinnedBlock> readIntoFrame(SsdBlock block)
     {
@@ -187,11 +187,11 @@ final class BlockLoads
         try {
             if (tiers.isClosed() || block.file().isDropped() || ram.find(block.digest()).isPresent()) {
                 ram.release(frame);
-                // a fill was faster
+                // a fill published the block first
                 return tiers.isClosed() ? Optional.empty() : hits.pin(block.digest(), BlockOrigin.SSD);
             }
             ram.publish(frame, block.file(), block.digest(), block.length(), checksum.getAsInt());
-            // it may be of another class since the reading began
+            // the class may have changed during the read
             Optional<BlockClass> kept = ssd.find(block.digest()).map(found -> found.terms().blockClass());
             if (frame.holdsBlock() && kept.isPresent() && kept.get() != frame.terms().blockClass()) {
                 ram.setClass(frame, kept.get());
@@ -205,7 +205,7 @@ final class BlockLoads
     }
 
     /**
-     * How many blocks were not read since no frame could be had. With the lock.
+     * Returns the number of loads without a free frame. The caller holds the lock.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     long refused()

@@ -7,7 +7,7 @@ public enum BlockOrigin
 {
     RAM,
     /**
-     * On SSD; it is in a frame now.
+     * Found on SSD, and now in a frame.
      */
     SSD,
 }

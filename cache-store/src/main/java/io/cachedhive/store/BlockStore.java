@@ -38,18 +38,22 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The blocks of one host: a RAM tier in shared memory and an SSD tier below it. Safe for use by any number of threads.
+ * Stores the blocks of one host in a RAM tier (shared memory) and an SSD tier below it. Thread-safe.
  *
- * <p>What it does is done by its parts: {@link BlockClasses} and {@link PinKeeper} (classes and pins), {@link QuotaKeeper} (quotas of tables), {@link RamHits},
- * {@link BlockLoads} and {@link BlockFills} (blocks that are in RAM, come from SSD, come from outside), {@link SsdOffers} (blocks on their way to SSD), {@link Invalidator} (what
- * is dropped or flushed), {@link StoreInspector} (what there is), {@link Upkeep} (what is repeated) and {@link StoreParts} (how it opens and closes). They work on {@link Tiers},
- * under its one lock.
+ * <p>Each part does one job on {@link Tiers}, under its single lock:
+ * <ul>
+ * <li>{@link StoreParts} opens and closes the store; {@link Upkeep} runs the periodic maintenance.
+ * <li>{@link RamHits}, {@link BlockLoads} and {@link BlockFills} serve blocks from RAM, from SSD and from the origin.
+ * <li>{@link SsdOffers} queues blocks for SSD.
+ * <li>{@link BlockClasses}, {@link PinKeeper} and {@link QuotaKeeper} keep block classes, pins and table quotas.
+ * <li>{@link Invalidator} drops and flushes files; {@link StoreInspector} lists the contents.
+ * </ul>
  */
 public final class BlockStore
         implements AutoCloseable
 {
     private static final long MAX_QUEUED_BYTES = 64 << 20;
-    // a store that is not large is as warm when it opens as it was; for a large one nobody waits longer than this takes
+    // small stores open fully restored; larger stores restore the rest while in use, so that opening stays short
     private static final long BLOCKS_RESTORED_FIRST = 1 << 18;
 
     private final StoreParts parts;
@@ -69,7 +73,7 @@ public final class BlockStore
     private final Invalidator invalidator;
     private final Upkeep upkeep;
 
-    // the lock guards their state, unless their methods say otherwise
+    // guarded by the lock unless their methods specify otherwise
     private final FileTable files;
     private final RamTier ram;
     private final SsdTier ssd;
@@ -98,9 +102,11 @@ public final class BlockStore
     }
 
     /**
-     * Restores what the last run left on SSD (blocks of a large store go on coming while it is in use), gives back the memory that it left in RAM, and allocates this run's.
+     * Opens a store: restores the blocks on SSD, frees the shared memory left by the last run and allocates new memory.
+     * A large store restores part of its blocks while it is already in use.
      *
-     * @throws StoreException if the configuration cannot be had on this machine, or another worker uses the same directory
+     * @throws StoreException if this machine cannot provide the configuration, or another worker uses the same
+     * directory
      */
     public static BlockStore open(StoreConfig config, StoreEnvironment environment)
             throws StoreException
@@ -109,7 +115,7 @@ public final class BlockStore
     }
 
     /**
-     * @param blocksRestoredFirst of each SSD directory; the rest is restored while the store is in use
+     * @param blocksRestoredFirst blocks restored before this method returns, per SSD directory
      */
     static BlockStore open(StoreConfig config, StoreEnvironment environment, long blocksRestoredFirst)
             throws StoreException
@@ -139,7 +145,7 @@ public final class BlockStore
     }
 
     /**
-     * The files that are pinned by name.
+     * Returns the pins of files selected by name.
      */
     public PinKeeper pins()
     {
@@ -147,7 +153,7 @@ public final class BlockStore
     }
 
     /**
-     * The quotas of tables.
+     * Returns the quotas of tables.
      */
     public QuotaKeeper quotas()
     {
@@ -155,7 +161,7 @@ public final class BlockStore
     }
 
     /**
-     * Drops and flushes of files.
+     * Returns the part that drops and flushes files.
      */
     public Invalidator flushes()
     {
@@ -163,7 +169,7 @@ public final class BlockStore
     }
 
     /**
-     * The files and blocks that are in the store.
+     * Returns the view of the stored files and blocks.
      */
     public StoreInspector contents()
     {
@@ -171,7 +177,7 @@ public final class BlockStore
     }
 
     /**
-     * The hit rates that stores of other capacities would have had.
+     * Returns the predictor of hit rates at other capacities.
      */
     public CacheSizer sizer()
     {
@@ -179,7 +185,7 @@ public final class BlockStore
     }
 
     /**
-     * The format versions of the SSD directories.
+     * Returns the format versions of the SSD directories.
      */
     public DirectoryFormats ssdFormats()
     {
@@ -192,7 +198,7 @@ public final class BlockStore
     }
 
     /**
-     * Names this run.
+     * Returns the random id of this run.
      */
     public Digest128 instance()
     {
@@ -205,7 +211,7 @@ public final class BlockStore
     }
 
     /**
-     * The shared-memory file, absolute.
+     * Returns the absolute path of the shared-memory file.
      */
     public Path memoryFile()
     {
@@ -213,7 +219,10 @@ public final class BlockStore
     }
 
     /**
-     * What is known of a file version; empty if it was never bound (guests do not bind it), was dropped, or lost its last block long ago.
+     * Returns the metadata of a file version.
+     *
+     * @return empty if the file version was never bound (guest blocks do not bind it), was dropped, or lost its last
+     * block long ago
      */
     public Optional<FileMetadata> file(FileVersionId id)
     {
@@ -227,9 +236,11 @@ public final class BlockStore
     }
 
     /**
-     * Binds a file version to the ETag that the first answer of the origin carried. Persisted with the first block on SSD.
+     * Binds a file version to the ETag of the first response of the origin. The first block on SSD makes the binding
+     * durable.
      *
-     * @return whether the file version is bound to this ETag now: false if somebody else bound it to another, so that it has to be dropped
+     * @return whether the file version is bound to this ETag; if false, it is bound to another ETag and the caller has
+     * to drop it
      */
     public boolean bind(FileVersion version, Optional<String> etag, boolean provisional, String table)
     {
@@ -239,7 +250,7 @@ public final class BlockStore
         try {
             Optional<StoredFile> bound = files.get(id);
             if (bound.isPresent() && files.isForGuests(bound.get())) {
-                // what the origin says counts more than what another worker said, and the ETag itself is known now
+                // the origin's response outranks another worker's, and the ETag itself is known only now
                 dropGuestsLocked(bound.get());
                 bound = Optional.empty();
             }
@@ -255,7 +266,7 @@ public final class BlockStore
     }
 
     /**
-     * The file version is no longer provisional. Nothing happens if it is not bound.
+     * Marks the file version as no longer provisional. Does nothing if it is not bound.
      */
     public void confirm(FileVersionId id)
     {
@@ -275,12 +286,12 @@ public final class BlockStore
     private void dropGuestsLocked(StoredFile file)
     {
         files.drop(file);
-        // on SSD there are none
+        // guests are never on SSD
         ram.drop(file);
     }
 
     /**
-     * Whether any block can be kept as a guest.
+     * Returns whether the RAM tier can keep at least one guest block.
      */
     public boolean keepsGuests()
     {
@@ -288,7 +299,7 @@ public final class BlockStore
     }
 
     /**
-     * Forgets the guests of a file version of which there is nothing else: nobody on this host can say which state of the file they are of.
+     * Drops the guests of a file version that has no other blocks, since this worker cannot verify the file's state.
      */
     public void dropGuests(FileVersionId id)
     {
@@ -302,12 +313,12 @@ public final class BlockStore
     }
 
     /**
-     * Keeps a block of another worker's in RAM for as long as there is room that is wanted for nothing better, if the file is not known to be in another state.
+     * Keeps another worker's block in RAM while there is spare capacity, unless the file is known with another ETag.
      *
-     * @param etagDigest as the worker that had the block told it
-     * @param checksum CRC32C of the bytes as they left that worker
-     * @return whether it is kept now, or was there already
-     * @throws IllegalArgumentException if the file has no such block, or one of another length
+     * @param etagDigest as the source worker reported it
+     * @param checksum CRC32C of the bytes as the source worker sent them
+     * @return whether the block is in RAM
+     * @throws IllegalArgumentException if the file has no such block, or the block has another length
      */
     public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes)
     {
@@ -315,9 +326,9 @@ public final class BlockStore
     }
 
     /**
-     * Likewise, of a block that was judged at a certain time.
+     * Keeps another worker's block in RAM, unless a flush ran since the caller checked the block.
      *
-     * @param flushesBefore as {@link Invalidator#count} was before that: if there was one since, the block is not kept, whatever was flushed
+     * @param flushesBefore {@link Invalidator#count} before that check; after any later flush the block is not kept
      */
     public boolean offerGuest(FileVersion version, int block, String table, long etagDigest, int checksum, ByteBuffer bytes, long flushesBefore)
     {
@@ -325,7 +336,7 @@ public final class BlockStore
     }
 
     /**
-     * Whether so much waits to be written to SSD that much more would not be.
+     * Returns whether the SSD write queues are so full that they would reject much more.
      */
     public boolean isBehindWriting()
     {
@@ -339,7 +350,7 @@ public final class BlockStore
     }
 
     /**
-     * The block, if it is in RAM now. Counts as a use of it.
+     * Returns the block if it is in RAM, and records a hit.
      */
     public Optional<PinnedBlock> pin(BlockKey key)
     {
@@ -367,10 +378,11 @@ public final class BlockStore
     }
 
     /**
-     * The block from RAM, or from SSD into a frame, verified. Blocks on I/O (outside of Java: give it a platform thread); calls for the
-     * same block share one read.
+     * Returns the block from RAM, or reads it from SSD into a frame and verifies it. Blocks on native I/O, so call it
+     * on a platform thread. Concurrent calls for the same block share one read.
      *
-     * @return empty if the block is in neither tier, or did not verify (then it was dropped and counted), or no frame could be had
+     * @return empty if the block is in neither tier, failed verification (it is dropped and counted), or no frame was
+     * free
      */
     public Optional<PinnedBlock> load(BlockKey key)
     {
@@ -378,12 +390,13 @@ public final class BlockStore
     }
 
     /**
-     * A frame to write a block into, which is kept as one of class normal for {@code cache.ttl}. The file has to be bound before.
+     * Allocates a frame for a block of class normal that expires after {@code cache.ttl}. Never waits. The file has to
+     * be bound first.
      *
-     * @param length bytes of the block, as {@link FileVersion#blockLength} tells them
-     * @param etagDigest of the answer that the bytes come from
-     * @return empty if no frame can be had now, or the file is not bound to this ETag; never waits
-     * @throws IllegalArgumentException if the file has no such block, or one of another length
+     * @param length bytes of the block, see {@link FileVersion#blockLength}
+     * @param etagDigest of the response with the bytes
+     * @return empty if no frame is free, or the file is not bound to this ETag
+     * @throws IllegalArgumentException if the file has no such block, or the block has another length
      */
     public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest)
     {
@@ -391,7 +404,7 @@ public final class BlockStore
     }
 
     /**
-     * Likewise, on other terms.
+     * Allocates a frame for a block with the given class and expiry.
      */
     public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest, BlockTerms terms)
     {
@@ -399,9 +412,9 @@ public final class BlockStore
     }
 
     /**
-     * Likewise, of bytes that were asked for at a certain time.
+     * Allocates a frame for a block, unless a flush ran since the caller requested its bytes.
      *
-     * @param flushesBefore as {@link Invalidator#count} was then: if there was one since, the block is not kept, whatever was flushed
+     * @param flushesBefore {@link Invalidator#count} before that request; after any later flush the block is not kept
      */
     public Optional<Fill> beginFill(BlockKey key, int length, long etagDigest, BlockTerms terms, long flushesBefore)
     {
@@ -409,7 +422,7 @@ public final class BlockStore
     }
 
     /**
-     * The terms of a block that is filled now.
+     * Returns the terms of a block that is filled now.
      *
      * @param blockClass empty for normal
      * @param ttlMillis from now; empty for {@code cache.ttl}
@@ -422,8 +435,9 @@ public final class BlockStore
     }
 
     /**
-     * Changes the class of a block in both tiers, durably as far as it is on SSD; its expiry stays. Nothing happens to guests, or if there is no such block. A block of a file
-     * that is pinned by name stays pinned, and one that finds no room among the pinned ones is of class high.
+     * Changes the class of a block in both tiers, and keeps its expiry. The change of a block on SSD is durable. Does
+     * nothing for guests and unknown blocks. A block of a file pinned by name stays pinned. A block that exceeds the
+     * limit on pinned bytes gets class high.
      *
      * @throws IllegalArgumentException if the class is that of guests
      */
@@ -444,7 +458,7 @@ public final class BlockStore
     }
 
     /**
-     * A client read the block from shared memory.
+     * Records that a client read the block from shared memory.
      */
     public void touch(long digestHigh, long digestLow)
     {
@@ -452,9 +466,9 @@ public final class BlockStore
     }
 
     /**
-     * Likewise.
+     * Records that a client read the block from shared memory.
      *
-     * @param ahead whether the block was fetched ahead of this read, which has not been asked for before
+     * @param ahead whether the block was prefetched and this is its first read
      */
     public void touch(long digestHigh, long digestLow, boolean ahead)
     {
@@ -488,10 +502,10 @@ public final class BlockStore
     }
 
     /**
-     * A client asks for the block; what is done about it is another matter. For {@link CacheSizer#prediction} only.
+     * Records a client's request for the block, for {@link CacheSizer#prediction} only.
      *
      * @param length bytes of the block
-     * @param ahead whether it was fetched ahead of this read
+     * @param ahead whether the block was prefetched for this read
      */
     public void requested(BlockKey key, int length, boolean ahead)
     {
@@ -511,7 +525,7 @@ public final class BlockStore
     }
 
     /**
-     * A block that was fetched ahead ({@link Fill#commitAhead}) was asked for, or nobody will ask: from now on it is like any other.
+     * Clears the prefetched mark of a block ({@link Fill#commitAhead}), because a read used it or none will.
      */
     public void asked(Digest128 digest)
     {
@@ -527,9 +541,9 @@ public final class BlockStore
     }
 
     /**
-     * Shows the rings to the clients on this host.
+     * Publishes the rings to the clients on this host.
      *
-     * @param newestFirst those beyond the sixteenth are left out
+     * @param newestFirst only the first sixteen are published
      */
     public void publishRings(List<PublishedRing> newestFirst)
     {
@@ -576,7 +590,7 @@ public final class BlockStore
     }
 
     /**
-     * One sentence with its remedy while a part of the store is out of service; empty when it is well.
+     * Returns one sentence about the current problem and its fix; empty when the store is healthy.
      */
     public Optional<String> problem()
     {
@@ -590,9 +604,9 @@ public final class BlockStore
     }
 
     /**
-     * Waits until all blocks that were found on SSD are restored; the store is in full use meanwhile.
+     * Waits until all blocks found on SSD are restored. The store is fully usable meanwhile.
      *
-     * @return whether they are
+     * @return false on timeout
      */
     public boolean awaitRestored(Duration timeout)
     {
@@ -600,7 +614,7 @@ public final class BlockStore
     }
 
     /**
-     * What was found when the store was opened.
+     * Returns the recovery results of opening the store.
      */
     public List<RecoveryOutcome> recovery()
     {
@@ -608,8 +622,8 @@ public final class BlockStore
     }
 
     /**
-     * Writes what is queued and a checkpoint, gives the RAM back and removes the shared-memory file. Pinned blocks and fills that are still
-     * open can be closed afterwards, but what they show is not the block's bytes any more.
+     * Writes the queued blocks and a checkpoint, frees the RAM and removes the shared-memory file. Pinned blocks and
+     * open fills can still be closed afterwards, but their buffers no longer hold the block.
      */
     @Override
     public void close()
@@ -623,7 +637,7 @@ public final class BlockStore
     }
 
     /**
-     * For tests: ends like a killed process, which leaves its files behind and its locks free.
+     * Ends like a killed process, which keeps its files but frees its locks. For tests.
      */
     void abandon()
     {
@@ -641,7 +655,7 @@ public final class BlockStore
     }
 
     /**
-     * For tests, which do not wait for it.
+     * Removes expired blocks without waiting for the periodic run. For tests.
      */
     void removeExpired()
     {

@@ -9,14 +9,14 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How much of a file version the store has.
+ * The cached part of a file version.
  *
- * @param ramBytes of its blocks in RAM, guests included
- * @param ssdBytes of its blocks on SSD
- * @param cachedBytes of its blocks in either
- * @param pinnedBytes of those of class pinned
+ * @param ramBytes bytes of its blocks in RAM, including guests
+ * @param ssdBytes bytes of its blocks on SSD
+ * @param cachedBytes bytes of its blocks in either tier, each block counted once
+ * @param pinnedBytes bytes of its blocks of class pinned
  * @param bestClass the highest class of its blocks
- * @param nextExpirySeconds when the first of its blocks expires, since the epoch; {@link BlockTerms#NEVER} if none does
+ * @param nextExpirySeconds earliest expiry of its blocks in epoch seconds; {@link BlockTerms#NEVER} if none expires
  */
 public record CachedFile(FileMetadata metadata, long ramBytes, long ssdBytes, long cachedBytes, long pinnedBytes, BlockClass bestClass, long nextExpirySeconds)
 {
@@ -27,7 +27,7 @@ public record CachedFile(FileMetadata metadata, long ramBytes, long ssdBytes, lo
     }
 
     /**
-     * @return empty if there is no block of the file
+     * @return empty if no block of the file is cached
      */
     static Optional<CachedFile> of(FileMetadata metadata, long ramBytes, long ssdBytes, long cachedBytes, long pinnedBytes, BlockClass bestClass, long nextExpirySeconds)
     {

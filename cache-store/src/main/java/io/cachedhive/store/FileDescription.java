@@ -8,9 +8,9 @@ import java.util.Map;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What the store has of a file version.
+ * Describes a file version and its cached blocks.
  *
- * @param blocks by their index, on which terms they are kept
+ * @param blocks terms by block index
  */
 public record FileDescription(FileMetadata metadata, Map<Integer, BlockTerms> blocks)
 {

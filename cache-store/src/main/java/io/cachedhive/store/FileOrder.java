@@ -6,7 +6,7 @@ import java.util.stream.IntStream;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The files of one moment in the order of their ids, as unsigned numbers, so that those whose ids begin with the same bits are found without a look at the others. Never changes.
+ * Orders the files of one moment by id, as unsigned numbers, so that a prefix of the id selects a range. Immutable.
  */
 final class FileOrder
 {
@@ -22,7 +22,7 @@ final class FileOrder
     }
 
     /**
-     * By the store's clock.
+     * Returns the creation time by the store's clock.
      */
     long madeNanos()
     {
@@ -30,9 +30,9 @@ final class FileOrder
     }
 
     /**
-     * The place of the first one with such a prefix.
+     * Returns the position of the first file with the given prefix.
      *
-     * @param bits how many of the prefix count, from its highest
+     * @param bits number of leading bits of the prefix to compare
      */
     int first(int bits, long prefix)
     {
@@ -40,12 +40,12 @@ final class FileOrder
     }
 
     /**
-     * The place behind the last one with such a prefix.
+     * Returns the position after the last file with the given prefix.
      */
     int end(int bits, long prefix)
     {
         long next = bits == 0 ? 0 : (prefix & mask(bits)) + (1L << (64 - bits));
-        // behind the last prefix of all
+        // the addition overflows to 0 for the last prefix
         return next == 0 ? ordinals.length : lowerBound(next);
     }
 

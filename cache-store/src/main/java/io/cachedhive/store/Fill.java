@@ -4,32 +4,32 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /**
- * A frame that is being filled. Nobody sees it before {@link #commit}. Safe for use by one thread at a time.
+ * A frame being filled, invisible to readers before {@link #commit}. Safe for use by one thread at a time.
  */
 public interface Fill
         extends AutoCloseable
 {
     /**
-     * A direct view of the frame, as long as the block: write all of it, in any order. The same buffer at each call. Not to be used
-     * after {@link #commit} or {@link #close}.
+     * Returns a direct view of the frame, as long as the block; each call returns the same buffer. The caller writes
+     * all of it, in any order. Must not be used after {@link #commit} or {@link #close}.
      */
     ByteBuffer buffer();
 
     /**
-     * Computes the checksum, publishes the block in shared memory and queues it for the SSD. If somebody else committed the same block
-     * meanwhile, gives theirs. Costs a pass over the block.
+     * Computes the checksum in one pass over the block, publishes the block in shared memory and queues it for SSD. If
+     * another fill committed the same block first, returns that block.
      *
-     * @return empty if the file was dropped, or bound to another ETag, since {@link BlockStore#beginFill}: the bytes belong to nothing now
+     * @return empty if the file was dropped or bound to another ETag since {@link BlockStore#beginFill}
      */
     Optional<PinnedBlock> commit();
 
     /**
-     * Likewise, of a block that nobody has asked for yet, but somebody will: readers are told so until {@link BlockStore#asked}.
+     * Commits a prefetched block. Readers see it marked as prefetched until {@link BlockStore#asked}.
      */
     Optional<PinnedBlock> commitAhead();
 
     /**
-     * Gives the frame back if it was not committed. Closing twice, or after {@link #commit}, is harmless.
+     * Frees the frame if it was not committed. Has no effect on a committed or closed fill.
      */
     @Override
     void close();

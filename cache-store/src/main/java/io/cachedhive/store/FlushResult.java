@@ -5,9 +5,12 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * @param files file versions that were known, and are not any more
- * @param durable false if they may come back after a crash, until they are flushed again
- * @param problem one sentence about what is not served any more, but could not be overwritten, or may come back after a crash; empty if nothing is left
+ * The result of a flush.
+ *
+ * @param files number of file versions dropped
+ * @param durable false if a crash may bring them back until they are flushed again
+ * @param problem one sentence about bytes that are no longer served but not overwritten, or that may come back after a
+ * crash; empty if there is no problem
  */
 public record FlushResult(long files, boolean durable, Optional<String> problem)
 {

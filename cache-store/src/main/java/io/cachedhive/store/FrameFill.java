@@ -13,7 +13,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Fills a frame, and shows it when it is full.
+ * Fills a frame and publishes it when it is complete.
  */
 final class FrameFill
         implements Fill
@@ -35,7 +35,7 @@ final class FrameFill
     private boolean done;
 
     /**
-     * A block, and the frame that was allocated for it.
+     * A block and the frame allocated for it.
      */
     record Target(Digest128 digest, StoredFile file, Frame frame, int length)
     {
@@ -48,7 +48,7 @@ final class FrameFill
     }
 
     /**
-     * With the lock.
+     * The caller holds the lock.
      */
     FrameFill(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Invalidator invalidator, Target target)
     {
@@ -119,8 +119,9 @@ final class FrameFill
     }
 
     /**
-     * @param expectedChecksum of the bytes
-     * @return whether the block is there now
+     * Publishes a guest block if its checksum matches.
+     *
+     * @return whether the block is now in RAM
      */
     boolean commitGuest(int expectedChecksum)
     {
@@ -150,7 +151,7 @@ final class FrameFill
             }
             Optional<Frame> present = ram.find(digest);
             if (present.isPresent() && present.get().isGuest() && !frame.isGuest()) {
-                // this worker's own from now on, which may be written to SSD and does not leave first
+                // replaces the guest with this worker's own block, which may be written to SSD and is not evicted first
                 ram.drop(present.get());
             }
             else if (present.isPresent()) {
@@ -163,7 +164,7 @@ final class FrameFill
             ram.publish(frame, file, digest, length, checksum);
             classes.settle(frame);
             if (!frame.isGuest()) {
-                // a block that was restored since the fill began is there with the class that it had
+                // a block restored during the fill has its old class on SSD
                 tiers.ssd().setClass(digest, frame.terms().blockClass());
             }
             offers.request(frame, true);

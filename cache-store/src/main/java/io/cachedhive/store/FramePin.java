@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A block in a frame that is pinned until this is closed.
+ * A block in a frame that stays pinned until this object is closed.
  */
 final class FramePin
         implements PinnedBlock
@@ -24,7 +24,7 @@ final class FramePin
     private boolean released;
 
     /**
-     * Of a frame that was pinned for it, with the lock.
+     * The caller holds the lock and has pinned the frame.
      */
     FramePin(Tiers tiers, Frame frame, long etagDigest, BlockOrigin tier)
     {

@@ -22,7 +22,8 @@ import java.util.function.Predicate;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Removes what is no longer true or no longer wanted: single file versions, and by name (a flush), where the bytes are overwritten as well.
+ * Removes outdated or unwanted file versions: single ones (a drop), or all that match (a flush, which overwrites the
+ * bytes).
  */
 public final class Invalidator
 {
@@ -55,9 +56,10 @@ public final class Invalidator
     }
 
     /**
-     * Forgets a file version and its blocks in both tiers, and the fills of it that have begun; durable when it returns.
+     * Removes a file version, its blocks in both tiers and its open fills. The removal is durable when this method
+     * returns.
      *
-     * @return whether it was known
+     * @return whether the file version was known
      */
     public boolean dropFile(FileVersionId id)
     {
@@ -78,7 +80,7 @@ public final class Invalidator
             lock.unlock();
         }
         dropped.ifPresent(ssd::removeDropped);
-        // also if somebody else dropped it just now: it is durable when either returns
+        // also after a concurrent drop of the same file, because it has to be durable when either call returns
         if (!makeDurable() && !isClosed()) {
             log.error("A dropped file is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
         }
@@ -86,26 +88,27 @@ public final class Invalidator
     }
 
     /**
-     * @return false if what was dropped may come back after a crash
+     * @return false if a crash may bring dropped files back
      */
     private boolean makeDurable()
     {
-        // a store that closes makes its last drops durable itself, and its disks may be away already, which is no
-        // reason to mistrust them
+        // a closing store makes its last drops durable itself, and its disks may be gone, which must not outdate them
         return ssd.makeDropsDurable() || (!isClosed() && ssd.outdate(run -> state.keepRun(workerId, run)));
     }
 
     /**
-     * Forgets file versions and their blocks in both tiers, and the fills of them that have begun, and overwrites where the blocks were. When it returns, nobody finds them,
-     * which is durable, and their bytes are neither in the shared-memory file nor in the slabs. If something could not be overwritten, the result tells it, and that of each later
-     * flush until it is, which is tried again and again; a restart forgets it. What was evicted or written in part before, and whose place on SSD nobody has taken since, is not
-     * looked for. Blocks the calling thread: until all that was found on SSD is restored, until who reads from the frames has done so, and for as long as the writing takes.
+     * Removes the selected file versions, their blocks in both tiers and their open fills, and overwrites their bytes.
+     * The removal is durable when this method returns. Blocks the calling thread until all blocks on SSD are restored,
+     * readers have released the frames, and the bytes in shared memory and slabs are overwritten.
      *
-     * @param covered whether a file version is to go; called under the lock
+     * <p>If some bytes cannot be overwritten, this result and later ones report it while the store keeps retrying. A
+     * restart forgets such places. Places on SSD of blocks evicted or partly written earlier are not overwritten.
+     *
+     * @param covered selects the file versions to remove; called under the lock
      */
     public FlushResult flush(Predicate<FileVersion> covered)
     {
-        // what is not restored yet has its bytes in places that are not known yet
+        // blocks not restored yet have unknown places
         boolean restored = ssd.awaitRestored(FLUSH_WAIT);
         List<StoredFile> dropped = new ArrayList<>();
         List<Frame> frames = new ArrayList<>();
@@ -123,14 +126,14 @@ public final class Invalidator
             wipeFrames(frames);
             ssd.wipeDropped(dropped);
             ended = awaitEnd(dropped, frames);
-            // fills of what was dropped gave their frames back, and what left before for want of space may still be seen in frames that nobody needed since
+            // covers frames that fills of dropped files returned, and frames of blocks evicted earlier
             wipeFreeFrames();
             success = true;
         }
         finally {
             giveBack(frames);
             if (!success) {
-                // whatever failed, what was dropped stays dropped
+                // dropped files stay dropped, whatever failed
                 try {
                     dropped.forEach(ssd::removeDropped);
                 }
@@ -147,7 +150,7 @@ public final class Invalidator
             problem = problem.or(() -> Optional.of(
                     "not all blocks on SSD are restored yet, and some flushed blocks may not be overwritten (they are never served): flush again later"));
         }
-        // its disks may be away already, and that is no reason to mistrust them
+        // the disks of a closed store may be gone, which must not outdate them
         boolean durable = !isClosed() && makeDurable();
         if (isClosed()) {
             return new FlushResult(dropped.size(), false, Optional.of("the store was closed before all was overwritten"));
@@ -159,10 +162,10 @@ public final class Invalidator
     }
 
     /**
-     * Waits until nobody reads or fills any more what was dropped, and overwrites the frames of it one after the other.
+     * Waits for readers and fills of the dropped files, and overwrites each frame once it is released.
      *
-     * @param frames those that are left, in the end
-     * @return whether there are none, and the files are known no more
+     * @param frames frames still to overwrite; empty in the end on success
+     * @return whether all frames are overwritten and all files are forgotten
      */
     private boolean awaitEnd(List<StoredFile> dropped, List<Frame> frames)
     {
@@ -181,10 +184,11 @@ public final class Invalidator
     }
 
     /**
-     * Gives back a frame that was being filled, and is shown to nobody: while it was, a flush could not overwrite what an earlier block had left in it. Without the lock.
+     * Frees a frame whose fill was not published. Overwrites it first if a flush ran during the fill, because that
+     * flush could not overwrite the earlier block in it. Must not hold the lock.
      *
-     * @param file of the block that it was filled with
-     * @param flushesBefore as {@link #flushes} were when the frame was allocated
+     * @param file file of the fill
+     * @param flushesBefore value of {@link #flushes} when the frame was allocated
      */
     void release(Frame frame, StoredFile file, long flushesBefore)
     {
@@ -198,7 +202,7 @@ public final class Invalidator
         finally {
             lock.unlock();
         }
-        // it is the caller's own until it is given back
+        // no other thread uses the frame until it is released
         ram.wipe(frame);
         lock.lock();
         try {
@@ -215,7 +219,7 @@ public final class Invalidator
         files.addFills(file, -1);
     }
     /**
-     * How many times something was flushed in this run.
+     * Returns the number of flushes in this run.
      */
     public long count()
     {
@@ -260,7 +264,7 @@ public final class Invalidator
     }
 
     /**
-     * Overwrites and gives back those of the taken frames that nobody else reads any more.
+     * Overwrites and frees the taken frames that have no other reader.
      */
     private void wipeFrames(List<Frame> frames)
     {

@@ -19,7 +19,8 @@ import java.util.function.Predicate;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Gives blocks that are there the class that follows from what is pinned by name, and keeps pinned ones within the room that is theirs. Takes the lock for some blocks at a time.
+ * Applies the pins by name to stored blocks and keeps pinned blocks within their limit. Takes the lock for a few blocks
+ * at a time.
  */
 public final class PinKeeper
 {
@@ -43,12 +44,15 @@ public final class PinKeeper
     }
 
     /**
-     * Says which files are pinned by name: their blocks are of class pinned, those that are there as those that are filled from now on, whatever reads say, as far as there is
-     * room for pinned blocks. Guests stay guests, and expiries stay. Blocks the calling thread for as long as it takes to look at all files.
+     * Sets the files pinned by name and gives their stored and future blocks class pinned, within the limit on pinned
+     * bytes. Reads cannot override it. Guests stay guests, and expiries stay. Blocks the calling thread for a pass over
+     * all files.
      *
      * @param pinned called under the lock
-     * @param changed files for which the answer may be another one than before: of those that are not pinned any more, pinned blocks are normal again; called under the lock
-     * @return false if some blocks stay as they were, since the journal of an SSD directory is full: call it again
+     * @param changed selects the files whose pins may have changed: pinned blocks of unpinned files become normal;
+     * called under the lock
+     * @return false if the full journal of an SSD directory left some blocks unchanged, so that the call has to be
+     * repeated
      */
     public boolean set(Predicate<FileVersion> pinned, Predicate<FileVersion> changed)
     {
@@ -67,7 +71,7 @@ public final class PinKeeper
     }
 
     /**
-     * Says which files are pinned by name, for blocks that are filled from now on.
+     * Sets the files pinned by name, for future blocks only.
      */
     public void set(Predicate<FileVersion> pinned)
     {
@@ -96,7 +100,7 @@ public final class PinKeeper
                         complete &= classes.setClass(digest, pinned ? BlockClass.PINNED : BlockClass.NORMAL);
                     }
                     if (pinned && onSsd.isEmpty()) {
-                        // what nobody thought worth being written before is to stay now
+                        // pinned blocks have to be on SSD, even if admission rejected them before
                         frame.ifPresent(found -> offers.request(found, true));
                     }
                 }
@@ -110,7 +114,7 @@ public final class PinKeeper
     }
 
     /**
-     * Gives pinned blocks up where there is room for fewer than there are, and pins some of those that waited where there is room for more.
+     * Unpins blocks while the limit is exceeded, or pins waiting blocks when the limit allows it.
      */
     void keep()
     {
@@ -123,7 +127,7 @@ public final class PinKeeper
             lock.lock();
             try {
                 tooMany = !tiers.isClosed() && classes.pinnedBytes() > classes.maxPinnedBytes();
-                // not for each block that leaves: all files are looked at
+                // a pass over all files is too expensive for a single block
                 long worthwhileBytes = Math.max(tiers.blockSizeBytes(), classes.maxPinnedBytes() / 64);
                 again = !tiers.isClosed() && classes.takePinsWait(worthwhileBytes);
             }
@@ -134,12 +138,12 @@ public final class PinKeeper
                 unpinExcess();
             }
             else if (again && !apply(classes.pinnedByName())) {
-                // the journal of a directory is full
+                // the journal of an SSD directory is full
                 setPinsWait();
             }
         }
         catch (RuntimeException | Error e) {
-            // an exception would end the repetition
+            // an exception would cancel the periodic task
             log.error(e, "Pinned blocks could not be kept within their share");
         }
     }
@@ -173,7 +177,7 @@ public final class PinKeeper
                         Digest128 digest = file.id().block(block).digest();
                         if (classes.keptClass(digest).filter(BlockClass.PINNED::equals).isPresent()) {
                             if (!classes.setClass(digest, BlockClass.HIGH)) {
-                                // the journal is full: it goes on being pinned there, and the next round comes to it again
+                                // the journal is full, so the block stays pinned until the next run
                                 return;
                             }
                             classes.refusePin(file);

@@ -1,10 +1,10 @@
 package io.cachedhive.store;
 
 /**
- * What there is of some files that are to be pinned.
+ * Cached bytes of a set of files to pin.
  *
- * @param cachedBytes bytes of their blocks, guests among them
- * @param pinnedBytes bytes of those that are pinned: others found no room among the pinned ones, or are guests
+ * @param cachedBytes bytes of their blocks, including guests
+ * @param pinnedBytes bytes of their pinned blocks; the rest exceeds the limit on pinned bytes or is guests
  */
 public record PinUsage(long cachedBytes, long pinnedBytes)
 {

@@ -3,47 +3,48 @@ package io.cachedhive.store;
 import java.nio.ByteBuffer;
 
 /**
- * A block in a frame of shared memory that stays there until this is closed. Close it soon (within a transmission): a pinned frame
- * cannot be evicted. Closing twice is harmless. Safe for use by one thread at a time.
+ * A block in a frame of shared memory that cannot be evicted until it is closed. Close it soon (within one
+ * transmission). Closing twice has no effect. Safe for use by one thread at a time.
  */
 public interface PinnedBlock
         extends AutoCloseable
 {
     /**
-     * The frame's number, for {@link io.cachedhive.protocol.wire.ReadMessage.BlockFrame}.
+     * Returns the number of the frame, for {@link io.cachedhive.protocol.wire.ReadMessage.BlockFrame}.
      */
     int frame();
 
     /**
-     * Bytes from the start of the shared-memory file.
+     * Returns the offset of the frame in the shared-memory file, in bytes.
      */
     long frameOffset();
 
     /**
-     * The frame keeps it while pinned and for at least 100 ms afterwards, unless the file is dropped.
+     * Returns the generation of the frame. It stays valid while pinned and for at least 100 ms afterwards, unless the
+     * file is dropped.
      */
     long generation();
 
     /**
-     * Bytes of the block.
+     * Returns the length of the block in bytes.
      */
     int length();
 
     long etagDigest();
 
     /**
-     * CRC32C of the payload alone, as {@link io.cachedhive.protocol.wire.ReadMessage.BlockBytes} wants it.
+     * Returns the CRC32C of the payload alone, see {@link io.cachedhive.protocol.wire.ReadMessage.BlockBytes}.
      */
     int checksum();
 
     /**
-     * The payload: a new read-only view of the frame, valid until {@link #close}. Never run a checksum over it (a fault inside the JDK's
-     * intrinsic ends the JVM): {@link #checksum} has it.
+     * Returns a new read-only view of the frame, valid until {@link #close}. Never compute a checksum over it, because
+     * a fault inside the JDK's intrinsic kills the JVM: use {@link #checksum}.
      */
     ByteBuffer payload();
 
     /**
-     * Where the block was found by the call that gave this.
+     * Returns the tier in which the call found the block.
      */
     BlockOrigin tier();
 

@@ -20,7 +20,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The quotas of tables: takes them, evicts what tables have beyond them, and writes them down in the state directory.
+ * Enforces the quotas of tables by eviction and stores them in the state directory.
  */
 public final class QuotaKeeper
 {
@@ -33,7 +33,7 @@ public final class QuotaKeeper
     private final ReentrantLock lock;
     private final RamTier ram;
     private final SsdTier ssd;
-    // the lock guards their state, unless their methods say otherwise
+    // guarded by the lock unless its methods specify otherwise
     private final TableQuotas quotas;
     private final StateDirectory state;
     private final StoreClock clock;
@@ -53,9 +53,12 @@ public final class QuotaKeeper
     }
 
     /**
-     * How many bytes blocks of a table may have over all cache workers; this one's part is by its share of the ring, and counts for RAM and for SSD.
-     * In force for what is filled from now on; what the table has beyond it leaves in small steps, most of it within a second, not from SSD while the journal is full.
-     * Within a second it is kept for the next run, if the state directory can be written.
+     * Sets the quota of a table: its limit in bytes over all cache workers. This worker's part follows from its share
+     * of the ring and applies to RAM and to SSD separately.
+     *
+     * <p>The quota applies to new blocks at once. Excess blocks are evicted in small steps, most of them within a
+     * second, but not from SSD while its journal is full. The quota is persisted within a second if the state directory
+     * is writable.
      *
      * @param table {@code schema.table}
      * @param bytes empty for no quota
@@ -80,7 +83,7 @@ public final class QuotaKeeper
     }
 
     /**
-     * By how much of a table's quota belongs to this worker; 1 until it is said.
+     * Sets this worker's fraction of each table quota; 1 until set.
      *
      * @param share above 0 and at most 1
      */
@@ -96,7 +99,7 @@ public final class QuotaKeeper
     }
 
     /**
-     * The tables with quotas, in the order of their names.
+     * Returns the tables with quotas, ordered by name.
      */
     public List<TableUsage> usage()
     {
@@ -112,7 +115,7 @@ public final class QuotaKeeper
     }
 
     /**
-     * What is left to do after a quota changed: evicts what tables have beyond theirs, and writes the quotas down.
+     * Evicts the excess blocks of tables and persists changed quotas.
      */
     void keep()
     {
@@ -124,7 +127,7 @@ public final class QuotaKeeper
             }
         }
         catch (RuntimeException | Error e) {
-            // an exception would end the repetition
+            // an exception would cancel the periodic task
             log.error(e, "Quotas of tables could not be kept");
         }
     }
@@ -183,7 +186,7 @@ public final class QuotaKeeper
     }
 
     /**
-     * Writes the quotas down, if they are not as they were written last.
+     * Persists the quotas if they changed since the last write.
      */
     void write()
     {

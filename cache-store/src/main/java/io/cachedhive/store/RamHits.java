@@ -9,7 +9,7 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Gives blocks out that are in RAM. Guarded by the store's lock.
+ * Serves blocks from RAM. Guarded by the store's lock.
  */
 final class RamHits
 {
@@ -25,9 +25,9 @@ final class RamHits
     }
 
     /**
-     * The block, if it is in RAM now. Counts as a use of it.
+     * Returns the block if it is in RAM, and records a hit.
      *
-     * @param tier where the caller found the block
+     * @param tier the tier in which the caller found the block
      */
     Optional<PinnedBlock> pin(Digest128 digest, BlockOrigin tier)
     {
@@ -39,7 +39,7 @@ final class RamHits
     }
 
     /**
-     * The block of a frame that the caller has pinned.
+     * Wraps a frame that the caller has pinned.
      */
     PinnedBlock of(Frame frame, BlockOrigin tier)
     {

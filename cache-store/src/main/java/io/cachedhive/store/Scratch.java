@@ -1,7 +1,7 @@
 package io.cachedhive.store;
 
 /**
- * Memory of each thread by which checksums of frames are made.
+ * A buffer per thread for checksums of frames.
  */
 final class Scratch
 {

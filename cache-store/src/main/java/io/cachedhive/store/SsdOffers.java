@@ -11,7 +11,7 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Offers blocks that are in RAM to the SSD. Guarded by the store's lock.
+ * Offers blocks in RAM to the SSD tier. Guarded by the store's lock.
  */
 final class SsdOffers
 {
@@ -27,9 +27,9 @@ final class SsdOffers
     }
 
     /**
-     * A block that is in RAM was asked for: if it is not on SSD, it may have become worth being written there.
+     * Records a request for a block in RAM, and offers the block if SSD admission accepts it.
      *
-     * @param first whether it just came into the cache
+     * @param first whether the block just entered the cache
      */
     void request(Frame frame, boolean first)
     {
@@ -54,9 +54,9 @@ final class SsdOffers
     }
 
     /**
-     * A block that came while too many others waited to be written.
+     * Offers a block again that found the write queue full.
      *
-     * @return whether it is still here
+     * @return whether the block is still in RAM
      */
     boolean offerAgain(Digest128 digest)
     {

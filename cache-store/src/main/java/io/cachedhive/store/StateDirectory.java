@@ -26,10 +26,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a worker keeps besides its cache: its id, in the file {@code worker-id}, how often its store was opened, in the file {@code run},
- * where its SSD directories were mounted, in the file {@code ssd-mounts}, and the quotas of tables, in the file {@code table-quotas}: magic number, CRC32C of the
- * rest, then a list of string and long.
- * Locked by the running worker.
+ * The directory of a worker's durable state, locked by the running worker. Its files:
+ * <ul>
+ * <li>{@code worker-id}: the id of the cache worker
+ * <li>{@code run}: how many times its store was opened
+ * <li>{@code ssd-mounts}: the last mount points of its SSD directories
+ * <li>{@code table-quotas}: magic number, CRC32C of the rest, then a list of string and long
+ * </ul>
  */
 final class StateDirectory
         implements Closeable
@@ -67,7 +70,7 @@ final class StateDirectory
     }
 
     /**
-     * The id that is kept here.
+     * Returns the stored id of the cache worker.
      */
     Optional<CacheWorkerId> findWorkerId()
             throws StoreException
@@ -95,7 +98,7 @@ final class StateDirectory
     }
 
     /**
-     * How often the worker's store was opened, as far as it is known here.
+     * Returns the number of the worker's last run; 0 if unknown.
      */
     long lastRun(CacheWorkerId workerId)
     {
@@ -120,7 +123,7 @@ final class StateDirectory
     }
 
     /**
-     * Where the SSD directories were before, as far as it is known here.
+     * Returns the last known mount points of the SSD directories.
      */
     SsdMounts ssdMounts()
     {
@@ -148,7 +151,8 @@ final class StateDirectory
     }
 
     /**
-     * Quotas by table, in bytes over all cache workers of the ring. What cannot be read is ignored: the next read of a table says its quota again.
+     * Returns the quotas by table, in bytes over all cache workers. Ignores an unreadable file, because the next read
+     * of each table carries its quota.
      */
     Map<String, Long> tableQuotas()
     {

@@ -10,18 +10,22 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How a store is to be. Values that contradict each other or the machine are refused by {@link BlockStore#open}.
+ * The configuration of a store. {@link BlockStore#open} rejects values that contradict each other or exceed the
+ * machine.
  *
  * @param ramDirectory {@code cache.ram.directory}: a directory on tmpfs
- * @param ramMaxSizeBytes {@code cache.ram.max-size}: the size of the shared-memory file, everything in it counted
- * @param guestMaxShare {@code cache.guest-max-share}: of the RAM tier, what blocks of other workers may take, from 0 to 1
- * @param pinnedMaxShare {@code cache.pinned-max-share}: of the SSD tier, without one of the RAM tier, what blocks of class pinned may take, from 0 to 1
- * @param sharedGroup {@code cache.worker.socket-group}: the group that may read the shared-memory file; without one only the owner may
+ * @param ramMaxSizeBytes {@code cache.ram.max-size}: total size of the shared-memory file
+ * @param guestMaxShare {@code cache.guest-max-share}: limit on guest blocks, as a fraction of the RAM tier, from 0 to 1
+ * @param pinnedMaxShare {@code cache.pinned-max-share}: limit on pinned blocks, as a fraction of the SSD tier, or of
+ * the RAM tier when there is no SSD, from 0 to 1
+ * @param sharedGroup {@code cache.worker.socket-group}: the group that may read the shared-memory file; if empty, only
+ * the owner may
  * @param blockSizeBytes {@code cache.block-size}: a power of two from 64 KiB to 8 MiB
  * @param ssdDirectories {@code cache.ssd.directories} and their sizes; may be empty
- * @param stateDirectory {@code cache.state-directory}: keeps the cache worker id where no SSD does; made if missing
- * @param ttl {@code cache.ttl}: how long a block is kept if the read that fills it says nothing else
- * @param checkpointInterval how often the SSD index is checkpointed when it changed
+ * @param stateDirectory {@code cache.state-directory}: stores the cache worker id when there is no SSD; created if
+ * missing
+ * @param ttl {@code cache.ttl}: default time to live of a block
+ * @param checkpointInterval interval between checkpoints of a changed SSD index
  */
 public record StoreConfig(
         Path ramDirectory,
@@ -60,7 +64,7 @@ public record StoreConfig(
     }
 
     /**
-     * Defaults, without SSD.
+     * Returns the defaults, without SSD.
      */
     public static StoreConfig ramOnly(Path stateDirectory)
     {

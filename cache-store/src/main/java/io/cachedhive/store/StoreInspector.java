@@ -28,13 +28,13 @@ import java.util.function.Function;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What there is in the store: of some files, of all, of the hottest blocks. Nothing of it is a use of the blocks. Takes the lock for some entries at a time, so what comes or goes
- * meanwhile may be in a listing or not.
+ * Lists stored files and blocks without recording hits. Takes the lock for a few entries at a time, so a listing may or
+ * may not include concurrent changes.
  */
 public final class StoreInspector
 {
     private static final long FILE_ORDER_NANOS = 60_000_000_000L;
-    // only a few columns of each are looked at
+    // each step reads only a few columns
     private static final int ORDINALS_AT_ONCE = 4096;
 
     private final Tiers tiers;
@@ -44,7 +44,7 @@ public final class StoreInspector
     private final SsdTier ssd;
     private final StoreClock clock;
 
-    // of a listing that is under way; null without
+    // of the listing in progress; null without one
     private volatile FileOrder fileOrder;
 
     StoreInspector(Tiers tiers, StoreClock clock)
@@ -58,7 +58,7 @@ public final class StoreInspector
     }
 
     /**
-     * Which of a range of blocks the store has, and on which terms. Is no use of them.
+     * Returns the stored blocks of a range and their terms.
      *
      * @return empty if the file version is not known
      */
@@ -98,17 +98,18 @@ public final class StoreInspector
     }
 
     /**
-     * The file versions with blocks whose ids begin with these bits, in no order.
-     * Who lists all files asks for 0 bits first, and then for as many as it takes: all files are looked through once, and their order is kept for a minute.
+     * Returns the file versions with cached blocks whose ids start with the given bits, in no order. To list all files,
+     * a client starts with 0 bits, and narrows the prefix when the result is empty. The order of the files is computed
+     * once and kept for a minute.
      *
-     * @param bits how many of the prefix count, 0 for all files
-     * @return empty if there are more than so many
+     * @param bits number of leading bits of the prefix to compare, 0 for all files
+     * @return empty if more than {@code maxCount} files match
      */
     public Optional<List<CachedFile>> cachedFiles(int bits, long prefix, int maxCount)
     {
         FileOrder order = fileOrder;
         if (bits == 0 || order == null || clock.nanoTime() - order.madeNanos() > FILE_ORDER_NANOS) {
-            // a listing begins, or goes on after a pause
+            // a listing starts, or resumes after a pause
             order = orderFiles();
             fileOrder = order;
         }
@@ -122,7 +123,7 @@ public final class StoreInspector
             Optional<StoredFile> file;
             lock.lock();
             try {
-                // the ordinal may be another file's by now
+                // the ordinal may belong to another file by now
                 long high = order.digestHigh(i);
                 file = tiers.isClosed() ? Optional.empty() : files.find(order.ordinal(i)).filter(found -> found.id().digest().high() == high);
             }
@@ -154,7 +155,7 @@ public final class StoreInspector
     }
 
     /**
-     * Gives up a listing with which nobody has gone on for long.
+     * Releases the file order of an abandoned listing.
      */
     void forgetFileOrder()
     {
@@ -208,10 +209,10 @@ public final class StoreInspector
     }
 
     /**
-     * What there is of files, by what a function makes of them.
+     * Returns the cached and pinned bytes of files, grouped by key.
      *
-     * @param keyOf empty for files that do not matter; called under the lock
-     * @return without keys of which there is nothing
+     * @param keyOf empty for files to skip; called under the lock
+     * @return only keys with cached bytes
      */
     public <K> Map<K, PinUsage> pinUsage(Function<FileVersion, Optional<K>> keyOf)
     {
@@ -225,10 +226,10 @@ public final class StoreInspector
     }
 
     /**
-     * Those that are asked for most first, as far as is known.
+     * Returns the most frequently used blocks, hottest first.
      *
-     * @param tier those in RAM, or those on SSD that are not in RAM
-     * @param maxCount to be given
+     * @param tier the blocks in RAM, or the blocks on SSD that are not in RAM
+     * @param maxCount maximum size of the result
      */
     public List<BlockKey> hottestBlocks(BlockOrigin tier, int maxCount)
     {

@@ -30,12 +30,12 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a store consists of, as it was found or made when it opened. Opened in such an order that nothing is lost to a crash in between.
+ * The opened parts of a store. The opening order ensures that a crash in between loses nothing.
  *
- * @param instance names this run
+ * @param instance random id of this run
  * @param quotas guarded by the lock of the tiers
- * @param recovery what was found
- * @param resources all but the SSD tier, to be closed after it
+ * @param recovery recovery results
+ * @param resources everything except the SSD tier; closed after it
  */
 record StoreParts(
         StateDirectory state,
@@ -62,7 +62,7 @@ record StoreParts(
     }
 
     /**
-     * @param blocksRestoredFirst of each SSD directory; the rest is restored while the store is in use
+     * @param blocksRestoredFirst blocks restored before this method returns, per SSD directory
      */
     static StoreParts open(StoreConfig config, StoreEnvironment environment, long blocksRestoredFirst)
             throws StoreException
@@ -93,14 +93,14 @@ record StoreParts(
             long keptRun = state.lastRun(workerId);
 
             Digest128 instance = new Digest128(environment.random().nextLong(), environment.random().nextLong());
-            // memory takes long to be had, if there is much
+            // allocating much memory takes long
             FutureTask<MemoryFile> allocation = new FutureTask<>(() -> MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup()));
             environment.threads().newThread(allocation).start();
             resources.register(() -> closeAllocated(allocation));
 
             ReentrantLock lock = new ReentrantLock();
             FileTable files = new FileTable();
-            // before there are blocks
+            // quotas have to exist before any block
             TableQuotas quotas = new TableQuotas(files, state.tableQuotas());
             ssd = SsdTier.open(
                     candidates,
@@ -111,7 +111,7 @@ record StoreParts(
                     files,
                     lock,
                     environment);
-            // after the directories: a crash in between must not make them look as if they had missed a run
+            // after the directories, because after a crash in between they must not look as if they had missed a run
             state.keepRun(workerId, ssd.run());
             state.keepSsdMounts(ssd.mounts());
             recovery.addAll(ssd.recovery());
@@ -119,7 +119,7 @@ record StoreParts(
             MemoryFile memoryFile = await(allocation);
             boolean aboveSsd = !config.ssdDirectories().isEmpty();
             RamTier ram = new RamTier(memoryFile, files, environment.clock(), config.guestMaxShare(), aboveSsd);
-            // clients compare generations of one file only; that they differ between files too costs nothing
+            // clients compare generations within one file only, but unique ones across files cost nothing
             ram.setFirstGeneration(Math.max(0, environment.clock().currentTimeMillis()) << 20);
             Tiers tiers = new Tiers(lock, files, ram, ssd, config.blockSizeBytes(), aboveSsd);
             StoreParts parts = new StoreParts(state, workerId, instance, tiers, quotas, memoryFile, recovery, resources);
@@ -168,7 +168,8 @@ record StoreParts(
     }
 
     /**
-     * The superblock's: whoever has the SSD is the worker. Without one, or without one that can be read, that of the state directory.
+     * Returns the id in the superblocks, because the SSD identifies the worker. Without a readable superblock, returns
+     * the id in the state directory, or a new one.
      */
     private static CacheWorkerId workerId(StateDirectory state, SsdCandidates candidates)
             throws StoreException
@@ -192,7 +193,7 @@ record StoreParts(
     }
 
     /**
-     * For tests: leaves the files of the tiers behind, and their locks free.
+     * Closes the parts but keeps the files of the tiers, with their locks free. For tests.
      */
     void abandon()
     {

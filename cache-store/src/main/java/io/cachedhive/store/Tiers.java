@@ -16,15 +16,16 @@ import java.util.function.Predicate;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What all parts of a store work on: its files, its RAM tier in shared memory and its SSD tier below it.
+ * The files, the RAM tier and the SSD tier, which all parts of a store share.
  *
- * <p>One lock guards them, and what the parts keep beside them; it is held for microseconds: nothing is read, written, copied or summed up under it. What needs the lock
- * to be held says so in its class; whatever takes it finds out first whether the store was closed meanwhile.
+ * <p>A single lock guards them and the state of the parts. Threads hold it for microseconds only, without I/O, copies
+ * or checksums. Classes document which methods require the lock. After taking it, a caller first checks
+ * {@link #isClosed}.
  */
 final class Tiers
 {
     /**
-     * How many entries are looked at while the lock is held.
+     * Number of entries processed per acquisition of the lock.
      */
     static final int ENTRIES_AT_ONCE = 256;
 
@@ -39,7 +40,7 @@ final class Tiers
     private boolean closed;
 
     /**
-     * @param aboveSsd whether there are SSD directories, in service or not
+     * @param aboveSsd whether SSD directories are configured, online or not
      */
     Tiers(ReentrantLock lock, FileTable files, RamTier ram, SsdTier ssd, int blockSizeBytes, boolean aboveSsd)
     {
@@ -77,7 +78,7 @@ final class Tiers
     }
 
     /**
-     * Whether RAM is above an SSD tier, which keeps the blocks that are to stay.
+     * Returns whether RAM is above an SSD tier, which keeps pinned blocks.
      */
     boolean isAboveSsd()
     {
@@ -85,7 +86,7 @@ final class Tiers
     }
 
     /**
-     * To be asked with the lock.
+     * The caller holds the lock.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     boolean isClosed()
@@ -94,9 +95,9 @@ final class Tiers
     }
 
     /**
-     * From now on nothing is done to files and tiers any more.
+     * Closes the files and tiers to any further operation.
      *
-     * @return false if that was so before
+     * @return false if they were closed already
      */
     boolean close()
     {
@@ -112,7 +113,7 @@ final class Tiers
     }
 
     /**
-     * Of the tier that keeps blocks for long. With the lock.
+     * Returns the capacity of the tier that keeps blocks long-term. The caller holds the lock.
      */
     long capacityBytes()
     {
@@ -120,7 +121,7 @@ final class Tiers
     }
 
     /**
-     * The files of which there is more than guests. Without the lock.
+     * Returns the matching files, except files known by guest blocks only. Must not hold the lock.
      *
      * @param wanted called under the lock
      */
@@ -138,7 +139,7 @@ final class Tiers
     }
 
     /**
-     * Does something with all entries of a table, for which it takes the lock for some of them at a time.
+     * Runs a step over all entries of a table and takes the lock for each step separately.
      */
     void forEachStep(Step step)
     {
@@ -158,9 +159,9 @@ final class Tiers
     interface Step
     {
         /**
-         * Called under the lock.
+         * Processes a range of entries under the lock.
          *
-         * @return whether there are entries beyond
+         * @return whether there are entries after the range
          */
         boolean run(int first, int end);
     }

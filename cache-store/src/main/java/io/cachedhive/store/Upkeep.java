@@ -15,7 +15,7 @@ import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 /**
- * What is done again and again while a store is open.
+ * Runs the periodic maintenance of an open store.
  */
 final class Upkeep
 {
@@ -38,7 +38,7 @@ final class Upkeep
     private final PinKeeper pinKeeper;
     private final StoreClock clock;
     private final ScheduledExecutorService heartbeat;
-    // writes to the state directory, which may take long
+    // its tasks write to the state directory, which may take long
     private final ScheduledExecutorService slowUpkeep;
 
     Upkeep(Tiers tiers, MemoryFile memoryFile, CacheSizer sizer, StoreInspector listings, QuotaKeeper quotaKeeper, PinKeeper pinKeeper, StoreEnvironment environment)
@@ -75,7 +75,7 @@ final class Upkeep
     }
 
     /**
-     * Shows clients that the worker lives.
+     * Updates the heartbeat that clients check.
      */
     void beat()
     {
@@ -83,7 +83,7 @@ final class Upkeep
     }
 
     /**
-     * Directories of the SSD tier come and go.
+     * Updates the capacity, because SSD directories go offline and come back.
      */
     private void tellCapacity()
     {
@@ -99,7 +99,7 @@ final class Upkeep
     }
 
     /**
-     * Clients read shared memory without asking: what is expired has to go from there.
+     * Removes expired blocks, because clients read shared memory without a check by the worker.
      */
     void removeExpired()
     {
@@ -110,7 +110,7 @@ final class Upkeep
                 more = !tiers.isClosed() && ram.removeExpired(EXPIRED_AT_ONCE);
             }
             catch (RuntimeException | Error e) {
-                // an exception would end the repetition
+                // an exception would cancel the periodic task
                 log.error(e, "Blocks that are expired could not be removed");
                 return;
             }
@@ -121,12 +121,12 @@ final class Upkeep
     }
 
     /**
-     * Whatever is being done is done when it returns, unless it takes very long.
+     * Stops the tasks and waits up to 5 s for running ones.
      */
     void end()
     {
         heartbeat.shutdownNow();
-        // not by an interrupt, which would break off what it writes
+        // an interrupt would abort a write in progress
         slowUpkeep.shutdown();
         try {
             slowUpkeep.awaitTermination(END_MILLIS, MILLISECONDS);
