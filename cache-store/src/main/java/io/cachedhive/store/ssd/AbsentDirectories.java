@@ -16,21 +16,21 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The directories that have to be done without since the store was opened, and when they are tried again.
+ * The SSD directories that are offline since the store was opened; retries each of them periodically.
  *
- * <p>Methods are called under the store's lock unless they say otherwise.
+ * <p>Callers hold the store's lock unless a method specifies otherwise.
  */
 final class AbsentDirectories
 {
     private static final Logger log = Logger.get(AbsentDirectories.class);
 
     /**
-     * Makes a directory of the store out of one that was looked at.
+     * Opens a probed directory for the store.
      */
     interface Opener
     {
         /**
-         * @param lastRun the run before the one that the directory is to belong to
+         * @param lastRun the run before the directory's new run
          */
         SsdDirectory open(DirectoryCandidate candidate, long lastRun)
                 throws StoreException, DirectoryOutException;
@@ -78,10 +78,10 @@ final class AbsentDirectories
     }
 
     /**
-     * Tries a directory again if it is time. Without the lock.
+     * Retries a directory if its pause has passed. Must not hold the lock.
      *
-     * @param lastRun the run before the present one
-     * @return the directory, which is empty, if it can be used now; {@link #remove} it then
+     * @param lastRun the run before the current one
+     * @return the emptied directory if it is usable now; the caller then calls {@link #remove}
      */
     Optional<SsdDirectory> retry(int number, long lastRun)
     {
@@ -168,7 +168,7 @@ final class AbsentDirectories
     }
 
     /**
-     * Also of those that came meanwhile.
+     * Returns the number of errors, including those of directories that are online by now.
      */
     long errors(SsdErrorCause cause)
     {

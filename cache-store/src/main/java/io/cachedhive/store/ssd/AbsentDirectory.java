@@ -7,9 +7,9 @@ import java.nio.file.Path;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A configured directory that was not there, or not fit for use, when the store was opened.
+ * A configured directory that was missing or unusable when the store was opened.
  *
- * @param number among the configured directories
+ * @param number position among the configured directories
  */
 record AbsentDirectory(int number, SsdDirectoryConfig config, DirectoryOutException reason)
 {

@@ -23,11 +23,11 @@ import static java.util.Objects.requireNonNull;
  *           24 body                                                                                       and of the body
  * </pre>
  *
- * <p>There are two files, written in turn, so that the other one is whole at all times; they have their size from the beginning. (A file
- * written beside and renamed would take and give back space each time, and be a third file while it is written.) Writing one
- * begins with zeros over its header and ends, after a sync, with the header: a crash in between leaves no checkpoint there, not a damaged one.
+ * <p>There are two files of fixed size, written in turn, so that the other one is always complete. (Renaming a new file
+ * would allocate and free space for a third file each time.) The writer first zeroes the header, and writes it after a
+ * sync of the chunks. A crash in between leaves no checkpoint in that file, rather than a damaged one.
  *
- * <p>While it is written the index goes on changing. That does no harm: what changes meanwhile is in the journal from {@code startLsn} on.
+ * <p>The index may change while a checkpoint is written, because the journal has all changes since {@code startLsn}.
  */
 final class Checkpoint
 {
@@ -41,10 +41,10 @@ final class Checkpoint
 
     /**
      * @param version of the format
-     * @param startLsn from where the journal has to be replayed
-     * @param clean whether it was written when the store was closed, so that nothing comes after it
-     * @param filesChunk number of the first chunk with files, after all with slabs and blocks
-     * @param filesOffset where that one begins, from the end of the header
+     * @param startLsn start of the journal replay
+     * @param clean whether the store was closed with this checkpoint, so that nothing follows it
+     * @param filesChunk number of the first chunk with files; the chunks with slabs and blocks precede it
+     * @param filesOffset start of that chunk, from the end of the header
      */
     record Header(
             int version,
@@ -82,7 +82,7 @@ final class Checkpoint
     }
 
     /**
-     * @param format what is read
+     * @param format versions to accept
      */
     static ReadHeader readHeader(DiskFile file, SsdFormat format)
             throws IOException
@@ -126,7 +126,7 @@ final class Checkpoint
     }
 
     /**
-     * @throws WireException if it is damaged: what was given to the reader before is not to be used either
+     * @throws WireException if the checkpoint is damaged; the caller discards the chunks read so far
      */
     static void read(DiskFile file, Header header, ChunkReader chunks)
             throws IOException
@@ -135,7 +135,7 @@ final class Checkpoint
     }
 
     /**
-     * Reads one, or a part of it, chunk by chunk, verifying each.
+     * Reads and verifies all or some chunks of a checkpoint.
      */
     static final class Reader
     {
@@ -144,7 +144,7 @@ final class Checkpoint
         private final ByteBuffer buffer = ByteBuffer.allocateDirect(2 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
         private final long end;
         private final int endNumber;
-        // in the file, of the buffer's limit
+        // file position of the buffer's limit
         private long position;
         private int number;
 
@@ -165,7 +165,7 @@ final class Checkpoint
         }
 
         /**
-         * Of slabs and blocks.
+         * Returns a reader of the chunks with slabs and blocks.
          */
         static Reader ofBlocks(DiskFile file, Header header)
         {
@@ -173,7 +173,7 @@ final class Checkpoint
         }
 
         /**
-         * Of what {@link #ofBlocks} leaves.
+         * Returns a reader of the chunks with files.
          */
         static Reader ofFiles(DiskFile file, Header header)
         {
@@ -181,7 +181,7 @@ final class Checkpoint
         }
 
         /**
-         * @return false if there is no further chunk
+         * @return false after the last chunk
          * @throws WireException if the chunk is damaged
          */
         boolean next(ChunkReader chunks)
@@ -214,7 +214,7 @@ final class Checkpoint
         }
 
         /**
-         * @throws WireException if it is damaged: what was given to the reader before is not to be used either
+         * @throws WireException if the checkpoint is damaged; the caller discards the chunks read so far
          */
         void readAll(ChunkReader chunks)
                 throws IOException
@@ -250,7 +250,7 @@ final class Checkpoint
     }
 
     /**
-     * Writes one.
+     * Writes a checkpoint.
      */
     static final class Writer
     {
@@ -266,7 +266,7 @@ final class Checkpoint
         private long filesOffset;
 
         /**
-         * Takes the file's old content out of force.
+         * Invalidates the file's old checkpoint.
          *
          * @param version of the format
          */
@@ -299,7 +299,7 @@ final class Checkpoint
         }
 
         /**
-         * From here on there are files only.
+         * Marks that all further chunks have files.
          */
         void beginFiles()
         {
@@ -321,7 +321,7 @@ final class Checkpoint
         }
 
         /**
-         * In force, and durable, on return.
+         * Makes the checkpoint valid and durable.
          */
         void finish(long run, long startLsn, boolean clean, long blocks, long files)
                 throws IOException

@@ -17,7 +17,7 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A directory that is locked and looked at, but not restored: all of them are looked at before any is changed.
+ * A directory that is locked and probed but not restored. All directories are probed before any of them changes.
  */
 final class DirectoryCandidate
         implements Closeable
@@ -44,13 +44,13 @@ final class DirectoryCandidate
     }
 
     /**
-     * Locks the directory and reads its superblock. Changes nothing but for making the lock's file.
+     * Locks the directory and reads its superblock. Creates the lock file but changes nothing else.
      *
-     * @param number among the configured directories
-     * @param format what is read and written
-     * @param late whether the store is in use already
-     * @throws StoreException if somebody else has it, or the capacity cannot be had
-     * @throws DirectoryOutException if its disk does not do what it should
+     * @param number position among the configured directories
+     * @param format versions to read and write
+     * @param late whether the store is already in use
+     * @throws StoreException if another process holds the lock, or the capacity is not available
+     * @throws DirectoryOutException if its disk fails
      */
     static DirectoryCandidate look(int number, Path path, long capacityBytes, int blockSizeBytes, Disk disk, SsdFormat format, boolean late)
             throws StoreException, DirectoryOutException
@@ -113,7 +113,7 @@ final class DirectoryCandidate
     }
 
     /**
-     * Among the configured directories.
+     * Returns the position among the configured directories.
      */
     int number()
     {
@@ -146,7 +146,7 @@ final class DirectoryCandidate
     }
 
     /**
-     * Whether all that is configured was there before, in this size.
+     * Returns whether the directory has a store with the configured size.
      */
     boolean wasMade()
     {
@@ -154,7 +154,7 @@ final class DirectoryCandidate
     }
 
     /**
-     * @return empty if there is no superblock, or none that can be read
+     * @return empty without a readable superblock
      */
     Optional<Superblock> superblock()
     {
@@ -162,7 +162,7 @@ final class DirectoryCandidate
     }
 
     /**
-     * What a superblock with one damaged page makes doubtful.
+     * Returns the finding for a superblock with one damaged page.
      */
     Optional<RecoveryOutcome> superblockDoubt()
     {
@@ -173,9 +173,9 @@ final class DirectoryCandidate
     }
 
     /**
-     * Why what is there cannot be gone on with.
+     * Returns why the contents are unusable, so that the directory has to be formatted.
      *
-     * @param usedRun the last run in which this worker's store was used, with any directory
+     * @param usedRun the worker's last run that used its store, in any directory
      */
     Optional<RecoveryOutcome> reasonToFormat(CacheWorkerId workerId, long usedRun)
     {

@@ -28,8 +28,8 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Looks at everything in an SSD directory that no worker uses, with the readers that a start uses: superblock, journal, checkpoints, the index that
- * a start would make of them, and each block that the index names. Files are opened for reading only; nothing is changed but the file of the lock.
+ * Verifies an offline SSD directory with the readers of a start: superblock, journal, checkpoints, the index recovered
+ * from them, and each block of the index. Opens files read-only and writes nothing but the lock file.
  */
 public final class DirectoryCheck
 {
@@ -45,14 +45,14 @@ public final class DirectoryCheck
     {
         OK,
         /**
-         * As a crash may leave it; a start deals with it, and nothing is wrong with the disk.
+         * A trace of a crash that a start handles; the disk is healthy.
          */
         NOTE,
         DAMAGED,
     }
 
     /**
-     * @param subject the file, or what is made of several
+     * @param subject the name of a file, or of a group of files
      * @param text one line
      */
     public record Finding(String subject, Verdict verdict, String text)
@@ -72,8 +72,9 @@ public final class DirectoryCheck
     }
 
     /**
-     * @return what was found, in the order of the looking
-     * @throws StoreException if it cannot be looked at: it is not an SSD directory, a worker uses it, or the disk refuses
+     * @return the findings in the order of the checks
+     * @throws StoreException if the check is impossible: it is not an SSD directory, a worker uses it, or its disk
+     * fails
      */
     public static List<Finding> check(Path directory, Disk disk)
             throws StoreException
@@ -157,7 +158,7 @@ public final class DirectoryCheck
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();
         for (RecoveryOutcome outcome : result.outcomes()) {
-            // before its first checkpoint a store has none
+            // a new store has no checkpoint yet
             boolean damaged = outcome.finding().isDoubt() && (outcome.finding() != RecoveryFinding.CHECKPOINT_MISSING || result.givenUp());
             Verdict verdict = damaged ? Verdict.DAMAGED : outcome.finding() == RecoveryFinding.CLEAN_STOP ? Verdict.OK : Verdict.NOTE;
             add("recovery", verdict, "%s: %s".formatted(outcome.finding(), outcome.decision()));

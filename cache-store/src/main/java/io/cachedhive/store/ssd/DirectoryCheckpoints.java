@@ -20,20 +20,21 @@ import static io.cachedhive.store.ssd.DirectoryHealth.Part.INDEX;
 import static java.util.Objects.requireNonNull;
 
 /**
- * When the checkpoints of a directory are written, and what is written: slabs, blocks and files, in pieces, each under the store's lock, while blocks
- * come and go. What changes meanwhile is in the journal, which is replayed from where it was when the checkpoint began.
+ * Writes the checkpoints of a directory: slabs, blocks and files, in pieces, each under the store's lock. Blocks may
+ * change meanwhile, because recovery replays the journal from the start of the checkpoint.
  *
- * <p>The superblock is here too, since it says which checkpoints count: {@link #invalidate} is the last resort for a drop that the journal did not
- * take.
+ * <p>Also owns the superblock, which determines the valid checkpoints. {@link #invalidate} is the last resort for a
+ * drop that the journal did not accept.
  *
- * <p>Methods are called without the store's lock. Fields are guarded by this, so that checkpoints come one at a time, unless they say otherwise.
+ * <p>Callers must not hold the store's lock. The monitor serializes checkpoints and guards the fields, with marked
+ * exceptions.
  */
 final class DirectoryCheckpoints
 {
     private static final Logger log = Logger.get(DirectoryCheckpoints.class);
 
     private static final int BLOCKS_PER_CHUNK = 4096;
-    // while the lock is held, so that nobody waits for it for more than a fraction of a millisecond
+    // per acquisition of the lock, to hold it for a fraction of a millisecond only
     private static final int BLOCKS_AT_ONCE = 512;
     private static final int LOOKED_AT_ONCE = 1 << 13;
     private static final int ORDINALS_AT_ONCE = 128;
@@ -48,21 +49,21 @@ final class DirectoryCheckpoints
     private final Journal journal;
     private final ReentrantLock lock;
     private final StoreClock clock;
-    // not guarded
+    // atomic, not guarded
     private final AtomicIntegerArray unsyncedSlabs;
 
-    // read without the lock for what it says of the directory
+    // the format version is read without the lock
     private volatile Superblock superblock;
-    // the superblock's; or a later one, which makes what is here outdated until there is a checkpoint that knows all
+    // as in the superblock, or higher: then this directory is outdated until a checkpoint has all drops
     @GuardedBy("this")
     private long run;
-    // the highest run that a write of the superblock, even one that failed, may have left on disk
+    // the highest run that a write of the superblock, even a failed one, may have left on disk
     @GuardedBy("this")
     private long attemptedRun;
-    // nothing here tells of some drops
+    // neither journal nor checkpoint has some drops
     @GuardedBy("this")
     private boolean lacksDrops;
-    // nothing here counts until there is a checkpoint
+    // nothing on disk is valid until the next checkpoint
     @GuardedBy("this")
     private boolean isVoid;
     @GuardedBy("this")
@@ -95,7 +96,7 @@ final class DirectoryCheckpoints
         this.lock = context.lock();
         this.clock = context.clock();
         this.unsyncedSlabs = new AtomicIntegerArray(geometry.slabCount());
-        // a run that was killed did not sync what it wrote
+        // a killed run did not sync its writes
         for (int slab = 0; slab < geometry.slabCount(); slab++) {
             setUnsynced(slab);
         }
@@ -104,7 +105,7 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * Something was written into the slab.
+     * Marks that the slab has unsynced writes.
      */
     void setUnsynced(int slab)
     {
@@ -112,7 +113,7 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * The run is going to be used: a directory that does not know of it is outdated from here on.
+     * Marks the run as used; directories without this run are outdated from now on.
      */
     synchronized void setUsed()
             throws IOException
@@ -121,9 +122,9 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * What is written from now on is of this version; durable on return. What is there stays as it is, and is read until it is replaced.
+     * Raises the format version of future writes, durably. Data in the old version stays readable until it is replaced.
      *
-     * @return false if it was so before
+     * @return false if the version is not higher
      */
     synchronized boolean raiseFormat(int version)
             throws IOException
@@ -136,7 +137,7 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * Waits for nobody.
+     * Returns the format version without locking.
      */
     int formatVersion()
     {
@@ -144,18 +145,18 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * Declares everything that is durable here void.
+     * Invalidates everything durable in this directory.
      *
-     * @return false if even that failed
+     * @return false if that failed too
      */
     synchronized boolean invalidate()
     {
         if (run > attemptedRun) {
-            // it is known elsewhere that nothing here counts
+            // another place has the newer run, so this directory is outdated already
             return true;
         }
         try {
-            // beyond all that the journal may have
+            // beyond every LSN that the journal may contain
             long base = (journal.nextLsn() / geometry.journalBytes() + 2) * geometry.journalBytes();
             superblock = superblock.withBase(base, next).writeTo(opened.superblock());
             isVoid = true;
@@ -169,9 +170,9 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * A further run begins, so that directories that do not know of it are outdated.
+     * Starts another run, which outdates the directories that miss it.
      *
-     * @return whether it is durable here; not if this is a directory that has to be outdated
+     * @return whether the run is durable here; false if this directory has to become outdated
      */
     synchronized boolean beginRun(long run)
     {
@@ -191,7 +192,8 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * The run that is being opened is a later one than the superblock has. The run is not used before {@link #setUsed}.
+     * Writes the number of the run being opened, which the superblock does not have yet. {@link #setUsed} marks it as
+     * used.
      */
     synchronized void advanceRun(long run)
             throws IOException
@@ -202,7 +204,7 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * Somebody else knows of a further run.
+     * Sets a run that is durable elsewhere.
      */
     synchronized void setRun(long run)
     {
@@ -210,9 +212,9 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * Writes a checkpoint if there is reason to.
+     * Writes a checkpoint if one is due.
      *
-     * @param interval between two, unless the journal becomes long
+     * @param interval between checkpoints; a long journal shortens it
      */
     synchronized void writeIfDue(Duration interval)
     {
@@ -237,8 +239,8 @@ final class DirectoryCheckpoints
     /**
      * Writes a checkpoint.
      *
-     * @param clean whether nothing will change any more
-     * @return false if it failed, or if not everything is restored
+     * @param clean whether no change follows it
+     * @return false if it failed, or the restore is incomplete
      */
     synchronized boolean write(boolean clean)
     {
@@ -246,7 +248,7 @@ final class DirectoryCheckpoints
         lock.lock();
         try {
             if (!restorer.isRestored()) {
-                // the one that is being restored knows more
+                // the checkpoint being restored is more complete
                 return false;
             }
             files.holdOrdinals();
@@ -259,7 +261,8 @@ final class DirectoryCheckpoints
         try {
             long startLsn = journal.boundary();
             int slot = (int) (next % 2);
-            // its old content is gone from here on, and with it the need for the journal before the other one
+            // this erases the old checkpoint of the slot, so the journal before the start of the other checkpoint is
+            // obsolete
             Checkpoint.Writer writer = new Checkpoint.Writer(opened.checkpoints().get(slot), superblock.version(), geometry.checkpointBytes(), superblock.storeId(), next);
             if (newest > 0) {
                 journal.setLiveLsn(newestStartLsnNow());
@@ -310,9 +313,9 @@ final class DirectoryCheckpoints
                 files.releaseOrdinals();
                 if (!success) {
                     contents.setChanged();
-                    // it may be whole on disk all the same: the number is not used again, so that invalidate() rules
-                    // this one out. The next one of this file's parity replaces it; the other file has the newest that
-                    // is known to be whole
+                    // the failed checkpoint may be complete on disk all the same: skipping its number lets invalidate()
+                    // rule it out. The next checkpoint replaces it in the same file; the other file keeps the newest
+                    // checkpoint known to be complete
                     next += 2;
                 }
             }
@@ -323,7 +326,7 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * What the checkpoint names survives a loss of power as well; what is written later may have to be fetched again after one.
+     * Syncs the blocks that the checkpoint names, so that they survive a power failure. Later blocks may not.
      */
     private void syncSlabs()
             throws IOException
@@ -392,8 +395,8 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * Those that were used last come first, and each once, also if it is used meanwhile: it is as old as it was or younger when it is looked at
-     * next, and the last round takes all that are left.
+     * Writes the most recently used blocks first, and each block once. A use during the loop is harmless: it makes the
+     * block no older, and the last round writes all remaining blocks.
      */
     private long writeBlocks(Checkpoint.Writer writer)
             throws IOException
@@ -409,7 +412,7 @@ final class DirectoryCheckpoints
             lock.unlock();
         }
         BitSet written = new BitSet();
-        // one for all: what is written here would be the most garbage that the process ever makes
+        // reused, because a new one per chunk would be the largest source of garbage in the process
         WireWriter body = new WireWriter(BLOCKS_PER_CHUNK * DirectoryContents.BLOCK_RECORD_BYTES);
         int inBody = 0;
         for (int age = 0; age <= DirectoryPolicy.MAX_AGE; age++) {
@@ -480,7 +483,7 @@ final class DirectoryCheckpoints
             lock.lock();
             try {
                 int end = Math.min(contents.ordinalLimit(), ordinal + ORDINALS_AT_ONCE);
-                // a record is not longer than half of a chunk
+                // a record is at most half as long as a chunk
                 for (; ordinal < end && texts.length() + body.length() < FILES_CHUNK_BYTES; ordinal++) {
                     if (contents.blocksOf(ordinal) > 0) {
                         Optional<StoredFile> file = files.find(ordinal);

@@ -11,24 +11,24 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What an SSD directory holds, in memory: the index, the slabs' extents, and what is counted of them. It knows neither journal nor disk: whoever
- * changes it tells them. Guarded by the store's lock.
+ * The index, the slabs and the counters of an SSD directory in memory. The caller updates journal and disk. Guarded by
+ * the store's lock.
  *
- * <p>Invariants: an entry of the index and its extent name each other, and the policy knows it; its file is in the table and counted there; what a checkpoint of all
- * of it would take is known at any time.
+ * <p>Invariants: an index entry and its extent refer to each other; the policy has the entry; the file table has its
+ * file and counts its blocks. {@link #checkpointBytes} is always up to date.
  */
 final class DirectoryContents
 {
-    // of a block in a checkpoint
+    // per block in a checkpoint
     static final int BLOCK_RECORD_BYTES = 8 + 8 + 8 + 4 + 1 + 4 + 4 + 4 + 1 + 1 + 4;
     static final int SLAB_RECORD_BYTES = 5;
-    // of a size class
+    // per size class
     static final int POLICY_RECORD_BYTES = 2;
-    // of a file and its texts, without what is in these: 4 + 16 + 8 + 1 + 4, numbers of at most 7, 10, 5, 5, 5, 3 and 3 bytes, three times 4 + 4, and 17 for
-    // the origin
+    // per file with its texts, except the characters: 4 + 16 + 8 + 1 + 4, varints of at most 7, 10, 5, 5, 5, 3 and 3
+    // bytes, three times 4 + 4, and 17 for the origin
     private static final int FILE_RECORD_BYTES = 33 + 38 + 24 + 17;
 
-    // more than a block takes with its file: the file and each of its three texts fit into a chunk
+    // more than the largest block record with its file, because the file and each of its three texts fit into a chunk
     private static final long AMPLE_RECORD_BYTES = 8L * Checkpoint.MAX_CHUNK_BODY_BYTES;
 
     private final Geometry geometry;
@@ -81,7 +81,7 @@ final class DirectoryContents
     }
 
     /**
-     * Puts a block into an extent that was being written.
+     * Adds a block in an extent whose write is complete.
      */
     void add(SsdSlab slab, int extent, Digest128 digest, long sequence, int length, StoredFile file, BlockTerms terms)
     {
@@ -92,7 +92,7 @@ final class DirectoryContents
     }
 
     /**
-     * An entry was put into the index and its extent by the recovery, from the journal.
+     * Counts an entry that recovery inserted from the journal.
      */
     void countReplayed(int entry)
     {
@@ -101,9 +101,9 @@ final class DirectoryContents
     }
 
     /**
-     * Likewise, from the checkpoint.
+     * Counts an entry that recovery inserted from the checkpoint.
      *
-     * @param heat as it says
+     * @param heat as in the checkpoint
      */
     void countRestored(int entry, byte heat)
     {
@@ -144,7 +144,7 @@ final class DirectoryContents
     }
 
     /**
-     * What the record of a file takes in a checkpoint; not less.
+     * Returns an upper bound for a file's record in a checkpoint, in bytes.
      */
     long fileRecordBytes(int ordinal)
     {
@@ -152,7 +152,8 @@ final class DirectoryContents
     }
 
     /**
-     * Likewise, of a file by its {@link FileTable#textBytes(int)}. With all its texts, though most are there already.
+     * Returns an upper bound for a file's record, given its {@link FileTable#textBytes(int)}. Counts all its texts,
+     * although most of them are shared.
      */
     static long recordBytesOfFile(int textBytes)
     {
@@ -160,7 +161,7 @@ final class DirectoryContents
     }
 
     /**
-     * Bytes of a checkpoint of what is there now; not less.
+     * Returns an upper bound for a checkpoint of the current contents, in bytes.
      */
     long checkpointBytes()
     {
@@ -169,7 +170,7 @@ final class DirectoryContents
     }
 
     /**
-     * What records take in chunks; not less.
+     * Returns an upper bound for records with their chunk headers, in bytes.
      */
     static long withChunkHeaders(long recordBytes)
     {
@@ -177,12 +178,13 @@ final class DirectoryContents
     }
 
     /**
-     * Whether a checkpoint has room for a block that the recovery found: those of the version before are shorter there.
+     * Returns whether a checkpoint has capacity for a restored block. It may not, since the previous version's records
+     * are shorter.
      */
     boolean hasRoomForRestored(int entry)
     {
         long room = geometry.checkpointBytes() - checkpointBytes() - 1;
-        // texts are read from the file's record, which lies anywhere
+        // spares the expensive read of the texts from the file's record
         if (room >= AMPLE_RECORD_BYTES) {
             return true;
         }
@@ -192,7 +194,7 @@ final class DirectoryContents
     }
 
     /**
-     * Takes an entry that was put into the index and its extent by the recovery out again.
+     * Removes an entry that recovery inserted but did not count.
      */
     void removeUncounted(int entry)
     {
@@ -211,7 +213,7 @@ final class DirectoryContents
     }
 
     /**
-     * Files with blocks have ordinals below this.
+     * Returns the exclusive upper bound for ordinals of files with blocks.
      */
     int ordinalLimit()
     {
@@ -219,7 +221,7 @@ final class DirectoryContents
     }
 
     /**
-     * Where an extent begins in its slab.
+     * Returns the offset of an extent in its slab, in bytes.
      */
     long position(int slab, int extent)
     {
@@ -237,7 +239,7 @@ final class DirectoryContents
     }
 
     /**
-     * There is something that no checkpoint has.
+     * Marks that no checkpoint has the latest changes.
      */
     void setChanged()
     {
@@ -250,7 +252,7 @@ final class DirectoryContents
     }
 
     /**
-     * A checkpoint is going to have all that there is.
+     * Marks that the checkpoint being started has all changes.
      */
     void clearChanged()
     {

@@ -8,12 +8,12 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * An open SSD directory, as all of its parts see it.
+ * The shared parts of an open SSD directory.
  *
  * @param opened its files
  * @param contents its blocks, in memory
- * @param health of its disk
- * @param lock of the store
+ * @param health state of its disk
+ * @param lock the store's lock
  */
 record DirectoryContext(
         Path path,

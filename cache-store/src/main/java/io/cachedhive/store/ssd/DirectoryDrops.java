@@ -21,16 +21,18 @@ import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 /**
- * Takes the blocks of files that were dropped out of a directory, and overwrites where they were if that is asked for. Takes the lock for some blocks at a time.
+ * Removes the blocks of dropped files from a directory and, for a flush, overwrites them. Takes the lock for a few
+ * blocks at a time.
  *
- * <p>What cannot be overwritten stays out of use, is tried again when the directory takes writes, and is told of until then. A restart forgets it: what such an extent has is found
- * by nobody, and is there until another block takes the place.
+ * <p>An extent that cannot be overwritten stays unused, and {@link #problem} reports it. Retries follow while the
+ * directory is writable. A restart forgets such extents: no index entry refers to them, and their bytes remain until
+ * another block replaces them.
  */
 final class DirectoryDrops
 {
     private static final int DROPPED_AT_ONCE = 1024;
     private static final int WIPED_AT_ONCE = 64;
-    // a bad place of the disk would suspend the whole directory again and again
+    // a bad sector would otherwise suspend the whole directory repeatedly
     private static final long MIN_PAUSE_NANOS = DirectoryHealth.SUSPENSION_NANOS;
     private static final long MAX_PAUSE_NANOS = Duration.ofHours(1).toNanos();
 
@@ -46,10 +48,10 @@ final class DirectoryDrops
     private final IntConsumer remover;
     private final ReentrantLock lock;
     private final StoreClock clock;
-    // held by who overwrites what was left before; taken before the lock
+    // held while failed extents are overwritten; acquired before the lock
     private final ReentrantLock again = new ReentrantLock();
 
-    // extents that are out of use, and where to go on with them
+    // number of failed extents, and the next one to retry
     @GuardedBy("lock")
     private long unwiped;
     @GuardedBy("lock")
@@ -64,7 +66,7 @@ final class DirectoryDrops
     private long pauseNanos = MIN_PAUSE_NANOS;
 
     /**
-     * @param remover removes the block with an entry; called under the lock
+     * @param remover removes the block of an entry; called under the lock
      */
     DirectoryDrops(DirectoryContext context, Journal journal, WatchedDisk disk, DirectoryCheckpoints checkpoints, IntConsumer remover)
     {
@@ -85,7 +87,7 @@ final class DirectoryDrops
     private record Place(SsdSlab slab, int extent) {}
 
     /**
-     * Removes the blocks of a dropped file. Without the lock, which is taken for some at a time.
+     * Removes the blocks of a dropped file. Must not hold the lock.
      */
     void remove(StoredFile file)
     {
@@ -95,7 +97,7 @@ final class DirectoryDrops
         for (int first = 0; first < count; first += DROPPED_AT_ONCE) {
             lock.lock();
             try {
-                // the ordinal is the file's own for as long as it has blocks
+                // the file keeps its ordinal while it has blocks
                 if (file.ssdBlocks() == 0 || !contents.contains(file)) {
                     return;
                 }
@@ -117,7 +119,8 @@ final class DirectoryDrops
     }
 
     /**
-     * As {@link #remove}, and overwrites where the blocks were before anybody else may have the place; {@link #problem} tells whether something is left. Without the lock.
+     * Removes the blocks of a dropped file and overwrites their extents before they are reused. {@link #problem}
+     * reports failures. Must not hold the lock.
      *
      * @param zeros as long as the largest extent
      */
@@ -165,7 +168,7 @@ final class DirectoryDrops
                 }
             }
             catch (IOException e) {
-                // the others need not be tried before the directory takes writes again
+                // the other extents follow once the directory is writable again
                 setFailure(e);
             }
             finally {
@@ -200,7 +203,7 @@ final class DirectoryDrops
     }
 
     /**
-     * An extent that was being written has bytes that nobody is to find, and could not be overwritten. With the lock.
+     * Keeps an extent unused whose bytes could not be overwritten. The caller holds the lock.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void keepUnwiped(SsdSlab slab, int extent)
@@ -214,7 +217,7 @@ final class DirectoryDrops
     }
 
     /**
-     * What is not overwritten, and why. With the lock.
+     * Returns why some extents are not overwritten. The caller holds the lock.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     Optional<String> problem()
@@ -223,7 +226,7 @@ final class DirectoryDrops
     }
 
     /**
-     * Overwrites what could not be before, if the directory takes writes and it is time to try again. Without the lock.
+     * Retries failed extents if the directory is writable and the pause has passed. Must not hold the lock.
      */
     void wipeLeftIfDue()
     {
@@ -236,13 +239,13 @@ final class DirectoryDrops
             lock.unlock();
         }
         if (due) {
-            // a checkpoint may be due meanwhile
+            // a batch only, because a checkpoint may be due meanwhile
             wipeLeft(WIPED_AT_ONCE);
         }
     }
 
     /**
-     * Overwrites what could not be before, until all is or something fails again; {@link #problem} tells which. Without the lock.
+     * Retries all failed extents until one fails again; see {@link #problem}. Must not hold the lock.
      */
     void wipeLeft()
     {
@@ -255,7 +258,7 @@ final class DirectoryDrops
             return;
         }
         try {
-            // somebody whose write hangs is not waited for
+            // limits the wait for a thread whose write hangs
             if (!again.tryLock(DirectoryHealth.HUNG_NANOS, NANOSECONDS)) {
                 return;
             }
@@ -288,7 +291,7 @@ final class DirectoryDrops
     }
 
     /**
-     * @return whether to go on
+     * @return whether to continue
      */
     private boolean wipeNextLeft(ByteBuffer zeros)
     {
@@ -332,13 +335,13 @@ final class DirectoryDrops
     }
 
     /**
-     * In turn, so that one that fails for ever keeps none of the others from being overwritten.
+     * Returns the next failed extent in turn, so that a permanently bad one does not block the rest.
      */
     @GuardedBy("lock")
     private Place nextUnwiped()
     {
         SsdSlab[] slabs = contents.slabs();
-        // once more the one in which it begins
+        // visits the first slab twice, because the search starts in its middle
         for (int i = 0; i <= slabs.length; i++) {
             int extent = slabs[nextSlab].nextUnwiped(nextExtent);
             if (extent != SsdSlab.NONE) {
@@ -352,19 +355,19 @@ final class DirectoryDrops
     }
 
     /**
-     * Overwrites an extent that is being written. Without the lock.
+     * Overwrites an extent being written. Must not hold the lock.
      */
     void wipe(SsdSlab slab, int extent, ByteBuffer zeros)
             throws IOException
     {
-        // the slab keeps its class for as long as something in it is being written
+        // the slab keeps its size class while one of its extents is being written
         int bytes = sizeClasses.units(slab.sizeClass) * Geometry.UNIT_BYTES;
         disk.write(slab.number, contents.position(slab.number, extent), zeros.duplicate().clear().limit(bytes));
         checkpoints.setUnsynced(slab.number);
     }
 
     /**
-     * Each block that leaves is a record: of many, a checkpoint in between takes less room than the journal has. Without the lock.
+     * Writes a checkpoint if the journal is full, because each removal is a record. Must not hold the lock.
      */
     private void makeJournalRoom()
     {

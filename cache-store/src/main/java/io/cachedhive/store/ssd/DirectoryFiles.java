@@ -19,9 +19,9 @@ import java.util.function.Consumer;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The files of an SSD directory: their names, how they are made, found and opened. What is in them is for others to know.
+ * The files of an SSD directory: their names, creation and opening. Does not interpret their contents.
  *
- * <p>Fields are set when the directory is opened, and not changed until it is closed.
+ * <p>Fields are set when the directory is opened and do not change until it is closed.
  */
 final class DirectoryFiles
         implements Closeable
@@ -43,7 +43,7 @@ final class DirectoryFiles
     private DiskFile[] slabs = {};
 
     /**
-     * @param lock on the directory, released when this is closed
+     * @param lock on the directory, released by {@link #close}
      */
     DirectoryFiles(Path directory, Disk disk, Closeable lock)
     {
@@ -94,7 +94,7 @@ final class DirectoryFiles
     }
 
     /**
-     * Bytes of what is there already.
+     * Returns the total size of the existing files in bytes.
      */
     long presentBytes()
             throws IOException
@@ -111,7 +111,8 @@ final class DirectoryFiles
     }
 
     /**
-     * Makes all files anew. The superblock is empty, and everything is durable only when the caller has written it and calls {@link #sync}.
+     * Recreates all files, with an empty superblock. They are durable after the caller writes the superblock and calls
+     * {@link #sync}.
      */
     void make(Geometry geometry)
             throws IOException
@@ -135,7 +136,7 @@ final class DirectoryFiles
     }
 
     /**
-     * The directory knows of the files that were made.
+     * Makes the directory entries of new files durable.
      */
     void sync()
             throws IOException
@@ -144,10 +145,10 @@ final class DirectoryFiles
     }
 
     /**
-     * Opens journal, checkpoints and slabs; makes those that are missing, or of another size than they should be. The size of the journal
-     * is for the recovery to judge.
+     * Opens journal, checkpoints and slabs. Creates missing checkpoints and slabs and resizes those with a wrong size.
+     * Recovery checks the size of the journal.
      *
-     * @return which slabs were made
+     * @return which slabs were created or resized
      */
     boolean[] open(Geometry geometry, Consumer<RecoveryOutcome> outcomes)
             throws IOException
@@ -244,7 +245,7 @@ final class DirectoryFiles
         all.addAll(Arrays.asList(slabs));
         all.add(journal);
         all.add(superblock);
-        // the lock last: whoever gets it may use all others
+        // the lock last, because its next holder may open all other files
         all.add(lock);
         for (Closeable file : all) {
             try {

@@ -14,7 +14,7 @@ import static com.google.common.collect.ImmutableMap.toImmutableMap;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The format versions of the SSD directories that take part. Without the store's lock.
+ * The format versions of the online SSD directories. Callers must not hold the store's lock.
  */
 public final class DirectoryFormats
 {
@@ -30,7 +30,7 @@ public final class DirectoryFormats
     }
 
     /**
-     * The version of each directory.
+     * Returns the version of each directory.
      */
     public Map<Path, Integer> versions()
     {
@@ -38,7 +38,7 @@ public final class DirectoryFormats
     }
 
     /**
-     * The newest version that this release writes.
+     * Returns the newest version that this release writes.
      */
     public int newest()
     {
@@ -46,10 +46,11 @@ public final class DirectoryFormats
     }
 
     /**
-     * Whatever is written from now on into the directories is of the newest version, also after restarts; durable on return. A release that does not know
-     * that version begins with empty directories from here on.
+     * Raises all directories to the newest version for future writes; durable on return. A release that cannot read
+     * that version starts with empty directories from then on.
      *
-     * @throws StoreException if a directory cannot be written; it stays as it was, the others are raised
+     * @throws StoreException if a directory cannot be written; it keeps its version, and the other directories are
+     * raised
      */
     public void raise()
             throws StoreException

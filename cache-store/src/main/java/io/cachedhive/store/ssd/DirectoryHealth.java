@@ -14,13 +14,14 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What may be done with a directory at present, judged by what its disk did.
+ * Decides from the results of disk operations whether a directory may be read and written.
  *
- * <p>A disk whose reads fail, last or hang is left out altogether: its blocks are neither read nor written, and stay in the index for the time
- * when it is mended. One that only refuses to be written to goes on serving what it has. Either is tried again after {@link #SUSPENSION_NANOS}: reads
- * with a {@linkplain #wantsReadProbe probe}, so that no reader waits for a disk that hangs, writes with the next block or checkpoint.
+ * <p>A disk whose reads fail, are slow or hang is offline: its blocks are neither read nor written, and stay in the
+ * index until it recovers. A disk that only rejects writes keeps serving reads. Retries follow after
+ * {@link #SUSPENSION_NANOS}: for reads with a {@linkplain #wantsReadProbe probe}, so that no reader waits for a hung
+ * disk, and for writes with the next block or checkpoint.
  *
- * <p>One read that fails is a bad place of the disk, which costs its block. Several in a row are a bad disk.
+ * <p>A single failed read indicates a bad sector and costs one block. Several in a row indicate a bad disk.
  *
  * <p>Guarded by the store's lock.
  */
@@ -30,14 +31,14 @@ final class DirectoryHealth
 
     static final long SUSPENSION_NANOS = Duration.ofSeconds(10).toNanos();
     /**
-     * After so long, a reader has gone to the origin.
+     * Readers fall back to the origin after this time.
      */
     static final long SLOW_NANOS = Duration.ofSeconds(1).toNanos();
     static final long HUNG_NANOS = Duration.ofSeconds(5).toNanos();
     static final int TOLERATED_IN_A_ROW = 2;
 
     /**
-     * The parts of a directory that fail by themselves.
+     * The parts of a directory that fail independently.
      */
     enum Part
     {
@@ -59,7 +60,7 @@ final class DirectoryHealth
     }
 
     /**
-     * Something that the disk was asked to do and that has not ended.
+     * A disk operation in progress.
      */
     static final class Operation
     {
@@ -103,7 +104,7 @@ final class DirectoryHealth
     }
 
     /**
-     * It was done, however long it took.
+     * Records that the operation succeeded, and how long it took.
      */
     void succeeded(Operation operation)
     {
@@ -112,7 +113,7 @@ final class DirectoryHealth
         state.failuresInARow = 0;
         long nanos = clock.stopwatchNanos() - operation.startNanos;
         if (operation.hung) {
-            // counted already; what is tried next tells more
+            // counted when it hung; the next attempt shows the current state
             return;
         }
         if (nanos < SLOW_NANOS) {
@@ -138,7 +139,7 @@ final class DirectoryHealth
     }
 
     /**
-     * It ended, which by itself proves nothing.
+     * Ends an operation without a conclusion about the disk.
      */
     void ended(Operation operation)
     {
@@ -146,7 +147,7 @@ final class DirectoryHealth
     }
 
     /**
-     * A failure that says nothing of what may be done now.
+     * Counts an error that does not affect availability.
      */
     void countError(Throwable failure)
     {
@@ -169,7 +170,7 @@ final class DirectoryHealth
     }
 
     /**
-     * What failed before works.
+     * Ends a suspension because the part works again.
      */
     void resume(Part part)
     {
@@ -192,7 +193,7 @@ final class DirectoryHealth
     }
 
     /**
-     * Whether blocks may be read: not before a probe succeeded.
+     * Returns whether blocks may be read; after a failure, only once a probe succeeded.
      */
     boolean isReadable()
     {
@@ -200,7 +201,7 @@ final class DirectoryHealth
     }
 
     /**
-     * Whether blocks may be written.
+     * Returns whether blocks may be written.
      */
     boolean isWritable()
     {
@@ -208,7 +209,7 @@ final class DirectoryHealth
     }
 
     /**
-     * Whether it is time to read something and see whether that works.
+     * Returns whether a probe read is due.
      */
     boolean wantsReadProbe()
     {
@@ -221,7 +222,7 @@ final class DirectoryHealth
             return true;
         }
         State state = states[part.ordinal()];
-        // what hangs would hang again
+        // a second operation would hang too
         return clock.nanoTime() - state.suspendedUntilNanos >= 0 && state.running.stream().noneMatch(operation -> operation.hung);
     }
 
@@ -232,7 +233,7 @@ final class DirectoryHealth
             return;
         }
         long now = clock.stopwatchNanos();
-        // the oldest first
+        // ordered by start time
         for (Operation operation : state.running) {
             if (now - operation.startNanos < HUNG_NANOS) {
                 return;
@@ -252,7 +253,7 @@ final class DirectoryHealth
     }
 
     /**
-     * One sentence with its remedy; empty when all is well.
+     * Returns one sentence about the problem and its fix; empty when healthy.
      */
     Optional<String> problem()
     {

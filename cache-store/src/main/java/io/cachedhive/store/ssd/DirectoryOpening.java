@@ -15,11 +15,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a directory had when it was opened: restored in its first step, or formatted.
+ * The state of a directory after opening: formatted, or restored by the first step of recovery.
  *
  * @param superblock of this run
  * @param recovery for the second step; empty if the directory was formatted
- * @param outcomes what was found, and what was done about it
+ * @param outcomes findings and decisions
  */
 record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recovery, DirectoryRecovery.Result result, List<RecoveryOutcome> outcomes)
 {
@@ -32,7 +32,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
     }
 
     /**
-     * Without the lock.
+     * Must not hold the lock.
      */
     static DirectoryOpening open(DirectoryCandidate candidate, OpeningRun run, DirectoryContents contents, ReentrantLock lock, ThreadFactory threads)
             throws IOException
@@ -105,7 +105,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
                     next = next.withBase(result.nextLsn(), result.nextCheckpoint());
                 }
                 Superblock written = next.writeTo(opened.superblock());
-                // not before the superblock says that what the journal had is void
+                // only after the superblock has invalidated the old contents of the journal
                 opened.journal().allocate(geometry.journalBytes());
                 success = true;
                 result.outcomes().stream().distinct().forEach(outcomes::add);
@@ -124,7 +124,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
     {
         lock.lock();
         try {
-            // nobody waits for the lock while the store is being opened
+            // holding the lock for long is harmless while the store is being opened
             return recovery.recover();
         }
         finally {

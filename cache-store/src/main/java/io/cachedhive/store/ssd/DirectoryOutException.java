@@ -13,8 +13,8 @@ import java.time.Duration;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A directory cannot be used at present, for what its disk does and not for what the configuration says. The message is one sentence for the
- * operator: what is wrong, where, and how to mend it.
+ * A directory is unusable because of its disk, not because of the configuration. The message is one sentence for the
+ * operator: the problem, its place and the fix.
  */
 final class DirectoryOutException
         extends Exception
@@ -28,8 +28,8 @@ final class DirectoryOutException
     }
 
     /**
-     * @param wasMade whether the directory had all that is configured before
-     * @throws StoreException if the configuration is to blame
+     * @param wasMade whether the directory already has a store with the configured size
+     * @throws StoreException if the configuration is the cause
      */
     static DirectoryOutException of(Path path, IOException failure, boolean wasMade)
             throws StoreException

@@ -18,20 +18,21 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Which of a directory's blocks leave for want of space, which are worth being written, and which size class should have how many places: an
- * {@link EvictionPolicy} for each size class, over the entries of the index. Guarded by the store's lock.
+ * Decides which blocks of a directory are evicted, which are admitted, and how slabs are divided among size classes.
+ * Has an {@link EvictionPolicy} for each size class, over the entries of the index. Guarded by the store's lock.
  *
- * <p>Readers pin nothing here: whoever reads an extent that is given to another block sees that by its trailer. So no eviction waits for a reader.
+ * <p>Readers do not pin blocks here, so eviction never waits for them: a reader detects a replaced extent by its
+ * trailer.
  *
- * <p>What a checkpoint keeps of it are the {@link #heat} of each block, in one byte, and the order in which the blocks stand there. That order is by
- * {@link #age}, in steps of an eighth of the blocks: the queues themselves lie across memory, and to follow them for ten million blocks, under the lock,
- * takes longer than readers should wait.
+ * <p>A checkpoint stores the {@link #heat} of each block in one byte, and orders the blocks by {@link #age}, in steps
+ * of an eighth of the blocks. It does not store the order of the queues: they are scattered in memory, and following
+ * them for ten million blocks would hold the lock too long.
  */
 final class DirectoryPolicy
         implements PolicyEntries
 {
     /**
-     * Older blocks count as of this age.
+     * The age of all older blocks.
      */
     static final int MAX_AGE = 15;
 
@@ -49,7 +50,7 @@ final class DirectoryPolicy
     private final EvictionPolicy[] policies;
     private final SizeClassUses uses;
     private final TableQueues tableQueues;
-    // the time when a block was used last, in turns of the blocks; it goes round
+    // time of each block's last use, in fractions of a turn over all blocks; wraps around
     private final ByteColumn times = new ByteColumn();
     private byte time;
     private int usesInTime;
@@ -123,7 +124,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * The size class that a slab should be taken from for another, or {@link SizeClassUses#NONE}.
+     * Returns the size class to take a slab from for the given class, or {@link SizeClassUses#NONE}.
      */
     int giverFor(int taker)
     {
@@ -136,9 +137,9 @@ final class DirectoryPolicy
     }
 
     /**
-     * A block was asked for that is not here.
+     * Records a request for a block that is not here.
      *
-     * @return whether it is worth being written where there is no room but that of another
+     * @return whether the block is worth evicting another for it
      */
     boolean request(long digestHigh, long digestLow, int sizeClass, BlockClass newcomer)
     {
@@ -147,7 +148,9 @@ final class DirectoryPolicy
     }
 
     /**
-     * Likewise, among the blocks of its table.
+     * Records a request for a block that is not here, in a table with a full quota.
+     *
+     * @return whether the block is worth evicting another of the table for it
      */
     boolean requestOfTable(StoredTable table, long digestHigh, long digestLow, BlockClass newcomer)
     {
@@ -155,7 +158,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * Of the blocks of a table that are in order here.
+     * Returns the bytes of the table's blocks in its queues.
      */
     long bytesOfTable(StoredTable table)
     {
@@ -163,7 +166,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * The block that leaves for another of the table.
+     * Chooses the block of the table to evict for a new one.
      *
      * @return {@link TableQueues#NO_ENTRY} if there is none
      */
@@ -173,7 +176,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * The block that leaves where the table has more than it may.
+     * Chooses the block to evict when the table exceeds its quota.
      *
      * @return {@link TableQueues#NO_ENTRY} if there is none
      */
@@ -183,7 +186,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * Puts a block in order that came before its table had a quota.
+     * Adds a block that is older than its table's quota to the table's queues.
      */
     void order(int entry)
     {
@@ -193,7 +196,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * A block came that was asked for before.
+     * Adds a block whose request was recorded before.
      */
     void add(int entry)
     {
@@ -204,7 +207,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * A block that came in an earlier run, after its last checkpoint, so that nothing else is known of it.
+     * Adds a block that the journal restored, without any record of its uses.
      */
     void addAgain(int entry)
     {
@@ -213,7 +216,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * The terms of a block change.
+     * Sets the terms of a block.
      */
     void setTerms(int entry, BlockTerms terms)
     {
@@ -233,7 +236,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * Bytes of blocks of class PINNED.
+     * Returns the bytes of pinned blocks.
      */
     long pinnedBytes()
     {
@@ -241,20 +244,20 @@ final class DirectoryPolicy
     }
 
     /**
-     * A block was asked for.
+     * Records a use of a block.
      */
     void use(int entry)
     {
         int sizeClass = sizeClass(entry);
         policies[sizeClass].use(entry);
         tableQueues.use(table(entry), entry);
-        // a small block in a large extent is worth little
+        // a small block in a large extent saves little per byte
         uses.use(sizeClass, (double) index.length(entry) / ((long) sizeClasses.units(sizeClass) * Geometry.UNIT_BYTES));
         setUsedNow(entry);
     }
 
     /**
-     * A block left, or was chosen by {@link #pollVictim}.
+     * Removes a block, including one chosen by {@link #pollVictim}.
      */
     void remove(int entry)
     {
@@ -271,9 +274,9 @@ final class DirectoryPolicy
     }
 
     /**
-     * The block to evict.
+     * Chooses the block to evict.
      *
-     * @param newcomer the class of what comes in its place: a block of a higher one does not leave for it
+     * @param newcomer class of the new block, which cannot evict blocks of a higher class
      * @return {@link EvictionPolicy#NO_ENTRY} if there is none
      */
     int pollVictim(int sizeClass, BlockClass newcomer)
@@ -282,7 +285,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * What it would cost to lose the block, in comparison with others.
+     * Returns the relative cost of losing the block.
      */
     int cost(int entry)
     {
@@ -292,7 +295,7 @@ final class DirectoryPolicy
     private void setUsedNow(int entry)
     {
         times.set(entry, time);
-        // one for each use, so that all are looked at before any time comes again
+        // ages one entry per use, so that all are visited before the time wraps around
         nextAged = nextAged < index.limit() ? nextAged : 0;
         if ((byte) (time - times.find(nextAged)) > MAX_AGE) {
             times.set(nextAged, time - MAX_AGE);
@@ -306,7 +309,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * For {@link #age}.
+     * Returns the current time, for {@link #age}.
      */
     byte time()
     {
@@ -314,10 +317,10 @@ final class DirectoryPolicy
     }
 
     /**
-     * How long ago the block was used, in eighths of a turn of all blocks.
+     * Returns the time since the block's last use, in eighths of a turn over all blocks.
      *
-     * @param now {@link #time} a moment ago: blocks used since are of age 0
-     * @return up to {@link #MAX_AGE}
+     * @param now an earlier {@link #time}; blocks used since then have age 0
+     * @return at most {@link #MAX_AGE}
      */
     int age(int entry, byte now)
     {
@@ -325,7 +328,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * How often the block was asked for lately, up to a bound.
+     * Returns how often the block was requested recently, up to a limit.
      */
     int frequency(int entry)
     {
@@ -333,7 +336,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * For a checkpoint: how much the block was asked for, and its part of the queues.
+     * Returns the byte for a checkpoint: the block's frequency and its part of the queues.
      */
     byte heat(int entry)
     {
@@ -342,9 +345,9 @@ final class DirectoryPolicy
     }
 
     /**
-     * A block of an earlier run. Those that were used last come first.
+     * Adds a block of an earlier run. Called in the order of the last use, the most recent first.
      *
-     * @param heat of that run's policy; any number does no harm
+     * @param heat from that run's checkpoint; any value is safe
      */
     void restore(int entry, byte heat)
     {
@@ -359,9 +362,9 @@ final class DirectoryPolicy
     }
 
     /**
-     * Brings what {@link #restore} will look at into the processor's cache.
+     * Loads the memory that {@link #restore} will read into the processor's cache.
      *
-     * @return of no use
+     * @return a meaningless number
      */
     int touch(long digestLow)
     {
@@ -369,7 +372,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * What was found out of the queries for a size class, for {@link #restoreFindings}.
+     * Returns the tuning of a size class, learned from its requests, for {@link #restoreFindings}.
      */
     int findings(int sizeClass)
     {
@@ -377,7 +380,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * @param findings of an earlier run's policy; any number does no harm
+     * @param findings from an earlier run's checkpoint; any value is safe
      */
     void restoreFindings(int sizeClass, int findings)
     {

@@ -22,11 +22,12 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Tells directories that can be taken from those that are configured wrongly, which a worker does not start with, and from those whose disks are
- * in trouble, which it does without until they are mended.
+ * Probes configured directories. A wrong configuration prevents the start of the worker; a disk problem only leaves the
+ * directory offline until it is fixed.
  *
- * <p>What only a person can have meant otherwise is the configuration's fault: a path that never led anywhere, a file, a size that the disk never had, rights.
- * What was in order once, by what the worker wrote down, or what the disk itself reports as a failure, is the disk's.
+ * <p>A wrong configuration is one that only the operator can fix: a path that never existed, a file, a size larger than
+ * the disk, missing permissions. A disk problem is a failure that the disk reports, or the loss of a mount that the
+ * worker recorded.
  */
 record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
 {
@@ -38,8 +39,8 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
     }
 
     /**
-     * @param number among the configured directories
-     * @param late whether the store is in use already
+     * @param number position among the configured directories
+     * @param late whether the store is already in use
      */
     DirectoryCandidate look(int number, SsdDirectoryConfig config, boolean late)
             throws StoreException, DirectoryOutException
@@ -83,7 +84,7 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
             }
             throw DirectoryOutException.of(path, e, false);
         }
-        // a mount point without its file system looks like a directory of the file system below, which is not to be filled
+        // without its mount, the mount point is a plain directory of the file system below, which must not be filled
         if (before.isPresent() && !before.get().equals(mountPoint) && before.get().startsWith(mountPoint)) {
             throw new DirectoryOutException(
                     SsdErrorCause.OTHER,
@@ -128,10 +129,10 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
     }
 
     /**
-     * Where directories are mounted.
+     * Returns the mount points of directories.
      *
-     * @param present that are used
-     * @param missing that stay as they were known
+     * @param present directories in use
+     * @param missing offline directories, which keep their recorded mount points
      */
     SsdMounts mounts(List<Path> present, List<Path> missing)
     {
@@ -142,7 +143,7 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
                 mountPoints.put(path, disk.mountPoint(path));
             }
             catch (IOException e) {
-                // used a moment ago: whatever it is, it shows when blocks are written
+                // it worked a moment ago; a lasting problem appears with the next write
                 mounts.find(path).ifPresent(mountPoint -> mountPoints.put(path, mountPoint));
             }
         }

@@ -49,22 +49,23 @@ import static java.util.Comparator.reverseOrder;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Restores the index of a directory from its newest checkpoint that can be believed and the journal after it.
+ * Restores the index of a directory from its newest valid checkpoint and the journal after it.
  *
- * <p>In two steps, so that a large store serves soon. {@link #recover} reads everything and decides: it verifies the checkpoint as a
- * whole, takes over its slabs and files, and replays the journal. What is left are the checkpoint's blocks, which come one piece after the
- * other by {@link #readBlocks} and {@link #restoreBlock} while the store is in use. That they come last changes nothing: a block of the checkpoint that the
- * journal, or the present run, removed is known by its sequence, and one that was replaced by the higher sequence of what is there instead.
+ * <p>Recovery has two steps, so that a large store serves soon. {@link #recover} verifies the whole checkpoint, loads
+ * its slabs and files, and replays the journal. Then {@link #readBlocks} and {@link #restoreBlock} restore the
+ * checkpoint's blocks while the store is in use. This order is safe: {@link #forget} records the sequences of removed
+ * blocks, and a replaced block has a lower sequence than its replacement.
  *
- * <p>What has to be right is that nothing comes back that was dropped. So a start is taken only if the journal tells everything from there to its end: a
- * damaged newest checkpoint is replaced by the older one with the journal between them; a journal with a hole makes the directory start
- * empty. What is wrong the other way, an entry for an extent that holds something else by now, shows when the extent is read.
+ * <p>A dropped file must never come back. So recovery uses a checkpoint only if the journal is complete from its start
+ * to the end. If the newest checkpoint is damaged, it uses the older one with the journal between them. A journal with
+ * a gap makes the directory start empty. The opposite error is harmless: if an extent holds another block, the read of
+ * the extent detects it.
  */
 final class DirectoryRecovery
 {
     private static final Logger log = Logger.get(DirectoryRecovery.class);
 
-    // chunks of a checkpoint
+    // types of checkpoint chunks
     static final int SLABS_CHUNK = 1;
     static final int BLOCKS_CHUNK = 2;
     static final int TEXTS_CHUNK = 3;
@@ -77,10 +78,10 @@ final class DirectoryRecovery
     private static final int PROVISIONAL = 1;
     private static final int CONFIRMED = 2;
 
-    // what a checkpoint with more files would take is more than any has
+    // no checkpoint is large enough for more files
     private static final int MAX_ORDINAL = 1 << 27;
 
-    // in place of an ordinal of the table: no file of the checkpoint has that ordinal
+    // marks that the checkpoint has no file with this ordinal
     private static final int UNSEEN = -2;
     private static final int MAX_CHUNKS_AHEAD = 8;
 
@@ -98,31 +99,32 @@ final class DirectoryRecovery
     private final FileTable files;
     private final Executor taker;
     private final Executor verifier;
-    // by ordinal: the files of the table that this directory has, each held there by a fill
+    // by table ordinal: the files of this directory, each held in the table by a fill
     private ByteColumn states = new ByteColumn();
     // files that another directory binds to another ETag
     private final Set<FileVersionId> contradicting = new LinkedHashSet<>();
 
-    // of the table, by the ordinals of the checkpoint; and the other way round
+    // table ordinals by checkpoint ordinal, and the reverse
     private IntColumn ordinals = new IntColumn(UNSEEN);
     private IntColumn checkpointOrdinals = new IntColumn(SsdIndex.NONE);
-    // what the checkpoint's files take in the next one; not less
+    // upper bound for the records of the checkpoint's files in the next checkpoint
     private long fileRecordBytes;
-    // sequences of blocks that are gone, though the checkpoint may tell of them
+    // sequences of removed blocks, which the checkpoint may contain
     private LongSet removed = new LongSet();
     private Optional<Checkpoint.Reader> blocks = Optional.empty();
     // by size class
     private final Map<Integer, Integer> policyFindings = new HashMap<>();
 
     /**
-     * @param files states of the files by their ordinals, which the index has as well; a file that has one is held in the table by a fill
-     * @param nextLsn where the journal goes on
-     * @param liveLsn what the journal has to keep
-     * @param newestCheckpoint number of the checkpoint that was restored, 0 if none was
-     * @param newestStartLsn its start
-     * @param nextCheckpoint number for the next one
-     * @param checkpointBytes what all that was found takes in a checkpoint; not less
-     * @param givenUp whether nothing could be restored, so that what is there has to be declared void before anything is written
+     * @param files states of files by table ordinal, as in the index; a fill holds each file with a state in the table
+     * @param nextLsn end of the journal
+     * @param liveLsn start of the required part of the journal
+     * @param newestCheckpoint number of the restored checkpoint, 0 without one
+     * @param newestStartLsn start of the restored checkpoint
+     * @param nextCheckpoint number of the next checkpoint
+     * @param checkpointBytes upper bound for a checkpoint of everything found
+     * @param givenUp whether nothing could be restored, so that the old contents have to be invalidated before any
+     * write
      */
     record Result(
             List<RecoveryOutcome> outcomes,
@@ -138,9 +140,9 @@ final class DirectoryRecovery
     private record Candidate(int slot, Checkpoint.Header header) {}
 
     /**
-     * @param contents are restored
-     * @param taker takes files over while further ones are read; runs what it is given one after the other
-     * @param verifier verifies what a checkpoint has besides files while these are read
+     * @param contents to restore
+     * @param taker loads files in the background, one task at a time
+     * @param verifier verifies the other chunks of the checkpoint in the background
      */
     DirectoryRecovery(RecoverySource source, DirectoryContents contents, boolean[] slabIsNew, Executor taker, Executor verifier)
     {
@@ -159,7 +161,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * To be called before anybody else uses the table.
+     * Runs the first step. Nothing else may use the table before it returns.
      */
     Result recover()
             throws IOException
@@ -168,7 +170,7 @@ final class DirectoryRecovery
         List<Candidate> candidates = candidates();
         long lastNumber = Math.max(candidates.stream().mapToLong(candidate -> candidate.header.number()).max().orElse(0), superblock.minCheckpoint() - 1);
         List<Journal.Batch> found = Journal.scan(journalFile, superblock.storeId(), journalBytes);
-        // what is missing at its end may have been the newest
+        // the missing end of a truncated journal may have held the newest records
         boolean journalIsWhole = journalFile.size() == journalBytes;
         List<Journal.Batch> batches = journalIsWhole ? found : List.of();
         if (!journalIsWhole) {
@@ -199,7 +201,7 @@ final class DirectoryRecovery
                         RecoveryFinding.CRASH,
                         "the last run did not stop cleanly; its checkpoint %s and %s batches of the journal are restored".formatted(header.number(), tail.batches().size())));
             }
-            // the other checkpoint goes on being of use only if the journal reaches back to it
+            // the other checkpoint stays useful only if the journal reaches back to its start
             long liveLsn = candidates.stream()
                     .map(other -> other.header.startLsn())
                     .filter(start -> start <= header.startLsn() && reachesBack(batches, start, tail.endLsn()))
@@ -215,7 +217,7 @@ final class DirectoryRecovery
             return new Result(outcomes, finishFiles(), tail.endLsn(), liveLsn, header.number(), header.startLsn(), next, checkpointBytes, false);
         }
 
-        // without a checkpoint: since the directory was empty
+        // without a checkpoint, the journal has to reach back to the empty directory
         clear();
         if (!journalIsWhole) {
             return startEmpty(found, candidates, lastNumber);
@@ -244,7 +246,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * Of what the journal adds: its records are not shorter than half of those that a checkpoint may need for the same.
+     * Returns an upper bound for the replayed records in a checkpoint, which are at most twice as long there.
      */
     private static long checkpointBytes(Journal.Tail tail)
     {
@@ -271,7 +273,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * The newest first.
+     * Returns the usable checkpoints, newest first.
      */
     private List<Candidate> candidates()
             throws IOException
@@ -313,7 +315,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * Lets go of the files that it holds in the table.
+     * Releases the files held in the table.
      */
     void abandon()
     {
@@ -345,7 +347,7 @@ final class DirectoryRecovery
     {
         DiskFile file = checkpointFiles.get(candidate.slot);
         Checkpoint.Header header = candidate.header;
-        // blocks are much more than files, and nothing but the decision waits for them
+        // in parallel, because blocks take much more space than files
         CompletableFuture<Void> verified = CompletableFuture.runAsync(() -> verify(file, header), verifier);
         Deque<CompletableFuture<Void>> taking = new ArrayDeque<>();
         FileImage.Reader image = new FileImage.Reader(files);
@@ -363,7 +365,7 @@ final class DirectoryRecovery
             return false;
         }
         finally {
-            // nobody uses table or slabs any more when this returns
+            // no task may use the table or the slabs after this method returns
             taking.forEach(task -> task.exceptionally(_ -> null).join());
             verified.exceptionally(_ -> null).join();
             image.finish();
@@ -371,7 +373,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * Of a checkpoint, all that is before its files.
+     * Verifies the chunks that precede the files of a checkpoint.
      */
     private void verify(DiskFile file, Checkpoint.Header header)
     {
@@ -478,7 +480,7 @@ final class DirectoryRecovery
         if (ordinals.find(ordinal) != UNSEEN) {
             throw new IllegalArgumentException("two files have the ordinal " + ordinal);
         }
-        // dropped and bound anew while the checkpoint was written
+        // the file was dropped and bound again while the checkpoint was written
         held(id).ifPresent(this::release);
         ordinals.set(ordinal, SsdIndex.NONE);
         Optional<StoredFile> taken = hold(id, etagDigest, provisional, adder);
@@ -490,7 +492,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * As a provisional one: whether it is confirmed is known when all is read.
+     * Adds a file as provisional; a later record may confirm it.
      */
     private StoredFile add(FileVersionId id, FileMetadata metadata)
     {
@@ -498,7 +500,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * Takes a block as it stands in a checkpoint.
+     * Receives a block record of a checkpoint.
      */
     interface BlockTaker
     {
@@ -506,9 +508,9 @@ final class DirectoryRecovery
     }
 
     /**
-     * Reads a piece of the checkpoint. By one thread, without the lock.
+     * Reads one chunk of the checkpoint. Called by one thread, without the lock.
      *
-     * @return false if there is no more of it
+     * @return false at the end
      */
     boolean readBlocks(BlockTaker taker)
             throws IOException
@@ -535,10 +537,10 @@ final class DirectoryRecovery
     }
 
     /**
-     * Restores a block of the checkpoint, if it still counts.
+     * Restores a block of the checkpoint if it is still valid.
      *
      * @param checkpointOrdinal of its file
-     * @param heat for the policy; of no meaning here
+     * @param heat for the policy; ignored here
      * @return the entry, or {@link SsdIndex#NONE}
      */
     int restoreBlock(
@@ -558,21 +560,21 @@ final class DirectoryRecovery
             return SsdIndex.NONE;
         }
         int ordinal = checkpointOrdinal < 0 ? SsdIndex.NONE : ordinals.find(checkpointOrdinal);
-        // not of a file that was dropped, also if its ordinal is that of a later binding
+        // skips blocks of dropped files, including files bound again under another checkpoint ordinal
         if (ordinal < 0 || checkpointOrdinals.find(ordinal) != checkpointOrdinal || files.isDropped(ordinal) || removed.contains(sequence)) {
             return SsdIndex.NONE;
         }
         if (index.find(digestHigh, digestLow) != SsdIndex.NONE || isTaken(slab, extent)) {
-            // from the journal, or written in the present run
+            // restored from the journal, or written in this run
             return SsdIndex.NONE;
         }
         return restore(digestHigh, digestLow, sequence, slab, sizeClass, extent, length, ordinal, new BlockTerms(CLASSES[blockClass], Integer.toUnsignedLong(expirySeconds)));
     }
 
     /**
-     * Brings what {@link #restoreBlock} will look at into the processor's cache, without the index.
+     * Loads the memory that {@link #restoreBlock} will read into the processor's cache, except the index.
      *
-     * @return of no use, so that it is not optimised away
+     * @return a meaningless number that keeps the reads from being optimized away
      */
     int touch(int slab, int extent, int checkpointOrdinal)
     {
@@ -582,7 +584,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * What the policy of the run before had found out of the queries, by size class.
+     * Returns the learned tuning of the last run's policy by size class.
      */
     Map<Integer, Integer> policyFindings()
     {
@@ -590,7 +592,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * The second step at once, for who uses the index alone.
+     * Runs the second step at once, for a caller that needs only the index.
      */
     void restoreAll()
             throws IOException
@@ -613,18 +615,18 @@ final class DirectoryRecovery
     }
 
     /**
-     * The block is gone: what the checkpoint says of it counts no more.
+     * Marks a block as removed, so that the checkpoint does not restore it.
      */
     void forget(long sequence)
     {
-        // no block has 0
+        // 0 is not a valid sequence
         if (sequence != 0) {
             removed.add(sequence);
         }
     }
 
     /**
-     * @return the entry, or {@link SsdIndex#NONE} if there cannot be such a block, or a newer one is in its place
+     * @return the entry, or {@link SsdIndex#NONE} if the record is invalid, or a newer block replaces it
      */
     private int restore(long digestHigh, long digestLow, long sequence, int slabNumber, int sizeClass, int extent, int length, int ordinal, BlockTerms terms)
     {
@@ -632,14 +634,14 @@ final class DirectoryRecovery
             return SsdIndex.NONE;
         }
         SsdSlab slab = slabs[slabNumber];
-        // the slab may have been cut anew while the checkpoint was written
+        // the slab may have changed its size class while the checkpoint was written
         if (slab.sizeClass != sizeClass || extent < 0 || extent >= slab.extentCount() || Extent.units(length) > sizeClasses.units(sizeClass)) {
             return SsdIndex.NONE;
         }
         int occupant = slab.entry(extent);
         if (occupant >= 0) {
             if (index.sequence(occupant) == sequence && index.digestHigh(occupant) == digestHigh && index.digestLow(occupant) == digestLow) {
-                // the same block, on other terms
+                // the same block with new terms
                 index.setTerms(occupant, terms);
             }
             if (index.sequence(occupant) >= sequence) {
@@ -707,7 +709,7 @@ final class DirectoryRecovery
             case FileAdded(FileVersionId id, FileMetadata metadata) -> {
                 Optional<StoredFile> file = held(id);
                 if (file.isPresent() && file.get().etagDigest() != metadata.etagDigest()) {
-                    // cannot be without a drop in between
+                    // impossible without a drop in between
                     log.warn("The journal of %s binds file %s to another ETag without dropping it", directory, id);
                     drop(id);
                 }
@@ -718,7 +720,7 @@ final class DirectoryRecovery
             case FileDropped(FileVersionId id) -> drop(id);
             case BlockAdded block -> {
                 Optional<StoredFile> file = held(block.file());
-                // one that is not the file's would not be found when the file is dropped
+                // a drop of the file would not find a foreign block
                 if (file.isPresent()
                         && isBlockOf(file.get(), block.digest())
                         && block.slab() >= 0
@@ -763,9 +765,9 @@ final class DirectoryRecovery
     }
 
     /**
-     * Holds a file in the table, in which other directories may have it as well.
+     * Holds a file in the table, which other directories may share.
      *
-     * @return empty if it is bound to another ETag there
+     * @return empty if another directory binds it to another ETag
      */
     private Optional<StoredFile> hold(FileVersionId id, long etagDigest, boolean provisional, Supplier<StoredFile> adder)
     {
@@ -808,7 +810,7 @@ final class DirectoryRecovery
         StoredFile file = held.get();
         int blocks = file.version().blockCount(superblock.geometry().blockSizeBytes());
         if (blocks > index.limit()) {
-            // a file of any length may have few blocks here
+            // a long file may have only a few blocks here
             for (int entry = 0; entry < index.limit(); entry++) {
                 if (index.isUsed(entry) && index.file(entry) == file.ordinal()) {
                     remove(entry);

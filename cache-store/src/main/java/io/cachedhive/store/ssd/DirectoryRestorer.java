@@ -18,11 +18,12 @@ import java.util.function.BooleanSupplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The second step of a {@link DirectoryRecovery}: brings the blocks of the checkpoint back, while the directory is in use.
+ * Runs the second step of a {@link DirectoryRecovery}: restores the checkpoint's blocks while the directory is in use.
  *
- * <p>Until all are back, extents that they may be in are not given out, no checkpoint is written (the one that is being restored knows more), and
- * files that the checkpoint or the journal named are held in the table by a fill each, so that their ordinals stay theirs. While a file is held, its drop
- * is a record of the journal; so what is not restored after all must not be durable any more when its file is let go.
+ * <p>Until it is complete, the allocator withholds extents that may have blocks, and no checkpoint is written, because
+ * the one being restored is more complete. A fill holds each file of the checkpoint or journal in the table, so that it
+ * keeps its ordinal. The drop of a held file is recorded in the journal. So if the restore fails, the unrestored blocks
+ * have to be invalidated on disk before their files are released.
  *
  * <p>Fields are guarded by the store's lock.
  */
@@ -53,12 +54,12 @@ final class DirectoryRestorer
     private boolean stopped;
     @GuardedBy("lock")
     private long restoredBlocks;
-    // of no meaning: what is read is to be read
+    // meaningless; keeps the prefetching reads from being optimized away
     @SuppressWarnings("UnusedVariable")
     private int touched;
 
     /**
-     * A piece of a checkpoint, taken apart before the lock is taken.
+     * A chunk of a checkpoint, decoded before the lock is taken.
      */
     private static final class RestoredBlocks
             implements DirectoryRecovery.BlockTaker
@@ -108,9 +109,10 @@ final class DirectoryRestorer
     }
 
     /**
-     * @param opening its recovery is after its first step
-     * @param openedNanos when the directory began to be opened
-     * @param invalidator declares void everything that is durable in the directory, or says that it could not; called without the lock
+     * @param opening after the first step of recovery
+     * @param openedNanos start time of the opening
+     * @param invalidator invalidates everything durable in the directory, or returns false on failure; called without
+     * the lock
      */
     DirectoryRestorer(DirectoryContext context, DirectoryOpening opening, ExtentAllocator allocator, long openedNanos, BooleanSupplier invalidator)
     {
@@ -129,7 +131,7 @@ final class DirectoryRestorer
     }
 
     /**
-     * Takes over what the first step restored from the journal.
+     * Adopts the result of the first step.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void start()
@@ -145,10 +147,11 @@ final class DirectoryRestorer
     }
 
     /**
-     * Restores blocks of the checkpoint. By one thread, without the lock, which is taken for some at a time.
+     * Restores blocks of the checkpoint. Called by one thread, without the lock, which it takes for a few blocks at a
+     * time.
      *
-     * @param maxBlocks for now; it may become some more
-     * @return false if nothing is left to be done
+     * @param maxBlocks rounded up to whole chunks
+     * @return false if the restore is over
      */
     boolean restore(long maxBlocks)
     {
@@ -184,7 +187,7 @@ final class DirectoryRestorer
             lock.lock();
             try {
                 if (stopped) {
-                    // its files may be closed already, and that is no reason to give up what they hold
+                    // the files may be closed already, which is no reason to invalidate them
                     return false;
                 }
                 health.countError(e);
@@ -192,9 +195,10 @@ final class DirectoryRestorer
             finally {
                 lock.unlock();
             }
-            // it was whole a moment ago
+            // the first step verified this checkpoint
             log.warn("The rest of the checkpoint of %s cannot be read: going on without the blocks that are not restored yet: %s", directory, e);
-            // who drops a file that is not held any more tells no journal, and the next start would find it in the checkpoint; else it is held until then
+            // the journal does not record drops of released files, so the next start would restore them from this
+            // checkpoint: the files stay held unless the invalidation succeeds
             finish(invalidator.getAsBoolean());
             return false;
         }
@@ -250,7 +254,7 @@ final class DirectoryRestorer
     }
 
     /**
-     * @param release whether held files are let go; if not, they are held as long as the store is open
+     * @param release false to hold the files until the store is closed
      */
     private void finish(boolean release)
     {
@@ -298,7 +302,7 @@ final class DirectoryRestorer
                         StoredFile file = files.byOrdinal(ordinal);
                         files.addFills(file, -1);
                         if (!file.isDropped() && files.isIdle(file)) {
-                            // its last block left, and what came then is not told by any journal
+                            // it has no blocks left, and later changes would not be in the journal
                             files.drop(file);
                         }
                     }
@@ -318,9 +322,9 @@ final class DirectoryRestorer
     }
 
     /**
-     * Waits until all blocks are restored, or nobody restores them any more. Without the lock.
+     * Waits until all blocks are restored, or the restore is stopped. Must not hold the lock.
      *
-     * @return whether all are
+     * @return whether all blocks are restored
      */
     boolean awaitRestored(Duration timeout)
             throws InterruptedException
@@ -345,7 +349,7 @@ final class DirectoryRestorer
     }
 
     /**
-     * Whoever restores leaves off.
+     * Stops the restore.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void stop()
@@ -355,7 +359,7 @@ final class DirectoryRestorer
     }
 
     /**
-     * The block is gone: what the checkpoint says of it counts no more.
+     * Marks a block as removed, so that the checkpoint does not restore it.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void forget(long sequence)
@@ -364,7 +368,7 @@ final class DirectoryRestorer
     }
 
     /**
-     * Whether there may be blocks of the file that are not restored yet, or durable ones that were not restored.
+     * Returns whether the file may have blocks that are durable but not restored.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     boolean isHeld(StoredFile file)
@@ -373,7 +377,8 @@ final class DirectoryRestorer
     }
 
     /**
-     * Until all is restored: bytes of a checkpoint of all that was found and all that came since; not less.
+     * Returns an upper bound for a checkpoint of everything found and added since, in bytes. Valid until all is
+     * restored.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     long checkpointBytes()

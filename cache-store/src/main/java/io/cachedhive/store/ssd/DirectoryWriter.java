@@ -26,19 +26,19 @@ import static io.cachedhive.store.block.SsdRefusalCause.QUEUE_FULL;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Writes blocks into one directory, in the order in which they were offered, by a thread of its own. It does not want blocks that are not worth it, nor
- * any while its queue is full or the directory takes nothing. Blocks for which the queue was full are asked for again when there is room: whoever scans a
- * table once fills faster than an SSD writes, and may come back much later.
+ * Writes offered blocks into one directory, in order, on its own thread. Rejects blocks that are not worth writing, and
+ * all blocks while the queue is full or the directory is not writable. Offers blocks rejected by a full queue again
+ * once it has space: a full table scan fills faster than an SSD writes, and the next scan may be much later.
  *
- * <p>Methods are called under the store's lock, which guards all fields, unless they say otherwise.
+ * <p>Callers hold the store's lock, which guards all fields, unless a method specifies otherwise.
  */
 final class DirectoryWriter
 {
     private static final Logger log = Logger.get(DirectoryWriter.class);
 
-    // a megabyte of memory; of more blocks the first have most likely left RAM when their turn comes
+    // a megabyte of memory; with more blocks, the first ones have usually left RAM by the time of the retry
     private static final int MAX_LATE = 1 << 14;
-    // under one hold of the lock, for which readers wait
+    // per acquisition of the lock, because readers wait for it
     private static final int LATE_AT_ONCE = 64;
 
     private final SsdDirectory directory;
@@ -48,33 +48,33 @@ final class DirectoryWriter
     private final Condition idle;
     private final ArrayDeque<Write> writes = new ArrayDeque<>();
     private final Set<Digest128> digests = new HashSet<>();
-    // those that are still to be written if they are in RAM by then; an entry for each block that came while the queue was full
+    // blocks that found the queue full, for a retry while they are in RAM
     private final ArrayDeque<Digest128> late = new ArrayDeque<>();
     private final LateWrites lateWrites;
     private final long[] refused = new long[SsdRefusalCause.values().length];
     private long bytes;
     private boolean closed;
-    // not guarded: set before anybody can end it
+    // not guarded: set before any other thread can end it
     private Optional<Thread> thread = Optional.empty();
 
     /**
-     * How a writer comes by blocks that it refused. Called under the lock.
+     * Source of the blocks that a full queue rejected. Called under the lock.
      */
     interface LateWrites
     {
         /**
-         * Whether the writer's queue has room for them.
+         * Returns whether the writer's queue has space for retries.
          */
         boolean hasRoom(DirectoryWriter writer);
 
         /**
-         * @return whether the block was {@link DirectoryWriter#offer offered}; false if it is not in RAM any more
+         * @return false if the block is no longer in RAM, true if it was {@link DirectoryWriter#offer offered}
          */
         boolean offer(DirectoryWriter writer, Digest128 digest);
     }
 
     /**
-     * @param bufferBytes of the largest extent
+     * @param bufferBytes size of the largest extent
      * @param idle signalled when nothing is queued
      */
     DirectoryWriter(SsdDirectory directory, int bufferBytes, LateWrites lateWrites, ReentrantLock lock, Condition idle)
@@ -88,7 +88,7 @@ final class DirectoryWriter
     }
 
     /**
-     * Without the lock.
+     * May be called without the lock.
      */
     SsdDirectory directory()
     {
@@ -96,7 +96,7 @@ final class DirectoryWriter
     }
 
     /**
-     * Without the lock.
+     * Must not hold the lock.
      */
     void start(ThreadFactory threads)
     {
@@ -106,10 +106,10 @@ final class DirectoryWriter
     }
 
     /**
-     * A block was asked for that is not in the directory. To be called once for each time.
+     * Records a request for a block that is not in the directory. Call it exactly once per request.
      *
-     * @param first whether it just came into the cache: a block that is refused is counted then, not whenever it is asked for again
-     * @return whether it should be {@link #offer offered}
+     * @param first whether the block just entered the cache; only then is a rejection counted
+     * @return whether to {@link #offer} the block
      */
     boolean wants(Digest128 digest, StoredFile file, int length, BlockClass blockClass, boolean first, long maxQueuedBytes)
     {
@@ -148,7 +148,7 @@ final class DirectoryWriter
     }
 
     /**
-     * Queues a block that the directory {@link #wants}.
+     * Queues a block that {@link #wants} accepted.
      */
     void offer(Write write)
     {
@@ -162,7 +162,7 @@ final class DirectoryWriter
     {
         for (int looked = 0; looked < LATE_AT_ONCE && !late.isEmpty() && lateWrites.hasRoom(this); looked++) {
             Digest128 digest = late.remove();
-            // somebody may have asked for it meanwhile
+            // a later request may have queued or written it
             if (!digests.contains(digest) && directory.find(digest).isEmpty() && !lateWrites.offer(this, digest)) {
                 countRefused(QUEUE_FULL);
             }
@@ -185,7 +185,7 @@ final class DirectoryWriter
     }
 
     /**
-     * Takes nothing more; what is queued is written still.
+     * Rejects further blocks but still writes the queue.
      */
     void close()
     {
@@ -195,7 +195,7 @@ final class DirectoryWriter
     }
 
     /**
-     * Takes nothing more, and forgets what is queued, but for what is being written.
+     * Rejects further blocks and discards the queue, except the block being written.
      */
     void abandon()
     {
@@ -208,7 +208,7 @@ final class DirectoryWriter
     }
 
     /**
-     * Waits for the end of a closed one. Without the lock.
+     * Waits for a closed writer to end. Must not hold the lock.
      */
     void join(long millis)
             throws InterruptedException
@@ -272,7 +272,7 @@ final class DirectoryWriter
                 return;
             }
             if (directory.find(write.digest()).isPresent()) {
-                // restored since it was filled anew
+                // restored from the checkpoint after it was filled again
                 directory.setClass(write.digest(), write.terms().get().blockClass());
                 return;
             }
@@ -316,7 +316,7 @@ final class DirectoryWriter
                     directory.add(reservation, write.file(), write.digest(), write.length(), write.terms().get());
                 }
                 else {
-                    // a part of it may be there, which is no more than an eviction leaves
+                    // a partial write is as harmless as the remains of an evicted block
                     directory.cancel(reservation);
                 }
                 return;
@@ -326,7 +326,7 @@ final class DirectoryWriter
         finally {
             lock.unlock();
         }
-        // a flush leaves nothing behind, also of what was on its way, or was written in part
+        // a flush also has to overwrite blocks written concurrently, even partly
         boolean wiped = false;
         try {
             if (inService) {

@@ -8,7 +8,8 @@ import java.util.function.IntConsumer;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Finds the blocks of a directory that are expired: it looks at all entries in turn, some at a time. Guarded by the store's lock.
+ * Removes the expired blocks of a directory in a cyclic scan of all entries, a few at a time. Guarded by the store's
+ * lock.
  */
 final class ExpirySweep
 {
@@ -18,7 +19,7 @@ final class ExpirySweep
     private int next;
 
     /**
-     * @param remover takes an entry out of the index
+     * @param remover removes an entry from the index
      */
     ExpirySweep(SsdIndex index, StoreClock clock, IntConsumer remover)
     {
@@ -33,7 +34,7 @@ final class ExpirySweep
     }
 
     /**
-     * Removes the expired ones of so many entries, or of all if there are no more.
+     * Scans the next entries and removes the expired ones.
      */
     void look(int maxCount)
     {

@@ -8,8 +8,8 @@ import java.util.OptionalInt;
 import java.util.zip.CRC32C;
 
 /**
- * How a block lies on SSD: its payload, zeros, and in the last 64 bytes of the last unit of 4 KiB a trailer that says what it is. At the
- * end, not at the start, so that the payload is aligned for O_DIRECT and most blocks need no unit for the trailer alone.
+ * The layout of a block on SSD: its payload, zeros, and a trailer in the last 64 bytes of the last 4 KiB unit. The
+ * trailer is at the end, so that the payload is aligned for O_DIRECT and most blocks need no extra unit.
  *
  * <pre>
  *   0               length                         units * 4096 - 64
@@ -22,8 +22,8 @@ import java.util.zip.CRC32C;
  *             48 store id (its first half)                    56 zero                60 CRC32C of the trailer's 60 bytes
  * </pre>
  *
- * <p>The trailer's checksum covers the payload's, so one chain covers digest, sequence, length, ETag and payload. An entry of the index that
- * outlived its extent finds another digest or another sequence here, whatever was written and synced in which order: it is a miss.
+ * <p>The trailer's checksum covers the payload's checksum, so it protects digest, sequence, length, ETag and payload. A
+ * stale index entry finds another digest or sequence here, in any order of writes and syncs, and the read is a miss.
  */
 final class Extent
 {
@@ -45,7 +45,7 @@ final class Extent
     private Extent() {}
 
     /**
-     * Units that a block of this length takes.
+     * Returns the number of units for a block of this length.
      */
     static int units(int length)
     {
@@ -53,9 +53,9 @@ final class Extent
     }
 
     /**
-     * Completes an extent whose payload stands at the start of the buffer.
+     * Completes an extent whose payload is at the start of the buffer.
      *
-     * @param buffer becomes what is to be written
+     * @param buffer limited to the extent on return
      */
     static void complete(ByteBuffer buffer, Digest128 digest, long sequence, long etagDigest, int length, int payloadChecksum, Digest128 storeId)
     {
@@ -77,9 +77,9 @@ final class Extent
     }
 
     /**
-     * Whether the buffer holds exactly this block.
+     * Returns whether the buffer has exactly this block.
      *
-     * @param buffer what was read; memory of this process, never a mapping
+     * @param buffer the bytes read, in memory of this process, never in a mapping
      */
     static boolean verify(ByteBuffer buffer, Digest128 digest, long sequence, long etagDigest, int length, Digest128 storeId)
     {
@@ -94,8 +94,8 @@ final class Extent
     }
 
     /**
-     * Bytes of the payload that fill whole units: they can be read by O_DIRECT to where they are wanted. What comes after them are the remaining bytes
-     * of the payload, zeros and the trailer, in one unit or two: the tail.
+     * Returns the payload bytes in full units, which O_DIRECT can read directly to their destination. The tail follows:
+     * the rest of the payload, zeros and the trailer, in one or two units.
      */
     static int wholeUnitsBytes(int length)
     {
@@ -108,9 +108,9 @@ final class Extent
     }
 
     /**
-     * Whether the tail of an extent says that the extent holds exactly this block, its payload having the checksum that the tail names.
+     * Verifies the tail of an extent for a block, except the payload.
      *
-     * @return the CRC32C that the payload must have; empty if the tail is not of this block
+     * @return the CRC32C that the payload must have; empty if the tail belongs to another block
      */
     static OptionalInt verifyTail(ByteBuffer tail, Digest128 digest, long sequence, long etagDigest, int length, Digest128 storeId)
     {
@@ -137,7 +137,8 @@ final class Extent
     }
 
     /**
-     * Whether the trailer of any block of this store stands in the extent: one was written there that may be another than was looked for.
+     * Returns whether the extent has a trailer of any block of this store, possibly another block than the expected
+     * one.
      *
      * @param buffer the whole extent
      */
@@ -156,7 +157,7 @@ final class Extent
     }
 
     /**
-     * Whether the trailer names this block and this write of it, whatever the payload is.
+     * Returns whether the trailer names this write of this block. Ignores the payload.
      */
     static boolean isTrailerOf(ByteBuffer buffer, Digest128 digest, long sequence, int length)
     {

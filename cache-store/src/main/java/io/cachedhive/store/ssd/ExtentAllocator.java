@@ -12,18 +12,19 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Gives out the extents of a directory's slabs. Guarded by the store's lock.
+ * Allocates the extents of a directory's slabs. Guarded by the store's lock.
  *
- * <p>Each size class has slabs; its extents are taken in the order of their places, so that a filling cache writes sequentially. When all are in use,
- * those of expired blocks are looked for, and then the {@link DirectoryPolicy} tells which block leaves. Where extents are used much more than those of
- * another size class, a slab of that one is emptied, some blocks at a time, and cut anew.
+ * <p>Each size class has slabs, and allocates their extents in order, so that a filling cache writes sequentially. When
+ * all extents are in use, it removes expired blocks first, and then evicts a block chosen by the
+ * {@link DirectoryPolicy}. If a size class is used much more than another, a slab of the other is drained, a few blocks
+ * at a time, and changes its size class.
  */
 final class ExtentAllocator
 {
     private static final int DRAINED_AT_ONCE = 256;
     private static final int MAX_SLABS_COMPARED = 16;
     private static final int MAX_EXTENTS_COMPARED = 64;
-    // a class that has extents of its own takes larger ones only if they are not much larger
+    // a class with slabs of its own only uses slightly larger extents
     private static final int NEAR_CLASSES = 2;
 
     private final SizeClasses sizeClasses;
@@ -38,20 +39,20 @@ final class ExtentAllocator
     private boolean restoring;
 
     /**
-     * Takes blocks out of the index, so that their extents are free.
+     * Removes blocks from the index, which frees their extents.
      */
     interface Evictor
     {
         void evict(int entry);
 
         /**
-         * Takes some of the expired ones out, if there are any.
+         * Removes some expired blocks, if any.
          */
         void evictExpired();
     }
 
     /**
-     * An extent that was given out for writing.
+     * An extent allocated for a write.
      */
     record Place(SsdSlab slab, int extent) {}
 
@@ -67,10 +68,10 @@ final class ExtentAllocator
     }
 
     /**
-     * Takes the slabs as they were restored, before any block is told to the policy.
+     * Adopts the restored slabs, before any block is added to the policy.
      *
-     * @param restoring whether there is more to come, until {@link #settle}: of slabs in use only what is known to be free, or to hold a
-     *         block, is given out, and none is given to another class
+     * @param restoring whether the second step of recovery follows, until {@link #settle}. Meanwhile, only extents
+     * known to be free or used are allocated, and no slab changes its size class.
      */
     void start(boolean restoring)
     {
@@ -95,7 +96,7 @@ final class ExtentAllocator
     }
 
     /**
-     * Everything is restored, and all slabs are settled.
+     * Ends the restore, after all slabs are settled.
      */
     void settle()
     {
@@ -113,7 +114,7 @@ final class ExtentAllocator
     }
 
     /**
-     * Whether there is an extent that nobody has to leave.
+     * Returns whether an extent is available without eviction.
      */
     boolean hasFree(int units)
     {
@@ -129,11 +130,12 @@ final class ExtentAllocator
     }
 
     /**
-     * An extent to be written; its fate is told to the slab.
+     * Allocates an extent for a write. The caller then reports the outcome to the slab.
      *
-     * @param mayGrow whether there may be one block more; if not, one of the class has to leave even if there is room
-     * @param newcomer the class of the block: none of a higher one leaves for it
-     * @return null if there is none to be had now
+     * @param mayGrow false if the number of blocks must not grow, so that another block has to be evicted even if there
+     * is space
+     * @param newcomer class of the block, which cannot evict blocks of a higher class
+     * @return null if no extent is available
      */
     Place allocate(int units, boolean mayGrow, BlockClass newcomer)
     {
@@ -153,7 +155,7 @@ final class ExtentAllocator
         }
         moveSlabTo(wanted);
         place = evictOne(wanted, newcomer);
-        // better an extent that is too large than none
+        // a larger extent is better than none
         int limit = slabsByClass.get(wanted).isEmpty() ? sizeClasses.count() : Math.min(sizeClasses.count(), wanted + 1 + NEAR_CLASSES);
         for (int i = wanted + 1; place == null && i < limit; i++) {
             place = mayGrow ? takeFree(i) : null;
@@ -167,7 +169,7 @@ final class ExtentAllocator
     private Place takeFree(int sizeClass)
     {
         List<SsdSlab> ofClass = slabsByClass.get(sizeClass);
-        // the slab that was cut last is the one with room, unless blocks were dropped
+        // usually only the newest slab has free extents, unless blocks were dropped
         for (int i = ofClass.size() - 1; i >= 0; i--) {
             SsdSlab slab = ofClass.get(i);
             if (slab.freeCount() > 0) {
@@ -198,7 +200,7 @@ final class ExtentAllocator
             SsdSlab slab = policy.slab(entry);
             int extent = policy.extent(entry);
             evictor.evict(entry);
-            // those of a slab that is being emptied have to leave anyway
+            // a slab being drained loses all its blocks anyway
             if (slab != draining) {
                 slab.take(extent);
                 return new Place(slab, extent);
@@ -207,7 +209,8 @@ final class ExtentAllocator
     }
 
     /**
-     * Where it is not room that is short, but records in a checkpoint, smaller blocks leave first: theirs save less for as much.
+     * Evicts a smaller block when checkpoint records rather than space are short, because it saves fewer bytes per
+     * record.
      */
     private boolean evictSmaller(int sizeClass, BlockClass newcomer)
     {
@@ -222,7 +225,7 @@ final class ExtentAllocator
     }
 
     /**
-     * Begins to empty a slab of the class that makes least of its extents, if that is much less than what this class makes of its.
+     * Starts to drain a slab of the least used size class, if the given class is used much more.
      */
     private void moveSlabTo(int taker)
     {
@@ -246,7 +249,7 @@ final class ExtentAllocator
     }
 
     /**
-     * @return null if there is none that may be emptied
+     * @return null if no slab can be drained
      */
     private SsdSlab coldest(List<SsdSlab> ofClass)
     {
@@ -295,12 +298,12 @@ final class ExtentAllocator
             drainHand++;
         }
         if (drainHand >= draining.extentCount() && draining.unwipedCount() > 0) {
-            // nobody knows when it can be overwritten: it goes on in its class, and another one is emptied if need be
+            // a failed overwrite may never succeed, so the slab returns to its class, and another one is drained later
             take(draining);
             draining = null;
             return;
         }
-        // an extent may still be overwritten whose block was flushed
+        // a flush may still be overwriting an extent
         if (drainHand >= draining.extentCount() && !draining.isBeingWritten()) {
             SsdSlab empty = draining;
             draining = null;

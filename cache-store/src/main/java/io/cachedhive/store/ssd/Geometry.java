@@ -6,7 +6,8 @@ import io.cachedhive.store.slab.SizeClasses;
 import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
 
 /**
- * What is made of the capacity of an SSD directory. Everything in the directory is of fixed size, and all of it together not above the capacity:
+ * The sizes of the files of an SSD directory, derived from its capacity. All sizes are fixed, and their sum is at most
+ * the capacity:
  * <pre>
  *   superblock, lock       8 KiB, a few bytes
  *   journal                1/64 of the capacity, at most 64 MiB
@@ -36,7 +37,7 @@ record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journa
 
     Geometry
     {
-        // it may come from a disk
+        // the values may come from a disk
         if (blockSizeBytes < 1 || blockSizeBytes > MAX_BLOCK_BYTES
                 || unitsPerSlab < MIN_EXTENTS_PER_SLAB * largestExtentUnits(blockSizeBytes)
                 || slabCount < 1 || slabCount > MAX_SLABS
@@ -93,7 +94,7 @@ record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journa
     }
 
     /**
-     * All files together.
+     * Returns the size of all files.
      */
     long totalBytes()
     {

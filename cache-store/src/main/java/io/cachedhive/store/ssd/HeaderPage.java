@@ -11,12 +11,12 @@ import java.util.zip.CRC32C;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A page of 4 KiB that says what a file is.
+ * A 4 KiB page that identifies a file.
  *
  * <pre>
  *   0 magic    8 format version    12 body length    16 body ...    4092 CRC32C of the 4092 bytes before
  * </pre>
- * Magic, version and checksum stand at the same places in every version, so that an intact page of another version is told from a damaged one.
+ * Magic, version and checksum have the same offsets in every version, which distinguishes another version from damage.
  */
 final class HeaderPage
 {
@@ -33,7 +33,7 @@ final class HeaderPage
     {
         VALID,
         /**
-         * Zeros, or beyond the end of the file: never written, or given up.
+         * All zeros or beyond the end of the file, because it was never written or was erased.
          */
         EMPTY,
         CORRUPT,
@@ -42,8 +42,8 @@ final class HeaderPage
     }
 
     /**
-     * @param version if the page is valid
-     * @param body likewise
+     * @param version 0 unless the page is valid
+     * @param body empty unless the page is valid
      */
     record Decoded(Status status, int version, Optional<WireReader> body)
     {
@@ -67,8 +67,8 @@ final class HeaderPage
     }
 
     /**
-     * @param oldestVersion that is read
-     * @param newestVersion likewise
+     * @param oldestVersion oldest version to accept
+     * @param newestVersion newest version to accept
      */
     static Decoded decode(ByteBuffer source, long magic, int oldestVersion, int newestVersion)
     {

@@ -18,16 +18,17 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The changes of a directory since its checkpoints, in a file of fixed size that is written round and round.
+ * The changes of a directory since its checkpoints, in a circular file of fixed size.
  *
- * <p>Records are collected in memory and written in batches; a batch is synced before the next is written. A position in the journal is
- * an LSN: bytes written since the directory was formatted, so that the LSN modulo the file's size is the place in the file. A batch begins at
- * a multiple of 4 KiB and carries its LSN: what an earlier round left does not look like its successor, and no sector of a synced batch
- * is written again. What is needed no longer is what lies before the older checkpoint: the newer one may turn out to be damaged.
+ * <p>Records are collected in memory and written in batches. Each batch is synced before the next one is written. An
+ * LSN is the number of bytes written since the directory was formatted; modulo the file size, it is the offset in the
+ * file. A batch starts at a multiple of 4 KiB and contains its LSN. So a batch of an earlier round is never mistaken
+ * for a newer one, and no sector of a synced batch is written again. The part before the older checkpoint is free; the
+ * part before the newer one is not, because the newer checkpoint may turn out to be damaged.
  *
- * <p>A last batch that does not verify may have been torn when the power went, or damaged long after it was synced: nothing tells which, and
- * recovery goes on without it. For what must not be lost that way, a drop, {@link #flushAndSeal} writes an empty batch behind it: then the
- * batch is not the last one, and damage to it is known as damage.
+ * <p>If the last batch does not verify, a power failure may have torn it, or it was damaged later. Recovery cannot
+ * distinguish these cases and ignores the batch. A drop must not be lost that way, so {@link #flushAndSeal} writes an
+ * empty batch after it. Then the batch is not the last one, and recovery detects its damage.
  *
  * <pre>
  *   batch    0 magic            8 store id (16)    24 LSN     32 length of the batch, a multiple of 4096     36 length of the body
@@ -50,7 +51,7 @@ final class Journal
     private static final int WINDOW_BYTES = 1 << 20;
 
     /**
-     * More than a journal ever has, and so much that sums of it and sizes of files do not overflow.
+     * Above any real LSN, and low enough that sums with file sizes do not overflow.
      */
     static final long MAX_LSN = 1L << 62;
 
@@ -72,7 +73,7 @@ final class Journal
     // written by the holder of the write lock
     private volatile long nextLsn;
     private volatile long liveLsn;
-    // whether an empty batch was written last
+    // whether the last batch is empty
     @GuardedBy("writeLock")
     private boolean sealed;
     // whether a batch was written and synced since the journal was opened or restarted
@@ -80,8 +81,8 @@ final class Journal
     private boolean marked;
 
     /**
-     * @param nextLsn where the next batch goes
-     * @param liveLsn what lies before is needed no longer
+     * @param nextLsn LSN of the next batch
+     * @param liveLsn start of the required part
      */
     Journal(DiskFile file, Digest128 storeId, long sizeBytes, ReentrantLock storeLock, long nextLsn, long liveLsn)
     {
@@ -106,7 +107,7 @@ final class Journal
     }
 
     /**
-     * Under the store's lock, together with the change that it tells.
+     * Appends a record. The caller holds the store's lock since it made the change.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void append(byte[] entry)
@@ -120,7 +121,7 @@ final class Journal
     }
 
     /**
-     * Whether there is room for changes that can be done without; the rest is for those that cannot.
+     * Returns whether optional changes may be appended; the remaining capacity is reserved for mandatory ones.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     boolean hasRoom()
@@ -140,7 +141,7 @@ final class Journal
     }
 
     /**
-     * Bytes written since.
+     * Returns the bytes written since an LSN.
      */
     long bytesSince(long lsn)
     {
@@ -148,9 +149,9 @@ final class Journal
     }
 
     /**
-     * What was appended before is durable when this returns.
+     * Makes all appended records durable.
      *
-     * @throws IOException if not all of it is; then the journal takes nothing more until {@link #restart}
+     * @throws IOException if it fails; the journal then rejects records until {@link #restart}
      */
     void flush()
             throws IOException
@@ -168,13 +169,13 @@ final class Journal
     }
 
     /**
-     * As {@link #flush}; and, while the journal has much room, no damage to a single place of the file makes it seem to end before what was
-     * appended.
+     * Makes all appended records durable and, while the journal has much free space, seals them with an empty batch.
+     * Damage to a single place of the file then cannot hide them.
      *
-     * <p>Writes an empty batch if there is none since the journal was opened or restarted, even if nothing was
-     * appended. After a restart, records are lost: a batch beyond the gap keeps recovery from trusting what is before
-     * it. After an opening, the last records of the run before may not be synced, though they were read: if a power cut
-     * takes them, that leaves a gap before the batch too.
+     * <p>Also writes an empty batch if there is none since the journal was opened or restarted, even without records.
+     * After a restart, records are missing; a batch after the gap keeps recovery from trusting the part before it.
+     * After an opening, the last records of the earlier run may be unsynced although they were read; if a power failure
+     * loses them, that leaves a gap before the batch too.
      */
     void flushAndSeal()
             throws IOException
@@ -184,10 +185,10 @@ final class Journal
             flush();
             if (!marked) {
                 writeEmptyBatch();
-                // it stands for the records that are missing, and is sealed like them
+                // it represents the missing records, and needs a seal like them
                 sealed = false;
             }
-            // most of the room is for records: without it the directory would have to be declared void
+            // seals use at most a quarter, because a full journal would require invalidating the directory
             if (!sealed && usedBytes() <= sizeBytes / 4) {
                 writeEmptyBatch();
             }
@@ -214,7 +215,7 @@ final class Journal
     }
 
     /**
-     * The journal takes nothing, for a failure that was told before.
+     * The journal rejects a write because of an earlier, reported failure.
      */
     static final class BrokenException
             extends IOException
@@ -323,7 +324,7 @@ final class Journal
     }
 
     /**
-     * Where a checkpoint that begins now may begin to replay: everything appended before is durable and before it.
+     * Returns the replay start for a checkpoint that begins now. All records before it are durable.
      */
     long boundary()
             throws IOException
@@ -355,10 +356,9 @@ final class Journal
     }
 
     /**
-     * Takes records again, beyond what a failed write may have left. What lies before is of use only to checkpoints
-     * that do not know what was lost: the caller writes a new one. Until that one is complete, those checkpoints count:
-     * a drop among the lost records is durable only with a batch beyond the gap, so that what was sealed before is
-     * sealed no longer.
+     * Accepts records again, at an LSN beyond a failed write. The caller writes a new checkpoint, because the older
+     * ones lack the lost records. Until it is complete, the older ones remain valid. So a drop among the lost records
+     * becomes durable only with a batch after the gap, which is why this resets the seal.
      */
     @GuardedBy("writeLock")
     private void restart()
@@ -377,7 +377,7 @@ final class Journal
     }
 
     /**
-     * What lies before is needed no longer.
+     * Sets the start of the required part.
      */
     void setLiveLsn(long lsn)
     {
@@ -420,27 +420,27 @@ final class Journal
          */
         COMPLETE,
         /**
-         * A batch follows that was not written to its end.
+         * An incomplete batch follows.
          */
         TORN,
         /**
-         * Something in the middle is damaged: batches that were synced later are there.
+         * A batch in the middle is damaged, because later synced batches exist.
          */
         CORRUPT,
         /**
-         * The batch at the start was overwritten, or is damaged, and later ones are there.
+         * The first batch was overwritten or damaged, and later ones exist.
          */
         GAP,
     }
 
     /**
-     * @param batches without a gap, from the start on
-     * @param endLsn after the last of them
+     * @param batches without a gap, from the start LSN
+     * @param endLsn end of the last batch
      */
     record Tail(List<Batch> batches, long endLsn, Ending ending) {}
 
     /**
-     * All valid batches of a file, in the order of their LSNs.
+     * Returns all valid batches of a file, ordered by LSN.
      */
     static List<Batch> scan(DiskFile file, Digest128 storeId, long sizeBytes)
             throws IOException
@@ -482,7 +482,7 @@ final class Journal
                         && offset + HEADER_BYTES + bodyLength <= window.limit();
                 if (plausible && window.getInt(offset + CHECKSUM_OFFSET) == checksum(window, offset, bodyLength)) {
                     batches.add(new Batch(lsn, batchLength, bodyLength));
-                    // a filler says nothing of the pages that it passes over
+                    // the pages that a filler skips may have older batches
                     length = bodyLength == 0 ? PAGE_BYTES : batchLength;
                 }
             }
@@ -493,7 +493,7 @@ final class Journal
     }
 
     /**
-     * What the journal tells from an LSN on.
+     * Returns the part of the journal from an LSN on.
      *
      * @param batches from {@link #scan}
      */
@@ -516,7 +516,8 @@ final class Journal
     }
 
     /**
-     * Whether at least a part of a batch was written there: it has the LSN; or it has the magic, and is not what an earlier round left.
+     * Returns whether a batch was partly written: the header has the LSN, or the magic without being a valid older
+     * batch.
      */
     private static boolean isBegun(List<Batch> batches, DiskFile file, long lsn, long sizeBytes)
             throws IOException
@@ -538,7 +539,7 @@ final class Journal
     }
 
     /**
-     * Gives the records of a batch that was found valid.
+     * Reads the records of a valid batch.
      */
     static void readBatch(DiskFile file, Batch batch, long sizeBytes, EntryReader reader)
             throws IOException

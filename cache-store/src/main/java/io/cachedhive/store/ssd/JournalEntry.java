@@ -15,20 +15,21 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /**
- * A change of a directory's content. Each says what is, not what is to be added: a change that is replayed twice, or on a state that has it
- * already, does no harm.
+ * A change of a directory's contents. Records are idempotent: replaying one twice, or on a state that has it, is
+ * harmless.
  */
 sealed interface JournalEntry
 {
     /**
-     * Of files that are kept on SSD: far above what object stores take, and so little that its blocks can be counted in an int.
+     * Maximum length of a file on SSD: far above the limit of any object store, and small enough to count its blocks in
+     * an int.
      */
     long MAX_FILE_BYTES = 1L << 46;
 
     byte[] encode();
 
     /**
-     * A file got its first block in the directory.
+     * The first block of a file was added to the directory.
      */
     record FileAdded(FileVersionId id, FileMetadata metadata)
             implements JournalEntry
@@ -55,7 +56,7 @@ sealed interface JournalEntry
     }
 
     /**
-     * The file and all its blocks are gone.
+     * A file and all its blocks were dropped.
      */
     record FileDropped(FileVersionId id)
             implements JournalEntry
@@ -70,7 +71,7 @@ sealed interface JournalEntry
     }
 
     /**
-     * A block was written. If its slab is cut into another size class than before, everything else that was in the slab is gone.
+     * A block was written. If its slab changed its size class, all earlier blocks of the slab are gone.
      */
     record BlockAdded(Digest128 digest, FileVersionId file, int slab, int sizeClass, int extent, long sequence, int length, BlockTerms terms)
             implements JournalEntry
@@ -144,7 +145,7 @@ sealed interface JournalEntry
     }
 
     /**
-     * After the id.
+     * Reads a file after its id.
      */
     static FileMetadata readFile(WireReader reader)
             throws WireException

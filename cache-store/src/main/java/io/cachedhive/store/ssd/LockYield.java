@@ -3,18 +3,19 @@ package io.cachedhive.store.ssd;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * For work of many steps that takes the store's lock for each of them.
+ * Yields the store's lock between the steps of long work.
  */
 public final class LockYield
 {
-    // of work that nobody waits for it takes a small part, also if others ask for the lock all the time
+    // bounds the delay of background work when other threads use the lock all the time
     private static final long MAX_WAIT_NANOS = 1_000_000;
 
     private LockYield() {}
 
     /**
-     * To be called between two steps, without the lock: lets those have it who wait for it. The lock is not fair, since a fair one makes every reader wait to be
-     * woken: who asks again at once gets it before the one that was just woken is there, as often as there are steps.
+     * Lets waiting threads acquire the lock. Called between two steps, without the lock. The lock is not fair, because
+     * a fair lock suspends every reader. But a thread that reacquires an unfair lock at once overtakes the thread just
+     * woken up, on every step.
      */
     @SuppressWarnings("ThreadPriorityCheck") // only the time depends on the scheduler
     public static void giveWay(ReentrantLock lock)

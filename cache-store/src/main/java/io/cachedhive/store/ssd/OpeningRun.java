@@ -6,12 +6,12 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The run of a cache worker's store that a directory is opened for.
+ * The run of a cache worker's store for which a directory is opened.
  *
- * @param lastRun the last run of the store before, with any directory
- * @param usedRun the last run in which the store was used
- * @param newStoreId store id if the directory is formatted
- * @param newVersion version of the format if the directory is formatted
+ * @param lastRun the last run of the store, in any directory
+ * @param usedRun the last run that used the store
+ * @param newStoreId store id for a formatted directory
+ * @param newVersion format version for a formatted directory
  */
 record OpeningRun(CacheWorkerId workerId, long lastRun, long usedRun, Digest128 newStoreId, int newVersion)
 {

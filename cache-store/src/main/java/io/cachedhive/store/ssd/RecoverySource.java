@@ -9,9 +9,9 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The files that the index of a directory is restored from.
+ * The files from which recovery restores the index of a directory.
  *
- * @param format versions that are read
+ * @param format versions to accept
  */
 record RecoverySource(Path directory, Superblock superblock, SsdFormat format, DiskFile journal, List<DiskFile> checkpoints)
 {

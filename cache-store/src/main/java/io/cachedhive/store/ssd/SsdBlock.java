@@ -7,7 +7,7 @@ import io.cachedhive.store.file.StoredFile;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A block as the index names it; whether it is there shows when it is read.
+ * A block in the index. Only reading it verifies that it is still there.
  *
  * @param directory number of the directory
  */

@@ -20,7 +20,7 @@ import java.util.Set;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The directories of the SSD tier as they were found, locked: what they say of the worker decides what becomes of them.
+ * The locked and probed directories of the SSD tier, before they are restored or formatted.
  */
 public final class SsdCandidates
         implements Closeable
@@ -45,9 +45,9 @@ public final class SsdCandidates
     /**
      * Locks the directories and reads their superblocks.
      *
-     * @param mounts where the directories were before
-     * @param format what is read and written
-     * @throws StoreException if one of them cannot be what it is configured to be
+     * @param mounts earlier mount points of the directories
+     * @param format versions to read and write
+     * @throws StoreException if a directory contradicts its configuration
      */
     public static SsdCandidates look(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
             throws StoreException
@@ -61,7 +61,7 @@ public final class SsdCandidates
         try {
             for (int i = 0; i < configs.size(); i++) {
                 Path path = configs.get(i).directory();
-                // where it does not lead anywhere at present, as it is written
+                // as written if the path does not exist at present
                 if (!seen.add(realPath(path))) {
                     throw new StoreException("SSD directory %s is listed twice: take it out of cache.ssd.directories once".formatted(path));
                 }
@@ -95,7 +95,7 @@ public final class SsdCandidates
     }
 
     /**
-     * Unlocks a directory that cannot be gone on with.
+     * Unlocks a directory that cannot be used.
      */
     AbsentDirectory giveUp(DirectoryCandidate candidate, DirectoryOutException reason)
     {
@@ -109,7 +109,7 @@ public final class SsdCandidates
     }
 
     /**
-     * Those that have to be done without for now.
+     * Returns the directories that are offline for now.
      */
     List<AbsentDirectory> absent()
     {
@@ -132,7 +132,7 @@ public final class SsdCandidates
     }
 
     /**
-     * The id in the first superblock that can be read.
+     * Returns the id in the first readable superblock.
      */
     public Optional<CacheWorkerId> workerId()
     {
@@ -143,7 +143,7 @@ public final class SsdCandidates
     }
 
     /**
-     * The last run of the worker, as its directories know it; 0 without any.
+     * Returns the last run of the worker in the superblocks; 0 without any.
      */
     public long lastRun(CacheWorkerId workerId)
     {
@@ -156,7 +156,7 @@ public final class SsdCandidates
     }
 
     /**
-     * The last run in which the worker used its store, as its directories know it; 0 without any.
+     * Returns the last run of the worker that used its store, according to the superblocks; 0 without any.
      */
     long usedRun(CacheWorkerId workerId)
     {
@@ -169,7 +169,8 @@ public final class SsdCandidates
     }
 
     /**
-     * The version for a directory that is made anew: that of the worker's others, which an older release may have to read again; without any, the newest.
+     * Returns the format version for a new directory: the lowest of the worker's other directories, which an older
+     * release may have to read again, or the newest without any.
      */
     int newVersion(CacheWorkerId workerId)
     {

@@ -37,37 +37,41 @@ import java.util.function.Predicate;
 import static java.util.Objects.requireNonNull;
 
 /**
- * One directory of the SSD tier: slabs of fixed size, an index of what is in them, and a journal and checkpoints of the index.
+ * A directory of the SSD tier: slabs of fixed size, an index of their blocks, and a journal and checkpoints of the
+ * index.
  *
- * <p>How a block gets here and stays: an extent is allocated (evicting what was there), block and trailer are written, the index gets its
- * entry and the journal a record, which is synced within 100 ms. After a crash the index is that of the newest checkpoint with the
- * journal after it. An entry that is wrong by then is found out by the trailer when the block is read, and by nothing else; so no order of writes
- * between slabs and journal is needed, and slabs are synced for a checkpoint only. What has to be durable in time is a drop: {@link #flushAndSeal}.
+ * <p>Writing a block allocates an extent (evicting its block), writes the payload and trailer, adds the index entry and
+ * appends a journal record, which is synced within 100 ms. After a crash, the index is the newest checkpoint plus the
+ * journal after it. The trailer alone reveals a stale entry when its block is read. So slabs and journal need no write
+ * order, and slabs are synced for checkpoints only. Only drops have to be durable in time, see {@link #flushAndSeal}.
  *
- * <p>Here blocks are added, read and dropped, and the journal is told. The rest is with others, each of which has one thing to care for:
+ * <p>This class adds, reads and drops blocks and records the changes in the journal. Other parts:
  * <ul>
- * <li>{@link DirectoryCandidate}: whose the directory is, and whether what is in it can be gone on with
- * <li>{@link DirectoryOpening}: formats it, or begins to restore it
- * <li>{@link DirectoryFiles}: the files, by name, size and access
- * <li>{@link DirectoryContents}: index, extents and their counts, in memory
- * <li>{@link DirectoryPolicy}: what leaves for want of space, and what is worth being written; {@link ExtentAllocator}: places for it
- * <li>{@link DirectoryRecovery}: what checkpoint and journal tell; {@link DirectoryRestorer}: its second step, while blocks come and go
- * <li>{@link DirectoryCheckpoints}: when and how checkpoints are written, and the superblock that says which of them count
- * <li>{@link DirectoryDrops}: removes the blocks of dropped files, and overwrites them
- * <li>{@link DirectoryHealth}: whether the disk takes blocks at present; {@link WatchedDisk} tells it how each call went
+ * <li>{@link DirectoryCandidate}: the owner of the directory, and whether its contents are usable
+ * <li>{@link DirectoryOpening}: formats the directory or starts to restore it
+ * <li>{@link DirectoryFiles}: the files by name, size and access mode
+ * <li>{@link DirectoryContents}: index, extents and their counters, in memory
+ * <li>{@link DirectoryPolicy}: eviction and admission; {@link ExtentAllocator}: allocation of extents
+ * <li>{@link DirectoryRecovery}: restores the index; {@link DirectoryRestorer}: runs its second step while blocks
+ * change
+ * <li>{@link DirectoryCheckpoints}: writes checkpoints, and the superblock that determines the valid ones
+ * <li>{@link DirectoryDrops}: removes and overwrites the blocks of dropped files
+ * <li>{@link DirectoryHealth}: whether the disk is readable and writable; {@link WatchedDisk} reports the result of
+ * each call
  * </ul>
  *
- * <p>Methods are called under the store's lock, which guards all fields, unless they say otherwise; disks are used without it.
+ * <p>Callers hold the store's lock, which guards all fields, unless a method specifies otherwise. Disk operations run
+ * without it.
  */
 final class SsdDirectory
         implements Closeable
 {
     private static final Logger log = Logger.get(SsdDirectory.class);
 
-    // a record has to fit into the smallest batch of a journal
+    // a file record has to fit into the smallest batch of a journal
     private static final int MAX_FILE_RECORD_BYTES = 8 << 10;
     private static final int LOOKED_AT_ONCE = 1024;
-    // once a second: a block that nobody asks for goes within minutes, also from among ten million
+    // steps per second: visits all of ten million blocks within minutes
     private static final int LOOKS_IN_A_ROUND = 64;
 
     private final int number;
@@ -98,9 +102,10 @@ final class SsdDirectory
     private long corruptBlocks;
 
     /**
-     * Restores or formats the directory. Its files are added to the table; of its blocks some are restored, and the rest by {@link #restorer}.
+     * Restores or formats the directory, and adds its files to the table. {@link #restorer} restores the remaining
+     * blocks.
      *
-     * @throws DirectoryOutException if its disk does not do what it should; the table is as it was before
+     * @throws DirectoryOutException if its disk fails; the table is then unchanged
      */
     static SsdDirectory open(DirectoryCandidate candidate, OpeningRun run, FileTable files, ReentrantLock lock, StoreClock clock, ThreadFactory threads)
             throws StoreException, DirectoryOutException
@@ -137,7 +142,7 @@ final class SsdDirectory
         Superblock superblock = opening.superblock();
         DirectoryRecovery.Result result = opening.result();
         this.storeId = superblock.storeId();
-        // never used before: neither by an earlier run nor, for lack of a synced journal, unknown to this one
+        // above the sequences of all earlier runs, even of blocks whose journal records were lost
         this.sequence = superblock.run() << 40;
         this.journal = new Journal(opened.journal(), storeId, geometry.journalBytes(), lock, result.nextLsn(), result.liveLsn());
         this.disk = new WatchedDisk(context, journal);
@@ -168,7 +173,7 @@ final class SsdDirectory
     }
 
     /**
-     * For the restorer, which is there before the checkpoints are. Without the lock.
+     * Invalidates the directory for the restorer, which is created before the checkpoints. Must not hold the lock.
      */
     private boolean invalidate()
     {
@@ -176,7 +181,7 @@ final class SsdDirectory
     }
 
     /**
-     * Among the configured directories. Without the lock.
+     * Returns the position among the configured directories. May be called without the lock.
      */
     int number()
     {
@@ -184,7 +189,7 @@ final class SsdDirectory
     }
 
     /**
-     * All directories are opened. Without the lock.
+     * Marks the run as used, once all directories are open. Must not hold the lock.
      */
     void setUsed()
             throws IOException
@@ -193,7 +198,7 @@ final class SsdDirectory
     }
 
     /**
-     * Of the blocks that are not restored yet. Without the lock.
+     * Returns the restorer of the remaining blocks. May be called without the lock.
      */
     DirectoryRestorer restorer()
     {
@@ -201,7 +206,7 @@ final class SsdDirectory
     }
 
     /**
-     * Without the lock.
+     * May be called without the lock.
      */
     DirectoryCheckpoints checkpoints()
     {
@@ -209,7 +214,7 @@ final class SsdDirectory
     }
 
     /**
-     * Without the lock.
+     * May be called without the lock.
      */
     List<RecoveryOutcome> outcomes()
     {
@@ -217,7 +222,7 @@ final class SsdDirectory
     }
 
     /**
-     * Without the lock.
+     * May be called without the lock.
      */
     Path path()
     {
@@ -264,7 +269,7 @@ final class SsdDirectory
     }
 
     /**
-     * Looks at some of the blocks, in turn, and removes those that are expired. Without the lock.
+     * Removes expired blocks among the next entries of the cyclic scan. Must not hold the lock.
      */
     void removeExpired()
     {
@@ -285,9 +290,9 @@ final class SsdDirectory
     }
 
     /**
-     * A block was asked for.
+     * Records a request for a block.
      *
-     * @return whether it is here
+     * @return whether the block is here
      */
     boolean use(Digest128 digest)
     {
@@ -300,9 +305,9 @@ final class SsdDirectory
     }
 
     /**
-     * A block was asked for that is not here. To be called once for each time, whatever the answer.
+     * Records a request for a block that is not here. Call it exactly once per request.
      *
-     * @return whether it is worth being written: there is room that nobody has to leave for it, or it is likely to stay
+     * @return whether the block is worth writing: there is space without eviction, or it is likely to stay
      */
     boolean admits(Digest128 digest, StoredFile file, int length, BlockClass blockClass)
     {
@@ -311,14 +316,14 @@ final class SsdDirectory
         StoredTable table = files.table(file.ordinal());
         boolean worthwhileInTable = policy.requestOfTable(table, digest.high(), digest.low(), blockClass);
         if (!table.hasSsdRoom(length)) {
-            // the place is one of its own table
+            // a full quota requires evicting another block of the table
             return worthwhileInTable && length <= table.limitBytes();
         }
         return worthwhile || (mayGrow(DirectoryContents.withChunkHeaders(DirectoryContents.BLOCK_RECORD_BYTES + 1)) && allocator.hasFree(units));
     }
 
     /**
-     * Whether blocks are written here at present.
+     * Returns whether the directory accepts writes.
      */
     boolean isInService()
     {
@@ -358,7 +363,7 @@ final class SsdDirectory
         Reservation reservation = new Reservation(place.slab(), place.extent(), units, sequence, table, length);
         table.addReservedSsdBytes(length);
         if (!mayGrow(added)) {
-            // its file's record was larger than what left
+            // the record of its file is larger than the record of the evicted block
             cancel(reservation);
             return Optional.empty();
         }
@@ -367,10 +372,10 @@ final class SsdDirectory
     }
 
     /**
-     * Blocks of a table leave for one of the same table, where it would have more than it may. None leave if those of this directory cannot make the room, and
-     * few at once: what else a table has beyond a quota that became smaller leaves by {@link #evictOne}.
+     * Evicts blocks of a table with a full quota for a new one. Evicts none if this directory cannot free enough, and
+     * only a few at once: {@link #evictOne} removes the rest after a quota was lowered.
      *
-     * @return whether there is room for it now
+     * @return whether the block now fits into the quota
      */
     private boolean makeRoomInTable(StoredTable table, int length, BlockClass newcomer)
     {
@@ -386,7 +391,7 @@ final class SsdDirectory
             if (freed >= length) {
                 beyond++;
             }
-            // each that leaves is a record
+            // each eviction needs a journal record
             if (beyond > TableQueues.MAX_EXCESS_AT_ONCE || !journal.hasRoom()) {
                 return false;
             }
@@ -407,10 +412,10 @@ final class SsdDirectory
     }
 
     /**
-     * Evicts a block of a table that has more than it may. Not while the journal is full.
+     * Evicts a block of a table that exceeds its quota, unless the journal is full.
      *
-     * @param last none of a higher class
-     * @return whether there was one
+     * @param last the highest class to evict
+     * @return whether a block was evicted
      */
     boolean evictOne(StoredTable table, BlockClass last)
     {
@@ -426,9 +431,9 @@ final class SsdDirectory
     }
 
     /**
-     * Puts blocks with such entries in order that came before their tables had quotas.
+     * Adds entries that are older than their table's quota to the table's queues.
      *
-     * @return whether there are entries beyond
+     * @return whether there are entries after the range
      */
     boolean order(int firstEntry, int endEntry)
     {
@@ -442,7 +447,7 @@ final class SsdDirectory
     }
 
     /**
-     * Whether the journal takes records of new blocks, or they have to wait for the next checkpoint.
+     * Returns whether the journal accepts records of new blocks; otherwise they wait for the next checkpoint.
      */
     boolean hasJournalRoom()
     {
@@ -450,7 +455,7 @@ final class SsdDirectory
     }
 
     /**
-     * Whether a checkpoint has room for more.
+     * Returns whether a checkpoint has capacity for more bytes.
      */
     private boolean mayGrow(long addedBytes)
     {
@@ -459,7 +464,7 @@ final class SsdDirectory
     }
 
     /**
-     * The extent stays free.
+     * Frees the extent of a reservation.
      */
     void cancel(Reservation reservation)
     {
@@ -468,7 +473,7 @@ final class SsdDirectory
     }
 
     /**
-     * The extent has something that is to be overwritten, which failed: nobody else may have it before it is.
+     * Releases a reservation whose extent still has to be overwritten; the extent stays unused until then.
      */
     void cancelUnwiped(Reservation reservation)
     {
@@ -477,19 +482,19 @@ final class SsdDirectory
     }
 
     /**
-     * Writes an extent. Without the lock.
+     * Writes an extent. Must not hold the lock.
      */
     void write(Reservation reservation, ByteBuffer buffer)
             throws IOException
     {
         int slab = reservation.slab.number;
-        // the slab keeps its class for as long as something in it is being written
+        // the slab keeps its size class while one of its extents is being written
         disk.write(slab, contents.position(slab, reservation.extent), buffer);
         checkpoints.setUnsynced(slab);
     }
 
     /**
-     * Without the lock.
+     * May be called without the lock.
      */
     Digest128 storeId()
     {
@@ -497,7 +502,7 @@ final class SsdDirectory
     }
 
     /**
-     * The block is in its extent. Replaces an earlier one of the same digest.
+     * Adds a written block, and replaces an earlier one with the same digest.
      */
     void add(Reservation reservation, StoredFile file, Digest128 digest, int length, BlockTerms terms)
     {
@@ -523,7 +528,7 @@ final class SsdDirectory
     }
 
     /**
-     * Changes the class of a block, if it is here. Not while the journal is full: whoever asks for the block next tries again.
+     * Changes the class of a block, if it is here. Does nothing while the journal is full; a later request tries again.
      */
     void setClass(Digest128 digest, BlockClass blockClass)
     {
@@ -534,7 +539,7 @@ final class SsdDirectory
         BlockTerms terms = new BlockTerms(blockClass, index.expirySeconds(entry));
         contents.setTerms(entry, terms);
         SsdSlab slab = policy.slab(entry);
-        // the record of a block that is there already says its terms anew
+        // replaying the record of an existing block updates its terms
         journal.append(new BlockAdded(
                 digest,
                 files.byOrdinal(index.file(entry)).id(),
@@ -556,11 +561,11 @@ final class SsdDirectory
     }
 
     /**
-     * Reads a block to where it is wanted, and verifies it there. Without the lock.
+     * Reads a block directly into its destination and verifies it there. Must not hold the lock.
      *
      * @param target as long as the block, aligned for O_DIRECT
-     * @param tail of {@link Extent#MAX_TAIL_BYTES}
-     * @return CRC32C of the block's bytes; empty if it did not verify
+     * @param tail buffer of {@link Extent#MAX_TAIL_BYTES}
+     * @return CRC32C of the block's bytes; empty if verification failed
      */
     OptionalInt read(SsdBlock block, MemorySegment target, ByteBuffer tail, byte[] scratch)
             throws IOException
@@ -590,7 +595,7 @@ final class SsdDirectory
     }
 
     /**
-     * Whether the index still says of the block what it said.
+     * Returns whether the index still has this write of the block.
      */
     boolean isStillThere(SsdBlock block)
     {
@@ -599,7 +604,7 @@ final class SsdDirectory
     }
 
     /**
-     * A block did not verify: it is dropped, unless it was gone already, which is why it did not.
+     * Drops a block that failed verification, unless the index no longer has it, which explains the failure.
      */
     void dropCorrupt(SsdBlock block)
     {
@@ -611,7 +616,7 @@ final class SsdDirectory
     }
 
     /**
-     * A block could not be read: it is dropped.
+     * Drops a block that could not be read.
      */
     void dropUnreadable(SsdBlock block, IOException failure)
     {
@@ -622,7 +627,7 @@ final class SsdDirectory
     }
 
     /**
-     * Reads something if it is time to see whether a disk that did not read works again. Without the lock.
+     * Probes a disk with failed reads if it is time to. Must not hold the lock.
      */
     void probe()
     {
@@ -638,7 +643,8 @@ final class SsdDirectory
     }
 
     /**
-     * The file was dropped. Its blocks are removed by {@link #removeDropped}, and durably by {@link #flushAndSeal}.
+     * Records the drop of a file. {@link #removeDropped} then removes its blocks, and {@link #flushAndSeal} makes the
+     * drop durable.
      */
     void drop(StoredFile file)
     {
@@ -649,7 +655,7 @@ final class SsdDirectory
     }
 
     /**
-     * Removes the blocks of a dropped file. Without the lock, which is taken for some at a time.
+     * Removes the blocks of a dropped file. Must not hold the lock, which is taken for a few blocks at a time.
      */
     void removeDropped(StoredFile file)
     {
@@ -657,7 +663,8 @@ final class SsdDirectory
     }
 
     /**
-     * As {@link #removeDropped}, and overwrites where the blocks were before anybody else may have the place; what cannot be is {@link #unwiped}. Without the lock.
+     * Removes the blocks of a dropped file and overwrites their extents before they are reused. {@link #unwiped}
+     * reports failures. Must not hold the lock.
      *
      * @param zeros as long as the largest extent
      */
@@ -667,7 +674,7 @@ final class SsdDirectory
     }
 
     /**
-     * Tries to overwrite what is {@link #unwiped}. Without the lock.
+     * Retries all failed overwrites. Must not hold the lock.
      */
     void wipeLeft()
     {
@@ -675,7 +682,7 @@ final class SsdDirectory
     }
 
     /**
-     * As {@link #wipeLeft}, if the directory takes writes and it is time to try. Without the lock.
+     * Retries failed overwrites if the directory is writable and the pause has passed. Must not hold the lock.
      */
     void wipeLeftIfDue()
     {
@@ -683,7 +690,7 @@ final class SsdDirectory
     }
 
     /**
-     * That there are bytes here that were to be overwritten and could not be yet, and why.
+     * Returns why some bytes are not overwritten yet; empty if there are none.
      */
     Optional<String> unwiped()
     {
@@ -692,7 +699,8 @@ final class SsdDirectory
     }
 
     /**
-     * Overwrites what was written for a block that is not wanted any more; to be followed by {@link #cancel}, or, if it fails, {@link #cancelUnwiped}. Without the lock.
+     * Overwrites an extent whose block was dropped. The caller then calls {@link #cancel}, or {@link #cancelUnwiped} on
+     * failure. Must not hold the lock.
      */
     void wipe(Reservation reservation, ByteBuffer zeros)
             throws IOException
@@ -701,9 +709,9 @@ final class SsdDirectory
     }
 
     /**
-     * What the journal was told before is durable when this returns. Without the lock.
+     * Makes all appended records durable. Must not hold the lock.
      *
-     * @return false if it is not
+     * @return false on failure
      */
     boolean flush()
     {
@@ -711,7 +719,8 @@ final class SsdDirectory
     }
 
     /**
-     * As {@link #flush}, so that no damage to a single place of the journal makes it forget either. Without the lock.
+     * Makes all appended records durable, and protects them against damage to a single place of the journal. Must not
+     * hold the lock.
      */
     boolean flushAndSeal()
     {
@@ -719,7 +728,7 @@ final class SsdDirectory
     }
 
     /**
-     * Without the lock.
+     * May be called without the lock.
      */
     long capacityBytes()
     {
@@ -727,7 +736,7 @@ final class SsdDirectory
     }
 
     /**
-     * Bytes of blocks of class PINNED.
+     * Returns the bytes of pinned blocks.
      */
     long pinnedBytes()
     {
@@ -778,7 +787,7 @@ final class SsdDirectory
     }
 
     /**
-     * For tests: counts blocks for their tables, one by one.
+     * Counts the bytes of each table from its blocks. For tests.
      */
     void addTableBytes(Map<StoredTable, Long> tables)
     {
@@ -790,7 +799,7 @@ final class SsdDirectory
     }
 
     /**
-     * Closes the files, whatever they hold. Without the lock.
+     * Closes the files without writing. Must not hold the lock.
      */
     @Override
     public void close()

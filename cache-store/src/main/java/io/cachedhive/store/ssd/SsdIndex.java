@@ -8,11 +8,12 @@ import java.util.Arrays;
 import static com.google.common.base.Verify.verify;
 
 /**
- * Where the blocks of a directory are, without an object per block: some 55 bytes each. Guarded by the store's lock.
+ * The index of a directory's blocks, without an object per block: about 55 bytes each. Guarded by the store's lock.
  *
- * <p>Entries are numbered, and their fields lie in arrays that grow in pieces, so that nothing is ever copied as a whole. Entries of
- * one bucket are chained. Buckets are added one at a time, each taking over its part of the chain of one other (linear hashing; Litwin, "Linear
- * hashing: a new tool for file and table addressing", 1980): no insertion takes longer than the others.
+ * <p>Entries are numbered. Their fields are stored in arrays that grow in pieces, so that growth never copies all
+ * entries. Entries of a bucket are chained. The number of buckets grows one at a time, and each new bucket splits the
+ * chain of one other, so no insertion is slow (linear hashing; Litwin, "Linear hashing: a new tool for file and table
+ * addressing", 1980).
  */
 final class SsdIndex
 {
@@ -21,7 +22,7 @@ final class SsdIndex
     private static final int PIECE_BITS = 12;
     private static final int PIECE = 1 << PIECE_BITS;
     private static final int PIECE_MASK = PIECE - 1;
-    // what a damaged number may make it take: 256 MiB
+    // limits the effect of a damaged count to 256 MiB
     private static final int MAX_RESERVED = 1 << 26;
     private static final BlockClass[] CLASSES = BlockClass.values();
 
@@ -34,7 +35,7 @@ final class SsdIndex
     private int[][] files = new int[0][];
     private int[][] nexts = new int[0][];
     private byte[][] classes = new byte[0][];
-    // in seconds since the epoch, unsigned
+    // unsigned epoch seconds
     private int[][] expiries = new int[0][];
 
     private int[][] buckets = {emptyBuckets()};
@@ -57,7 +58,7 @@ final class SsdIndex
     }
 
     /**
-     * Numbers of entries are below this; some of them are free.
+     * Returns the exclusive upper bound of entry numbers; some below it are free.
      */
     int limit()
     {
@@ -77,7 +78,7 @@ final class SsdIndex
     }
 
     /**
-     * Makes an empty index as wide as so many entries need: no insertion of theirs has to divide a bucket then.
+     * Sizes an empty index for the given number of entries, so that their insertion splits no bucket.
      */
     void reserve(long entries)
     {
@@ -91,10 +92,10 @@ final class SsdIndex
     }
 
     /**
-     * Brings what {@link #touch} will look at first into the processor's cache. A step of its own: whether a bucket is empty cannot be foretold, and a
-     * processor that guessed wrong throws away what it began for the next digests, as soon as it knows.
+     * Loads the memory that {@link #touch} reads first into the processor's cache. This is a separate step, because a
+     * mispredicted branch on an empty bucket would discard the speculative loads for the next digests.
      *
-     * @return of no use, so that it is not optimised away
+     * @return a meaningless number that keeps the read from being optimized away
      */
     int touchBucket(long digestLow)
     {
@@ -102,10 +103,10 @@ final class SsdIndex
     }
 
     /**
-     * Brings what {@link #find} will look at into the processor's cache. For several digests one after the other this takes little more than for
-     * one, since none has to wait for another.
+     * Loads the memory that {@link #find} reads into the processor's cache. A loop over several digests takes little
+     * longer than a single call, because the loads are independent.
      *
-     * @return of no use, so that it is not optimised away
+     * @return a meaningless number that keeps the read from being optimized away
      */
     int touch(long digestLow)
     {
@@ -114,7 +115,7 @@ final class SsdIndex
     }
 
     /**
-     * The block must not have an entry.
+     * Inserts a block that has no entry yet.
      */
     int insert(long digestHigh, long digestLow, long sequence, int slab, int extent, int length, int file, BlockTerms terms)
     {
@@ -216,7 +217,7 @@ final class SsdIndex
 
     private int bucket(long digestLow)
     {
-        // the digest is uniform: any of its bits will do
+        // the digest is uniform, so any of its bits will do
         int hash = (int) (digestLow >>> 20);
         int mask = (Integer.highestOneBit(bucketCount - 1) << 1) - 1;
         int bucket = hash & mask;
@@ -288,7 +289,7 @@ final class SsdIndex
     }
 
     /**
-     * The file's ordinal.
+     * Returns the ordinal of the file.
      */
     int file(int entry)
     {

@@ -9,10 +9,11 @@ import java.util.stream.Collectors;
 import static java.util.Objects.requireNonNull;
 
 /**
- * On which file systems the SSD directories were when they were used last: so a disk that is missing is told from a path that is mistyped, and
- * an empty mount point from a new disk. As text, a line for each: the mount point, a tab, the directory.
+ * The last known mount points of the SSD directories. They distinguish a missing disk from a mistyped path, and an
+ * empty mount point from a new disk. The text format has a line for each directory: the mount point, a tab, the
+ * directory.
  *
- * @param file where it is kept
+ * @param file path of the text file
  * @param mountPoints by directory
  */
 public record SsdMounts(Path file, Map<Path, Path> mountPoints)
@@ -24,7 +25,7 @@ public record SsdMounts(Path file, Map<Path, Path> mountPoints)
     }
 
     /**
-     * Lines that make no sense are passed over: a directory that is not known is one that is configured for the first time.
+     * Parses the text format. Ignores malformed lines; their directories then count as new.
      */
     public static SsdMounts parse(Path file, String text)
     {

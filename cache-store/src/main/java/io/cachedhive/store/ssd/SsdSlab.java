@@ -5,7 +5,7 @@ import java.util.Arrays;
 import static com.google.common.base.Verify.verify;
 
 /**
- * A slab and what lies in its extents. Guarded by the store's lock.
+ * A slab and the state of its extents. Guarded by the store's lock.
  */
 final class SsdSlab
 {
@@ -17,13 +17,13 @@ final class SsdSlab
 
     final int number;
     int sizeClass = -1;
-    // of each extent: the number of its entry in the index, FREE, WRITING, UNKNOWN while the checkpoint may still tell of a block there, or UNWIPED, out of use
-    // since it has bytes that are to be overwritten, and could not be yet
+    // state by extent: the number of its index entry, FREE, WRITING, UNKNOWN (the checkpoint may have a block there),
+    // or UNWIPED (unused because its bytes could not be overwritten yet)
     private int[] entries = {};
     private int freeCount;
     private int unknownCount;
     private int cursor;
-    // those that are unwiped as well
+    // includes unwiped extents
     private int writing;
     private int unwipedCount;
     private int pinnedCount;
@@ -45,7 +45,7 @@ final class SsdSlab
     }
 
     /**
-     * Cut as a checkpoint says, of which the blocks are not read yet.
+     * Cuts the slab as in a checkpoint whose blocks are not read yet.
      */
     void cutUnknown(int sizeClass, int extentCount)
     {
@@ -56,7 +56,7 @@ final class SsdSlab
     }
 
     /**
-     * What no block was found for is free.
+     * Frees the unknown extents, because the checkpoint has no blocks for them.
      */
     void settle()
     {
@@ -98,7 +98,7 @@ final class SsdSlab
     }
 
     /**
-     * Of the blocks in it, those that do not leave for want of space.
+     * Returns the number of blocks that cannot be evicted.
      */
     int pinnedCount()
     {
@@ -116,7 +116,7 @@ final class SsdSlab
     }
 
     /**
-     * Takes the next free extent, in the order of their places if nothing was freed in between.
+     * Takes the next free extent, in ascending order unless extents were freed in between.
      */
     int takeFree()
     {
@@ -157,7 +157,8 @@ final class SsdSlab
     }
 
     /**
-     * An extent that was being written goes out of use until it is {@link #wiped}: nobody may have it, and the slab keeps its class.
+     * Marks an extent being written as unwiped: it stays unused, and the slab keeps its size class, until
+     * {@link #wiped}.
      */
     void keepUnwiped(int extent)
     {
@@ -167,7 +168,7 @@ final class SsdSlab
     }
 
     /**
-     * It is overwritten, and free.
+     * Frees an overwritten extent.
      */
     void wiped(int extent)
     {
@@ -184,7 +185,7 @@ final class SsdSlab
     }
 
     /**
-     * The first extent from there on that is out of use, or {@link #NONE}.
+     * Returns the first unwiped extent from the given one on, or {@link #NONE}.
      */
     int nextUnwiped(int firstExtent)
     {
@@ -197,7 +198,7 @@ final class SsdSlab
     }
 
     /**
-     * An extent that was found with a block when the store was opened.
+     * Assigns an extent to a restored block.
      */
     void restore(int extent, int entry)
     {

@@ -42,12 +42,14 @@ import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 /**
- * The blocks on SSD, in one or more directories. A block has its place in one of them, chosen by its digest in proportion to their
- * capacities; while that one is out of service, it is not kept on SSD. What could not be
- * taken when the tier was opened is tried again, and takes part when it can. What is done with one directory is the matter of {@link SsdDirectory} and, for
- * what is queued to be written into it, {@link DirectoryWriter}; here they are made one, with the threads and the times at which they work.
+ * The SSD tier: blocks in one or more directories. The digest of a block selects its directory, in proportion to the
+ * capacities. While that directory is offline, the block is not kept on SSD. Directories that failed to open are
+ * retried and then added.
  *
- * <p>Methods are called under the store's lock unless they say otherwise.
+ * <p>{@link SsdDirectory} and {@link DirectoryWriter} handle a single directory; this class combines them and runs
+ * their threads and periodic tasks.
+ *
+ * <p>Callers hold the store's lock unless a method specifies otherwise.
  */
 public final class SsdTier
 {
@@ -59,7 +61,7 @@ public final class SsdTier
     private static final long CLOSE_MILLIS = 30_000;
     private static final int RESTORED_AT_ONCE = 1 << 16;
 
-    // by number; replaced, under the lock, when one is taken in late
+    // by number; replaced under the lock when a directory is added late
     private volatile List<SsdDirectory> directories;
     private volatile List<DirectoryWriter> writers;
     private volatile long totalCapacityBytes;
@@ -79,7 +81,7 @@ public final class SsdTier
     private final DirectoryWriter.LateWrites lateWrites = new LateBlocks();
     @GuardedBy("this")
     private long lastRun;
-    // the highest run that a directory may know of, even if its superblock could not be written
+    // the highest run that may be on disk, even if the write of the superblock failed
     @GuardedBy("this")
     private long attemptedRun;
     private long maxQueuedBytes;
@@ -87,17 +89,17 @@ public final class SsdTier
     private boolean started;
     @GuardedBy("lock")
     private boolean stopped;
-    // how many times files were dropped, and how many of these drops, the first ones, were reported durable
+    // the number of drops, and how many of the first ones were reported durable
     @GuardedBy("lock")
     private long drops;
     @GuardedBy("lock")
     private long durableDrops;
 
     /**
-     * A block that is to be written, in a frame that stays as it is until it was.
+     * A block to write, in a frame that does not change until it is released.
      *
-     * @param terms as they are at the moment, under the store's lock
-     * @param release called under the store's lock when the frame is needed no longer
+     * @param terms current terms, read under the store's lock
+     * @param release called under the store's lock when the frame is no longer needed
      */
     public record Write(Digest128 digest, StoredFile file, int length, int checksum, Supplier<BlockTerms> terms, MemorySegment payload, Runnable release)
     {
@@ -112,10 +114,11 @@ public final class SsdTier
     }
 
     /**
-     * Restores the directories, but for the blocks of large ones, which come when the tier is started. Without the lock.
+     * Opens and restores the directories; large ones restore the rest of their blocks after the start. Must not hold
+     * the lock.
      *
-     * @param blocksToRestore of each directory now
-     * @param keptRun the last run of the worker that is known beside its directories
+     * @param blocksToRestore blocks to restore now, per directory
+     * @param keptRun the last run of the worker according to its state directory
      */
     public static SsdTier open(
             SsdCandidates candidates,
@@ -147,12 +150,12 @@ public final class SsdTier
             }
             catch (DirectoryOutException e) {
                 absent.add(candidates.giveUp(candidate, e));
-                // its superblock may have the run already, in which it takes no part and learns of no drop: the others
-                // use a later one
+                // its superblock may have this run already, though it will miss the run's drops: use a later run for
+                // the other directories
                 run = lastRun + 2;
             }
         }
-        // only when all know of the run: until then nothing is dropped that one of them could not know of
+        // before all directories have the run, nothing is dropped that one of them could miss
         if (run > lastRun + 1) {
             for (SsdDirectory directory : directories) {
                 long later = run;
@@ -162,7 +165,7 @@ public final class SsdTier
         for (SsdDirectory directory : directories) {
             write(directory, directory::setUsed);
         }
-        // also only now: a file that one of them gave up may be another's as well
+        // only now, because a file that one directory released may belong to another as well
         directories.forEach(directory -> directory.restorer().restore(blocksToRestore));
         DirectoryProbe look = candidates.directoryProbe();
         AbsentDirectories absentDirectories = new AbsentDirectories(absent, look, opener, lock, environment.clock());
@@ -214,14 +217,14 @@ public final class SsdTier
         this.writers = directories.stream()
                 .map(directory -> new DirectoryWriter(directory, stagingBytes, lateWrites, lock, idle))
                 .toList();
-        // a checkpoint may take long; the journals go on meanwhile
+        // a thread for checkpoints, which may take long, and one for the journal, per directory
         this.executor = new ScheduledThreadPoolExecutor(2 * Math.max(1, directories.size() + absent.count()), environment.threads());
         executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         executor.setContinueExistingPeriodicTasksAfterShutdownPolicy(false);
     }
 
     /**
-     * Without the lock.
+     * May be called without the lock.
      */
     public DirectoryFormats formats()
     {
@@ -229,10 +232,11 @@ public final class SsdTier
     }
 
     /**
-     * Begins to write. Without the lock.
+     * Starts the threads. Must not hold the lock.
      *
-     * @param maxQueuedBytes of blocks that wait to be written, in frames that cannot be evicted meanwhile
-     * @param offerAgain {@link #offer offers} a block that was not, because too many waited, if it is still there; called under the lock
+     * @param maxQueuedBytes limit per directory on queued blocks, whose frames cannot be evicted
+     * @param offerAgain {@link #offer offers} a block again that found the queue full, if it is still in RAM; called
+     * under the lock
      */
     public void start(long maxQueuedBytes, Predicate<Digest128> offerAgain, StoreEnvironment environment)
     {
@@ -241,7 +245,7 @@ public final class SsdTier
         started = true;
         writers.forEach(writer -> start(writer, environment));
         for (int number : absent.numbers()) {
-            // a directory that hangs holds up none but itself
+            // a task for each directory, so that a hung one blocks only itself
             executor.scheduleWithFixedDelay(() -> guarded(() -> takeIn(number, environment)), CHECKPOINT_CHECK_MILLIS, CHECKPOINT_CHECK_MILLIS, MILLISECONDS);
         }
     }
@@ -274,7 +278,7 @@ public final class SsdTier
                 absent.remove(number);
                 directories = Stream.concat(directories.stream(), Stream.of(directory)).sorted(comparingInt(SsdDirectory::number)).toList();
                 writers = Stream.concat(writers.stream(), Stream.of(writer)).sorted(comparingInt(each -> each.directory().number())).toList();
-                // blocks whose place it is now are found where they are
+                // existing blocks stay where they are, because lookups search all directories
                 totalCapacityBytes += directory.capacityBytes();
                 start(writer, environment);
                 return;
@@ -342,7 +346,7 @@ public final class SsdTier
             task.run();
         }
         catch (RuntimeException | Error e) {
-            // an exception would end the repetition
+            // an exception would cancel the periodic task
             log.error(e, "A task of the SSD tier failed");
         }
     }
@@ -353,7 +357,7 @@ public final class SsdTier
     }
 
     /**
-     * The run that began with the opening.
+     * Returns the number of the run that this opening started.
      */
     public long run()
     {
@@ -372,9 +376,9 @@ public final class SsdTier
     }
 
     /**
-     * A block was asked for.
+     * Records a request for a block.
      *
-     * @return whether it is here
+     * @return whether the block is here
      */
     public boolean use(Digest128 digest)
     {
@@ -387,7 +391,8 @@ public final class SsdTier
     }
 
     /**
-     * The numbers of the directories that take part: they go on saying the same of each when one is taken in between them. Without the lock.
+     * Returns the numbers of the online directories, which stay the same when another is added. May be called without
+     * the lock.
      */
     public List<Integer> directoryNumbers()
     {
@@ -395,11 +400,11 @@ public final class SsdTier
     }
 
     /**
-     * Adds the blocks of a directory with such entries.
+     * Collects the hottest blocks among a range of a directory's entries.
      *
      * @param directory its number
-     * @param known blocks to be left out
-     * @return whether there are entries beyond
+     * @param known selects blocks to skip
+     * @return whether there are entries after the range
      */
     public boolean collect(int directory, int firstEntry, int endEntry, Predicate<Digest128> known, HotBlocks hottest)
     {
@@ -407,9 +412,9 @@ public final class SsdTier
     }
 
     /**
-     * Evicts some of what a table has beyond its quota, which became smaller.
+     * Evicts some blocks of a table that exceeds its quota.
      *
-     * @return whether there is more to be evicted
+     * @return whether more blocks have to be evicted
      */
     public boolean shrink(StoredTable table, int maxCount)
     {
@@ -418,7 +423,7 @@ public final class SsdTier
             boolean found = true;
             while (found) {
                 found = false;
-                // one of each, so that all of them lose alike
+                // one block of each directory in turn, for an even loss
                 for (SsdDirectory directory : directories) {
                     if (table.hasSsdRoom(0)) {
                         return false;
@@ -437,10 +442,10 @@ public final class SsdTier
     }
 
     /**
-     * Puts blocks of a directory with such entries in order that came before their tables had quotas.
+     * Adds entries of a directory that are older than their table's quota to the table's queues.
      *
      * @param directory its number
-     * @return whether there are entries beyond
+     * @return whether there are entries after the range
      */
     public boolean order(int directory, int firstEntry, int endEntry)
     {
@@ -448,7 +453,7 @@ public final class SsdTier
     }
 
     /**
-     * Whether the queue of a directory is more than half full.
+     * Returns whether the queue of a directory is more than half full.
      */
     public boolean isBehindWriting()
     {
@@ -472,16 +477,16 @@ public final class SsdTier
         @Override
         public boolean offer(DirectoryWriter writer, Digest128 digest)
         {
-            // its place is another directory since one was taken in
+            // a directory added meanwhile may be responsible for the block now
             return writerFor(digest) == writer && offerAgain.test(digest);
         }
     }
 
     /**
-     * A block that is in RAM was asked for. To be called once for each time, in place of {@link #use}.
+     * Records a request for a block that is in RAM. Call it exactly once per request, instead of {@link #use}.
      *
-     * @param first whether it just came into the cache
-     * @return whether it is not here, and worth being written: then it should be {@link #offer offered}
+     * @param first whether the block just entered the cache
+     * @return true if the block is not on SSD but worth writing, so that the caller has to {@link #offer} it
      */
     public boolean request(Digest128 digest, StoredFile file, int length, BlockClass blockClass, boolean first)
     {
@@ -489,7 +494,7 @@ public final class SsdTier
     }
 
     /**
-     * Queues a block to be written for which {@link #request} just said so.
+     * Queues a block that {@link #request} just accepted.
      */
     public void offer(Write write)
     {
@@ -498,7 +503,7 @@ public final class SsdTier
 
     private DirectoryWriter writerFor(Digest128 digest)
     {
-        // other bits than those that choose the bucket
+        // uses other bits than the index uses for its buckets
         long point = Math.unsignedMultiplyHigh(digest.high(), totalCapacityBytes);
         for (DirectoryWriter writer : writers) {
             point -= writer.directory().capacityBytes();
@@ -510,11 +515,13 @@ public final class SsdTier
     }
 
     /**
-     * Reads a block to where it is wanted, and verifies it there. A block that cannot be read, or is not what it should be, is dropped. Without the lock.
+     * Reads a block directly into its destination and verifies it there. Drops a block that cannot be read or verified.
+     * Must not hold the lock.
      *
-     * @param target as long as the block, aligned for O_DIRECT; nobody else sees it before this returns. It has any bytes if the block does not verify
-     * @param scratch checksums are made of copies on the heap
-     * @return CRC32C of the block's bytes; empty if there is no such block any more
+     * @param target as long as the block, aligned for O_DIRECT, invisible to readers; undefined content if the result
+     * is empty
+     * @param scratch heap buffer for the checksum
+     * @return CRC32C of the block's bytes; empty if the block is gone
      */
     public OptionalInt read(SsdBlock block, MemorySegment target, byte[] scratch)
     {
@@ -559,7 +566,7 @@ public final class SsdTier
     }
 
     /**
-     * Whether the block may still be shown.
+     * Returns whether the block may still be served.
      */
     public boolean isStillThere(SsdBlock block)
     {
@@ -580,7 +587,7 @@ public final class SsdTier
     }
 
     /**
-     * The file was dropped; to be followed by {@link #removeDropped} and {@link #makeDropsDurable}.
+     * Records the drop of a file. The caller then calls {@link #removeDropped} and {@link #makeDropsDurable}.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     public void drop(StoredFile file)
@@ -590,7 +597,7 @@ public final class SsdTier
     }
 
     /**
-     * Frees what a dropped file had. Without the lock.
+     * Frees the extents of a dropped file. Must not hold the lock.
      */
     public void removeDropped(StoredFile file)
     {
@@ -598,7 +605,8 @@ public final class SsdTier
     }
 
     /**
-     * Frees what dropped files had, and overwrites it, and what could not be overwritten before; what cannot be now is {@link #unwiped}. Without the lock.
+     * Overwrites and frees the extents of dropped files, and retries earlier failures. {@link #unwiped} reports new
+     * ones. Must not hold the lock.
      */
     public void wipeDropped(List<StoredFile> dropped)
     {
@@ -613,7 +621,8 @@ public final class SsdTier
     }
 
     /**
-     * What was to be overwritten and could not be yet, in this run, and why; it is tried again. Without the lock.
+     * Returns why some dropped bytes are not overwritten yet, though retried; empty if there are none. Must not hold
+     * the lock.
      */
     public Optional<String> unwiped()
     {
@@ -629,16 +638,18 @@ public final class SsdTier
     }
 
     /**
-     * Returns when what was dropped before cannot come back, whatever happens. Without the lock.
+     * Makes all earlier drops durable. Must not hold the lock.
      *
-     * @return false if the disk of a directory takes nothing: until it does, {@link #outdate} has to help; or if the tier was closed meanwhile, whose last checkpoint has it
+     * @return false if a directory is not writable, so that {@link #outdate} is required, or if the tier was closed, in
+     * which case its last checkpoint has the drops
      */
     public boolean makeDropsDurable()
     {
         long count = dropCount();
         boolean durable = true;
         for (SsdDirectory directory : directories) {
-            // also where the file had no blocks: the records of their eviction may not be durable yet
+            // includes directories without blocks of the file, because the records of evicted blocks may not be durable
+            // yet
             durable &= directory.flushAndSeal() || (!isStopped() && directory.checkpoints().invalidate());
         }
         if (durable) {
@@ -681,7 +692,7 @@ public final class SsdTier
     }
 
     /**
-     * Whether files may be closed, of which nothing can be concluded then.
+     * Returns whether files may be closed already, so that failures prove nothing.
      */
     private boolean isStopped()
     {
@@ -695,7 +706,7 @@ public final class SsdTier
     }
 
     /**
-     * Keeps beside the directories which run is the last.
+     * Persists the last run outside the SSD directories.
      */
     public interface RunKeeper
     {
@@ -704,13 +715,14 @@ public final class SsdTier
     }
 
     /**
-     * Makes directories start empty that lack drops and cannot be written: a further run begins, of which all others know. Without the lock.
+     * Starts another run, which outdates directories that lack drops and cannot be written: they start empty next time.
+     * Must not hold the lock.
      *
-     * @return false if nobody else takes it either
+     * @return false if no other place could persist the run either
      */
     public synchronized boolean outdate(RunKeeper keeper)
     {
-        // a number that was tried before may be on the disk of a directory that lacks drops now
+        // the disk of a directory that lacks drops may already have an attempted number
         long further = Math.max(lastRun, attemptedRun) + 1;
         attemptedRun = further;
         boolean known = false;
@@ -739,7 +751,7 @@ public final class SsdTier
     }
 
     /**
-     * How many directories do not do all that they should at present.
+     * Returns the number of directories with limited or no service.
      */
     public long directoriesOut()
     {
@@ -747,7 +759,8 @@ public final class SsdTier
     }
 
     /**
-     * Where the directories are mounted; as before for those that are not there. Without the lock.
+     * Returns the mount points of the directories; offline ones keep their last known mount point. Must not hold the
+     * lock.
      */
     public SsdMounts mounts()
     {
@@ -765,7 +778,7 @@ public final class SsdTier
     }
 
     /**
-     * Bytes of blocks of class PINNED.
+     * Returns the bytes of pinned blocks.
      */
     public long pinnedBytes()
     {
@@ -813,7 +826,7 @@ public final class SsdTier
     }
 
     /**
-     * Waits until nothing is queued. Without the lock.
+     * Waits until the queues are empty. Must not hold the lock.
      */
     public void drain()
     {
@@ -836,7 +849,7 @@ public final class SsdTier
     }
 
     /**
-     * For tests: everything that was written is in the journal. Without the lock.
+     * Writes all appended records to the journals. For tests. Must not hold the lock.
      */
     public void flush()
     {
@@ -844,7 +857,7 @@ public final class SsdTier
     }
 
     /**
-     * For tests: what happens once a second. Without the lock.
+     * Runs the expiry scan that otherwise runs once a second. For tests. Must not hold the lock.
      */
     public void removeExpired()
     {
@@ -852,7 +865,7 @@ public final class SsdTier
     }
 
     /**
-     * For tests. Without the lock.
+     * For tests. Must not hold the lock.
      */
     public void checkpoint()
     {
@@ -873,13 +886,13 @@ public final class SsdTier
     }
 
     /**
-     * Writes what is queued, then a checkpoint. Without the lock.
+     * Writes the queued blocks, then a checkpoint. Must not hold the lock.
      */
     public void close()
     {
         drain();
         if (started) {
-            // so that there is something to be written
+            // an incomplete restore prevents the checkpoint
             awaitRestored(Duration.ofMillis(CLOSE_MILLIS));
         }
         stop();
@@ -893,7 +906,7 @@ public final class SsdTier
     }
 
     /**
-     * A drop that is made while the tier closes counts on the last checkpoint, which failed.
+     * Makes drops durable without the last checkpoint, on which drops during the closing rely.
      */
     private void closeWithoutCheckpoint(SsdDirectory directory)
     {
@@ -906,9 +919,9 @@ public final class SsdTier
     }
 
     /**
-     * Waits until all blocks that were found are restored. Without the lock.
+     * Waits until all blocks found on SSD are restored. Must not hold the lock.
      *
-     * @return whether they are
+     * @return false on timeout
      */
     public boolean awaitRestored(Duration timeout)
     {
@@ -927,7 +940,7 @@ public final class SsdTier
     }
 
     /**
-     * For tests: ends like a killed process. Without the lock.
+     * Ends like a killed process. For tests. Must not hold the lock.
      */
     public void abandon()
     {

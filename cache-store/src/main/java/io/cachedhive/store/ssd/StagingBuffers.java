@@ -9,8 +9,8 @@ import java.util.concurrent.Semaphore;
 import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
 
 /**
- * Memory from which extents are written and into which what is no payload of them is read: aligned for O_DIRECT, and this process's own, so that
- * checksums over it are safe. There are so many and no more: who finds none waits.
+ * A pool of aligned buffers for O_DIRECT. They are private memory, so checksums over them are safe, unlike over
+ * mappings. The number of buffers is limited; {@link #acquire} waits for a free one.
  */
 final class StagingBuffers
 {

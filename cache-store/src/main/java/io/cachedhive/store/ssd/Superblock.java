@@ -16,20 +16,19 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a directory is: whose, of which geometry, and which of its checkpoints may be believed. Two {@link HeaderPage}s that say the same, written
- * one after the other, of which the valid one with the higher update number counts: neither a torn write nor damage to one of them brings back
- * what was said before.
+ * The identity of a directory: its owner, its geometry and its valid checkpoints. Written to two {@link HeaderPage}s,
+ * one after the other; the valid page with the higher update number counts. So neither a torn write nor damage to one
+ * page brings back an older state.
  *
- * @param version of the format of all that is written into the directory
- * @param storeId made when the directory was formatted: what lies in it from before does not verify
- * @param update counts the writes of the superblock
- * @param run counts the times that the worker's store was opened, the same in all of its directories: one that missed a run knows nothing
- *         of what was dropped meanwhile
- * @param usedRun the last run in which the store was used, as far as this directory knows: what was opened no further than to the superblocks
- *         of some directories dropped nothing, so that the others missed nothing
- * @param baseLsn from where the journal tells everything, if no checkpoint is valid: when this was written, the directory was empty, or
- *         what it had was given up
- * @param minCheckpoint checkpoints with lower numbers were written before that, and are not to be believed
+ * @param version of the format of future writes to the directory
+ * @param storeId created by formatting; older contents do not verify against it
+ * @param update number of writes of the superblock
+ * @param run number of times that the worker's store was opened; a directory with a lower run than the others missed
+ * drops
+ * @param usedRun the last run that used the store, as far as this directory knows; a run that failed while opening the
+ * directories dropped nothing, so that the others missed nothing
+ * @param baseLsn start of the replay without a valid checkpoint, at which the directory was empty or invalidated
+ * @param minCheckpoint checkpoints with lower numbers are older than that and invalid
  */
 record Superblock(int version, Digest128 storeId, long update, long run, long usedRun, CacheWorkerId workerId, Geometry geometry, long baseLsn, long minCheckpoint)
 {
@@ -50,12 +49,12 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
 
     /**
      * @param superblock the newest valid page
-     * @param doubt if there is none, why; or that one of the two is damaged
+     * @param doubt why there is no valid page, or that one of the two pages is damaged
      */
     record Read(Optional<Superblock> superblock, Optional<RecoveryFinding> doubt) {}
 
     /**
-     * @param format what is read
+     * @param format versions to accept
      */
     static Read read(DiskFile file, SsdFormat format)
             throws IOException
@@ -81,7 +80,7 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
                         }
                     }
                     catch (WireException | IllegalArgumentException e) {
-                        // the checksum was right: written by a program that had it wrong
+                        // the checksum is correct, so a faulty program wrote the page
                         damaged = true;
                     }
                 }
@@ -114,9 +113,9 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
     }
 
     /**
-     * Writes this to both pages; durable on return.
+     * Writes both pages; durable on return.
      *
-     * @return what was written
+     * @return the superblock as written
      */
     Superblock writeTo(DiskFile file)
             throws IOException
@@ -148,7 +147,7 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
     }
 
     /**
-     * Of a run that is being opened.
+     * Returns a copy for a run being opened.
      */
     Superblock withRun(long run)
     {
@@ -156,7 +155,7 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
     }
 
     /**
-     * Of the same run, which is going to be used.
+     * Returns a copy that marks the run as used.
      */
     Superblock used()
     {
@@ -164,7 +163,7 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
     }
 
     /**
-     * What is written from now on is of another version.
+     * Returns a copy that sets the version of future writes.
      */
     Superblock withVersion(int version)
     {
@@ -172,7 +171,7 @@ record Superblock(int version, Digest128 storeId, long update, long run, long us
     }
 
     /**
-     * Nothing from before counts: the journal begins anew at the LSN.
+     * Returns a copy that invalidates all earlier contents and starts the journal at the LSN.
      */
     Superblock withBase(long baseLsn, long minCheckpoint)
     {

@@ -16,7 +16,8 @@ import static io.cachedhive.store.ssd.DirectoryHealth.Part.SLAB_WRITES;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Has a directory's disk read, write and sync, and tells {@link DirectoryHealth} how that went. Methods are called without the store's lock.
+ * Reads, writes and syncs the disk of a directory and reports the results to {@link DirectoryHealth}. Callers must not
+ * hold the store's lock.
  */
 final class WatchedDisk
 {
@@ -98,7 +99,7 @@ final class WatchedDisk
     }
 
     /**
-     * Reads something if it is time to see whether a disk that did not read works again.
+     * Probes a disk with failed reads if it is time to.
      */
     void probe()
     {
@@ -121,10 +122,10 @@ final class WatchedDisk
     }
 
     /**
-     * Makes durable what the journal was told before.
+     * Makes all appended records durable.
      *
-     * @param seal so that no damage to a single place of the journal makes it forget either
-     * @return false if it is not durable
+     * @param seal whether to protect them against damage to a single place of the journal
+     * @return false on failure
      */
     boolean flush(boolean seal)
     {
@@ -140,7 +141,7 @@ final class WatchedDisk
             return true;
         }
         catch (Journal.BrokenException e) {
-            // what broke it was counted
+            // the failure that broke it was counted
             return false;
         }
         catch (IOException e) {
@@ -150,7 +151,7 @@ final class WatchedDisk
         finally {
             lock.lock();
             try {
-                // that it works is no proof: after a failure the journal goes on when a checkpoint was written
+                // success does not end a suspension: after a failure, only a checkpoint makes the journal usable again
                 health.ended(operation);
                 failure.ifPresent(e -> health.failed(INDEX, e));
             }
