@@ -33,8 +33,8 @@ import static java.util.Objects.requireNonNull;
  * <pre>
  *   batch    0 magic            8 store id (16)    24 LSN     32 length of the batch, a multiple of 4096     36 length of the body
  *           40 zero            60 CRC32C of the 60 bytes before and of the body
- *           64 body: records, each a length of 4 bytes and so many bytes;  a batch with an empty body seals what is before it, or fills the
- *              end of the file
+ *           64 body: records, each a length of 4 bytes and the bytes;  an empty body seals the batches before it, or fills
+ *              the end of the file
  * </pre>
  */
 final class Journal
