@@ -9,44 +9,44 @@ import io.cachedhive.store.file.StoredTable;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A place for a block in shared memory, and the block in it. Guarded by the store's lock.
+ * A frame of shared memory and the block in it. Guarded by the store's lock.
  */
 public final class Frame
 {
     enum State
     {
         /**
-         * Holds nothing, and no reader accepts it.
+         * Has no block; readers reject it.
          */
         FREE,
         /**
-         * Being written by a fill or a load; no reader accepts it.
+         * Being written by a fill or a load; readers reject it.
          */
         FILLING,
         /**
-         * Holds a block that readers find in the index.
+         * Has a block that readers find in the index.
          */
         LIVE,
         /**
-         * Evicted: readers that were told of it may still read it for a while, and it comes back to life when it is asked for.
+         * Evicted, but still readable for a while by clients that know it. A request makes it live again.
          */
         RESTING,
         /**
-         * Its file was dropped while it was pinned: no reader accepts it, and it is free when it is unpinned.
+         * Its file was dropped while it was pinned; readers reject it. Unpinning frees it.
          */
         DETACHED,
     }
 
     private final int number;
     private final RamSlab slab;
-    // its number among those that the policies order
+    // its number in the policies
     final int entry;
 
     State state = State.FREE;
     int pins;
     long restsSinceNanos;
 
-    // set with the generation, meaningful while not FREE
+    // set with the generation; valid unless FREE
     long generation;
     Digest128 digest;
     StoredFile file;
@@ -55,12 +55,12 @@ public final class Frame
     int checksum;
     BlockTerms terms;
 
-    // whether its last rest began since its table has no room for it
+    // whether its last rest began because its table has no capacity for it
     boolean leaves;
-    // whether it is among those that are to be freed when they have rested
+    // whether it is queued to be freed after its rest
     boolean inLeaving;
 
-    // of the one list that it is in
+    // links of the single list that has it
     FrameList list;
     Frame previous;
     Frame next;
@@ -103,7 +103,7 @@ public final class Frame
     }
 
     /**
-     * CRC32C of the payload.
+     * Returns the CRC32C of the payload.
      */
     public int checksum()
     {
@@ -111,7 +111,7 @@ public final class Frame
     }
 
     /**
-     * On which its block is kept.
+     * Returns the class and expiry of its block.
      */
     public BlockTerms terms()
     {
@@ -119,7 +119,7 @@ public final class Frame
     }
 
     /**
-     * Whether the block is another worker's.
+     * Returns whether the block is another worker's.
      */
     public boolean isGuest()
     {
@@ -127,7 +127,7 @@ public final class Frame
     }
 
     /**
-     * Whether it holds a block that may be given out.
+     * Returns whether it has a readable block.
      */
     public boolean holdsBlock()
     {

@@ -3,7 +3,7 @@ package io.cachedhive.store.ram;
 import static com.google.common.base.Verify.verify;
 
 /**
- * A queue of frames, linked through the frames themselves: each frame is in one list at most.
+ * A queue of frames, linked through the frames, so that each frame is in at most one list.
  */
 final class FrameList
 {

@@ -5,7 +5,7 @@ import io.cachedhive.store.policy.EvictionPolicy;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Keeps guests within their share of the frames. Guarded by the store's lock.
+ * Limits the memory of guest blocks. Guarded by the store's lock.
  */
 final class GuestLimit
 {
@@ -13,7 +13,7 @@ final class GuestLimit
     private final long maxBytes;
 
     /**
-     * @param maxBytes of frames that guests may take
+     * @param maxBytes limit on the memory of frames with guests
      */
     GuestLimit(RamFrames frames, long maxBytes)
     {
@@ -27,7 +27,9 @@ final class GuestLimit
     }
 
     /**
-     * Guests leave for guests: first those with frames of that size, then others.
+     * Evicts guests for a new guest, preferably of the same frame size.
+     *
+     * @return false if the new guest does not fit into the limit
      */
     boolean makeRoom(Frame newcomer, long now)
     {

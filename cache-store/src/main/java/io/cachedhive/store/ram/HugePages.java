@@ -11,12 +11,12 @@ import java.util.concurrent.ThreadFactory;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Moves the shared memory into huge pages of 2 MiB, while it is in use. A copy out of pages of 4 KiB spends a third of its time on looking up
- * where they are; tmpfs gives nothing else unless it was mounted for it, which few hosts do. The system is therefore asked for each
- * piece by madvise(2) with MADV_COLLAPSE, which needs no rights and no setting, and which clients that have mapped the file profit from as well.
+ * Moves the shared memory into huge pages of 2 MiB while it is in use. Copies out of 4 KiB pages spend a third of their
+ * time on address translation, and few hosts mount tmpfs with huge pages. So this calls madvise(2) with MADV_COLLAPSE
+ * for each piece, which needs no permissions or settings. Clients that have mapped the file benefit too.
  *
- * <p>It takes some milliseconds for each piece, so a thread of its own does it. Where it fails, small pages stay: nothing depends on it. The same
- * amount of memory is used, but for one piece more while it is moved.
+ * <p>A piece takes some milliseconds, so a separate thread does it. On failure, the small pages stay. The memory usage
+ * does not change, except for one extra piece during the move.
  */
 final class HugePages
 {
@@ -24,7 +24,7 @@ final class HugePages
 
     private static final Logger log = Logger.get(HugePages.class);
 
-    // memory that is too fragmented, or used up to its limit, does not get better within seconds
+    // fragmented or exhausted memory does not recover within seconds
     private static final int MAX_FAILURES_IN_A_ROW = 16;
 
     private final Path path;
@@ -35,7 +35,7 @@ final class HugePages
     private volatile Thread thread;
 
     /**
-     * @param bytes of the file; the rest of it that does not fill a piece keeps its small pages
+     * @param bytes size of the file; a rest shorter than a piece keeps small pages
      */
     HugePages(Path path, int descriptor, long bytes)
     {
@@ -51,7 +51,7 @@ final class HugePages
     }
 
     /**
-     * Returns when nothing of the file is touched any more: within a piece.
+     * Stops after the current piece and waits for it.
      */
     void stop()
     {
@@ -84,7 +84,7 @@ final class HugePages
     private void collapseAll()
     {
         try {
-            // room for a piece at a multiple of its size, as huge pages need it
+            // includes a range aligned to the size of a piece, as huge pages require
             long reserved = Posix.reserveAddresses(path, 2 * PIECE_BYTES);
             try {
                 collapseAll((reserved + PIECE_BYTES - 1) & -PIECE_BYTES);

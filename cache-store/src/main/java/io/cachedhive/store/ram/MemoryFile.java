@@ -41,13 +41,13 @@ import static java.util.Objects.requireNonNull;
 /**
  * The shared-memory file of one run.
  *
- * <p>A run holds a lock (flock(2)) on its file until its process ends. A file with the name of one and without the lock is what a run left
- * behind that was killed. Clients may have it mapped for as long as they like, which would keep its memory; so its frames are punched out before
- * it is unlinked, and only then the next file is allocated: the host never holds the memory of two. Every step may be the last one
- * before the next kill: the file keeps its name until nothing of it is left, so the next run begins again.
+ * <p>A run holds a lock (flock(2)) on its file until its process ends. So an unlocked file was left by a killed run.
+ * Clients may keep such a file mapped, which would keep its memory. So the next run punches holes into its frames,
+ * unlinks it, and only then allocates its own file: the host never holds the memory of both. Any step may be the last
+ * before another kill, so the file keeps its name until its memory is freed, and the next run starts over.
  *
- * <p>Order of giving up: the header says DEAD; then index and frame headers become zero, in a call of its own, so that a reader that
- * copies at this moment finds its generation gone; then the frames; then the name.
+ * <p>The order is: set the header to DEAD; zero the index and frame headers in a separate call, so that a concurrent
+ * reader finds its generation gone; free the frames; unlink the name.
  */
 public final class MemoryFile
         implements AutoCloseable
@@ -75,9 +75,9 @@ public final class MemoryFile
     }
 
     /**
-     * Gives back the memory of all runs that ended without doing so themselves.
+     * Frees the memory of all runs that ended without doing so.
      *
-     * @throws StoreException if a run of this worker goes on
+     * @throws StoreException if another run of this worker is active
      */
     public static List<RecoveryOutcome> reclaim(Path directory, CacheWorkerId workerId)
             throws StoreException
@@ -99,7 +99,7 @@ public final class MemoryFile
                 descriptor = Posix.open(file, Posix.O_RDWR, 0);
             }
             catch (DiskException e) {
-                // gone meanwhile, or another user's
+                // deleted meanwhile, or owned by another user
                 continue;
             }
             try {
@@ -113,7 +113,7 @@ public final class MemoryFile
                 long bytes = Posix.size(file, descriptor);
                 giveUp(file, descriptor, bytes);
                 if (bytes == 0) {
-                    // of a run that was killed as it began, or of another worker that begins
+                    // the file of a run killed at its start, or of another worker that is starting
                     continue;
                 }
                 outcomes.add(new RecoveryOutcome(
@@ -142,7 +142,7 @@ public final class MemoryFile
                 framesOffset = writer.layout().framesOffset();
             }
             catch (MemoryFormatException | InternalError e) {
-                // of another version, or killed before its header stood: no reader of ours has it mapped
+                // another version, or killed before it wrote the header: no current client has mapped it
                 log.debug("no valid header in %s: %s", file, e.getMessage());
             }
             punch(file, descriptor, framesOffset, bytes);
@@ -165,9 +165,9 @@ public final class MemoryFile
     }
 
     /**
-     * Makes this run's file with all its memory allocated, in state STARTING.
+     * Creates the file of this run with all its memory allocated, in state STARTING.
      *
-     * @param group who else may read it
+     * @param group group that may read it
      */
     public static MemoryFile create(Path directory, MemoryLayout layout, Digest128 instance, CacheWorkerId workerId, Optional<String> group)
             throws StoreException
@@ -185,7 +185,7 @@ public final class MemoryFile
                         directory));
             }
             for (int attempt = 1; descriptor < 0; attempt++) {
-                // a name that nobody has had: whoever removes a dead run's file does so by its name
+                // a unique name, because other workers remove files of dead runs by name
                 path = directory.toAbsolutePath().resolve(namePrefix(workerId) + HexFormat.of().toHexDigits(instance.high() + attempt - 1) + SUFFIX);
                 descriptor = createLocked(path);
                 if (descriptor < 0 && attempt == MAX_ATTEMPTS) {
@@ -198,7 +198,7 @@ public final class MemoryFile
             Posix.fallocate(path, descriptor, 0, 0, bytes);
             MemorySegment memory;
             try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
-                // unmapped by the garbage collector only: buffers that were given out stay valid, whoever holds them
+                // only the garbage collector unmaps it, so that all buffers stay valid while they are referenced
                 memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes, Arena.ofAuto());
             }
             SharedMemoryWriter writer = SharedMemoryWriter.format(memory, layout, instance, workerId);
@@ -231,7 +231,8 @@ public final class MemoryFile
     }
 
     /**
-     * @return its descriptor, or -1 if another worker that starts at the same moment found it without its lock, and took it for a dead run's
+     * @return the descriptor, or -1 if another starting worker found the file before it was locked, and took it for a
+     * dead run's
      */
     private static int createLocked(Path path)
             throws DiskException
@@ -239,7 +240,7 @@ public final class MemoryFile
         int descriptor = Posix.open(path, Posix.O_RDWR | Posix.O_CREAT | Posix.O_EXCL, 0600);
         boolean locked = false;
         try {
-            // the other one may have come and gone before the lock
+            // another worker may have removed the file before the lock
             locked = Posix.tryLock(path, descriptor) && Files.exists(path);
             return locked ? descriptor : -1;
         }
@@ -278,7 +279,7 @@ public final class MemoryFile
     }
 
     /**
-     * Begins to move the file into huge pages, on a thread that {@link #close} ends.
+     * Starts to move the file into huge pages, on a thread that {@link #close} stops.
      */
     public void useHugePages(ThreadFactory threads)
     {
@@ -301,7 +302,7 @@ public final class MemoryFile
     }
 
     /**
-     * Gives the memory back. What is still mapped reads as zeros.
+     * Frees the memory. Existing mappings then read zeros.
      */
     @Override
     public void close()
@@ -316,7 +317,7 @@ public final class MemoryFile
             punch(path, descriptor, writer.layout().framesOffset(), writer.layout().fileSizeBytes());
         }
         catch (DiskException e) {
-            // the name goes at least, and the memory with the last client
+            // at least remove the name, so that the last client's exit frees the memory
             log.warn("Cannot give the memory of %s back: %s", path, e.getMessage());
             writer.withdrawAllFrames();
         }
@@ -330,7 +331,7 @@ public final class MemoryFile
     }
 
     /**
-     * For tests: ends like a killed process, which leaves the file as it is, without the lock.
+     * Ends like a killed process: keeps the file, but not its lock. For tests.
      */
     public void abandon()
     {

@@ -14,9 +14,9 @@ final class RamClass
     final EvictionPolicy policy;
     final List<RamSlab> slabs = new ArrayList<>();
     final FrameList free = new FrameList();
-    // the one that rests longest first
+    // ordered by start of the rest
     final FrameList resting = new FrameList();
-    // likewise RESTING, and pinned: nobody can have them, however long they rest
+    // RESTING but pinned, so that they cannot be reused
     final FrameList held = new FrameList();
     int frameCount;
     long windowStartNanos;

@@ -26,12 +26,12 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The frames, the blocks in them, and how both go from one state to the next ({@link RamTier}). Guarded by the store's lock.
+ * The frames, their blocks, and the state transitions of both ({@link RamTier}). Guarded by the store's lock.
  */
 final class RamFrames
 {
     /**
-     * How long an evicted frame stays readable.
+     * Time for which an evicted frame stays readable.
      */
     static final long REST_NANOS = 100_000_000;
 
@@ -40,19 +40,19 @@ final class RamFrames
     private final boolean aboveSsd;
     private final SizeClasses sizeClasses;
     private final List<RamClass> classes = new ArrayList<>();
-    // those that hold blocks, by the blocks' digests
+    // frames with blocks, by digest
     private final Map<Digest128, Frame> frames = new HashMap<>();
-    // of the policies, which know frames by their entries
+    // for the policies, which identify frames by their entries
     private final FrequencySketch sketch = new FrequencySketch();
     private final List<Frame> framesByEntry = new ArrayList<>();
     private final ArrayDeque<Integer> freeEntries = new ArrayDeque<>();
     private final TableQueues tableQueues;
-    // of all frames that hold blocks
+    // expiries of all frames with blocks
     private final ExpiryQueue expiries = new ExpiryQueue();
 
     private long usedBytes;
     private long pinnedBytes;
-    // of frames of guests that live or are being filled, whole
+    // full size of guest frames that are live or being filled
     private long guestBytes;
     private long evictions;
 
@@ -111,7 +111,7 @@ final class RamFrames
     }
 
     /**
-     * Those that hold blocks.
+     * Returns the frames with blocks.
      */
     Map<Digest128, Frame> byDigest()
     {
@@ -119,7 +119,7 @@ final class RamFrames
     }
 
     /**
-     * An entry for a frame, by which the policies know it.
+     * Returns a new entry number, which identifies a frame in the policies.
      */
     int nextEntry()
     {
@@ -131,7 +131,7 @@ final class RamFrames
     }
 
     /**
-     * The frame of its entry from now on.
+     * Assigns the frame to its entry.
      */
     void put(Frame frame)
     {
@@ -153,7 +153,7 @@ final class RamFrames
     }
 
     /**
-     * All entries are below it.
+     * Returns the exclusive upper bound of entries.
      */
     int entryLimit()
     {
@@ -166,7 +166,7 @@ final class RamFrames
     }
 
     /**
-     * Of which a block may take a part.
+     * Returns the size of the frame, which may be larger than its block.
      */
     long frameBytes(Frame frame)
     {
@@ -174,7 +174,8 @@ final class RamFrames
     }
 
     /**
-     * Above an SSD a pinned block may leave: it is kept there.
+     * Returns the class for the policies. Above an SSD tier, pinned blocks may be evicted from RAM, because SSD keeps
+     * them.
      */
     BlockClass policyClass(BlockTerms terms)
     {
@@ -182,7 +183,7 @@ final class RamFrames
     }
 
     /**
-     * A frame that can be filled now.
+     * Returns a frame that can be filled now.
      *
      * @return null if there is none
      */
@@ -202,7 +203,7 @@ final class RamFrames
     }
 
     /**
-     * A frame that was filled holds a block now.
+     * Puts a block into a filled frame.
      */
     void add(Frame frame, StoredFile storedFile, Digest128 digest, int length, int checksum)
     {
@@ -221,7 +222,7 @@ final class RamFrames
     }
 
     /**
-     * The frame holds no block any more.
+     * Removes the block from a frame.
      */
     void remove(Frame frame)
     {
@@ -235,7 +236,7 @@ final class RamFrames
     }
 
     /**
-     * Shows the block to readers.
+     * Makes the block visible to readers.
      */
     void enliven(Frame frame)
     {
@@ -264,7 +265,7 @@ final class RamFrames
     }
 
     /**
-     * Ends the life of a resting frame's block.
+     * Removes the block of a frame whose rest is over.
      */
     void forget(Frame frame)
     {
@@ -284,7 +285,7 @@ final class RamFrames
     }
 
     /**
-     * The class that the block has from now on.
+     * Sets the class of the block.
      */
     void setClass(Frame frame, BlockClass blockClass)
     {
@@ -305,7 +306,7 @@ final class RamFrames
     }
 
     /**
-     * Of a frame that begins or ceases to live or to be filled, if its block is a guest.
+     * Counts the size of a frame with a guest, when it starts or stops being live or filled.
      */
     void addGuestBytes(Frame frame, int sign)
     {
@@ -315,7 +316,7 @@ final class RamFrames
     }
 
     /**
-     * An entry of a block that is expired, or {@link EvictionPolicy#NO_ENTRY}.
+     * Returns the entry of an expired block, or {@link EvictionPolicy#NO_ENTRY}.
      */
     int peekExpired(long nowMillis)
     {
@@ -323,7 +324,7 @@ final class RamFrames
     }
 
     /**
-     * Of the blocks in RAM.
+     * Returns the bytes of the blocks in RAM.
      */
     long usedBytes()
     {

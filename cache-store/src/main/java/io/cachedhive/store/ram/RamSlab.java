@@ -1,7 +1,7 @@
 package io.cachedhive.store.ram;
 
 /**
- * A part of the frames' memory that is cut into frames of one size class at a time.
+ * A part of the frames' memory, cut into frames of one size class at a time.
  */
 final class RamSlab
 {
@@ -9,11 +9,11 @@ final class RamSlab
     int sizeClass = -1;
     Frame[] frames = {};
     /**
-     * Being emptied, so that it can be cut anew: no frame of it is in a list.
+     * Whether the slab is being emptied to change its size class; its frames are in no list.
      */
     boolean draining;
     /**
-     * What it is cut into then.
+     * The size class after draining.
      */
     int nextSizeClass = -1;
 

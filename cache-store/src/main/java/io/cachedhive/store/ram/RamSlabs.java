@@ -14,7 +14,8 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Which size class each slab is cut into. A slab that goes from one class to another is drained first: its blocks leave, and their frames rest. Guarded by the store's lock.
+ * Assigns slabs to size classes. A slab is drained before it changes its class: its blocks are evicted, and their
+ * frames rest. Guarded by the store's lock.
  */
 final class RamSlabs
 {
@@ -41,7 +42,7 @@ final class RamSlabs
     }
 
     /**
-     * Slabs that belong to no class yet.
+     * Returns the number of slabs without a class.
      */
     int freeCount()
     {
@@ -49,7 +50,7 @@ final class RamSlabs
     }
 
     /**
-     * A frame of a class is wanted: the class is given a slab, if it has no free frame, and there is one that belongs to nobody.
+     * Records a request for a frame of a class. If the class has no free frame, assigns a free slab to it.
      */
     void request(RamClass ramClass)
     {
@@ -79,7 +80,7 @@ final class RamSlabs
     }
 
     /**
-     * Takes a slab from the class whose frames are used least, if they are used much less than those of this class.
+     * Starts to move a slab from the least used class, if the given class is used much more.
      */
     void moveSlab(RamClass taker, long now)
     {
@@ -110,24 +111,24 @@ final class RamSlabs
                 }
                 case RESTING -> frame.list.remove(frame);
                 case FREE -> giver.free.remove(frame);
-                // they come to rest when they are published, released or unpinned
+                // they rest once they are published, released or unpinned
                 case FILLING, DETACHED -> {}
             }
         }
     }
 
     /**
-     * The block of a frame was asked for.
+     * Records a request for the block of a frame.
      */
     void countUse(Frame frame)
     {
         RamClass ramClass = frames.classOf(frame);
-        // a small block in a large frame is worth little
+        // a small block in a large frame saves little per byte
         uses.use(ramClass.index, (double) frame.length / ((long) sizeClasses.units(ramClass.index) * MemoryLayout.UNIT_BYTES));
     }
 
     /**
-     * @return null if there is none that may be emptied
+     * @return null if no slab can be drained
      */
     private RamSlab coldest(RamClass ramClass)
     {
@@ -154,7 +155,7 @@ final class RamSlabs
             return MUST_STAY;
         }
         if (frame.pins > 0 || frame.state == State.FILLING) {
-            // it would hold up the whole slab
+            // it would delay the whole slab
             return 1000;
         }
         if (frame.state == State.LIVE) {
@@ -164,7 +165,7 @@ final class RamSlabs
     }
 
     /**
-     * Gives those slabs to their new classes whose frames have all rested.
+     * Assigns drained slabs to their new classes once the rest of all their frames is over.
      */
     void finishDraining(long now)
     {
@@ -198,7 +199,7 @@ final class RamSlabs
     }
 
     /**
-     * How many frames there are in slabs that belong to a class.
+     * Returns the number of frames in slabs with a class.
      */
     long frameCount()
     {

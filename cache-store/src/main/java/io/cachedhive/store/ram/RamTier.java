@@ -27,10 +27,10 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The blocks in shared memory. Guarded by the store's lock, but for {@link #payload} and {@link #checksum}, which are the business of
- * whoever holds the frame (has it pinned, or fills it).
+ * The RAM tier: blocks in shared memory. Guarded by the store's lock, except {@link #payload} and {@link #checksum},
+ * which the thread that pins or fills the frame may call without it.
  *
- * <p>The memory is divided into slabs, each cut into frames of one size class. A frame goes
+ * <p>The memory is divided into slabs, each cut into frames of one size class. States of a frame:
  * <pre>
  *            allocate          publish          evict                     after 100 ms, when needed
  *     FREE -----------> FILLING ------> LIVE ----------> RESTING ------------------------------------> FREE
@@ -40,25 +40,26 @@ import static java.util.Objects.requireNonNull;
  *                        FREE      asked for v            FREE or DETACHED, which is free when unpinned
  *                                       DETACHED
  * </pre>
- * so that a frame that a client was told of stays readable for 100 ms, and nobody has to wait for a frame that was evicted in time: some
- * frames of every class rest in advance. They cost little, since a resting block still answers when it is asked for.
+ * <p>The rest of 100 ms keeps a frame readable for clients that just received its address. Some frames of every class
+ * rest in advance, so that allocations do not wait. This costs little, because a resting block still serves requests.
  *
- * <p>Invariants: a digest has at most one frame that is LIVE or RESTING, and that one is in {@code frames}; the shared index names
- * LIVE frames only; a frame is written only while FILLING; a frame with pins keeps its bytes; LIVE frames of a table with a quota are within it, or leave soon.
+ * <p>Invariants: a digest has at most one LIVE or RESTING frame, which is in {@code frames}; the shared index has LIVE
+ * frames only; a frame is written only while FILLING; a pinned frame keeps its bytes; LIVE frames of a table are within
+ * its quota, or are evicted soon.
  */
 public final class RamTier
 {
     /**
-     * How long an evicted frame stays readable.
+     * Time for which an evicted frame stays readable.
      */
     public static final long REST_NANOS = RamFrames.REST_NANOS;
 
-    // frames that rest in advance, besides those that the present rate of fills needs
+    // frames that rest in advance, in addition to the current rate of fills
     private static final int RESERVE_SHARE = 64;
     private static final int MAX_RESERVE = 64;
-    // frames that blocks of class high do not take for good above an SSD
+    // fraction of the frames that blocks of class high cannot occupy above an SSD tier
     private static final int SHARE_OF_OTHERS = 4;
-    // a class that has frames of its own takes larger ones only if they are not much larger
+    // a class with frames of its own only uses slightly larger frames
     private static final int NEAR_CLASSES = 2;
 
     private final MemoryFile file;
@@ -77,8 +78,8 @@ public final class RamTier
     private long expirations;
 
     /**
-     * @param guestMaxShare of the frames that guests may take
-     * @param aboveSsd whether there is an SSD tier that keeps pinned blocks
+     * @param guestMaxShare limit on guests, as a fraction of the frames
+     * @param aboveSsd whether an SSD tier keeps pinned blocks
      */
     public RamTier(MemoryFile file, FileTable files, StoreClock clock, double guestMaxShare, boolean aboveSsd)
     {
@@ -96,11 +97,11 @@ public final class RamTier
     }
 
     /**
-     * A frame to be filled; published with {@link #publish} or given back with {@link #release}.
+     * Allocates a frame for a fill. The caller then calls {@link #publish} or {@link #release}.
      *
-     * @param terms of the block that comes into it
-     * @param storedFile of that block
-     * @return empty if none can be had now
+     * @param terms of the new block
+     * @param storedFile file of the new block
+     * @return empty if no frame is available
      */
     public Optional<Frame> allocate(int length, BlockTerms terms, StoredFile storedFile)
     {
@@ -109,7 +110,7 @@ public final class RamTier
         slabs.finishDraining(now);
         tableLimit.freeLeft(now);
         if (terms.blockClass() != BlockClass.GUEST) {
-            // now, so that its own blocks rest in advance for a table at its quota, and not those of others
+            // early, so that a table at its quota supplies the resting frames itself
             tableLimit.makeRoom(files.table(storedFile.ordinal()), terms, length, now);
         }
         RamClass ramClass = frames.classes().get(wanted);
@@ -120,7 +121,7 @@ public final class RamTier
         if (slabs.freeCount() == 0) {
             slabs.moveSlab(ramClass, now);
         }
-        // better a frame that is too large than none
+        // a larger frame is better than none
         int limit = ramClass.frameCount == 0 ? frames.classes().size() : Math.min(frames.classes().size(), wanted + 1 + NEAR_CLASSES);
         for (int i = wanted + 1; frame == null && i < limit; i++) {
             frame = frames.pollReady(frames.classes().get(i), now);
@@ -143,7 +144,8 @@ public final class RamTier
     }
 
     /**
-     * Frees frames whose blocks left for their table's quota a while ago. Others that rest go on answering until their frames are needed.
+     * Frees frames whose blocks were evicted by a table quota, after their rest. Other resting blocks serve requests
+     * until their frames are needed.
      *
      * @return whether there may be more
      */
@@ -153,9 +155,9 @@ public final class RamTier
     }
 
     /**
-     * Evicts what a table has beyond its quota, which became smaller.
+     * Evicts blocks of a table that exceeds its quota.
      *
-     * @return whether there is more to be evicted
+     * @return whether more blocks have to be evicted
      */
     public boolean shrink(StoredTable table, int maxCount)
     {
@@ -163,9 +165,9 @@ public final class RamTier
     }
 
     /**
-     * Puts blocks with such entries in order that came before their tables had quotas.
+     * Adds entries that are older than their table's quota to the table's queues.
      *
-     * @return whether there are entries beyond
+     * @return whether there are entries after the range
      */
     public boolean order(int firstEntry, int endEntry)
     {
@@ -183,11 +185,11 @@ public final class RamTier
     }
 
     /**
-     * Evicts in advance what is likely to be needed within the time of rest.
+     * Evicts in advance the frames that will probably be allocated within the time of rest.
      */
     private void keepReserve(RamClass ramClass, BlockClass newcomer, long now)
     {
-        // slabs that are still free count as well: when the last of them goes, some frames have rested already
+        // free slabs count too: some frames have rested by the time the last free slab is used up
         long cuttable = (long) slabs.freeCount() * sizeClasses.piecesPerSlab(ramClass.index);
         int rate = Math.max(ramClass.allocations, ramClass.lastAllocations);
         int target = Math.clamp(ramClass.frameCount / RESERVE_SHARE, 2, MAX_RESERVE) + rate + rate / 4;
@@ -207,7 +209,8 @@ public final class RamTier
     }
 
     /**
-     * Above an SSD frames are also the way by which blocks are read from there: those of class high leave some to the others.
+     * Returns whether blocks of class high occupy too many frames. Above an SSD tier, other classes need some of the
+     * frames to be read from SSD.
      */
     private boolean mayDisplaceHigh(RamClass ramClass, BlockClass newcomer)
     {
@@ -215,7 +218,7 @@ public final class RamTier
     }
 
     /**
-     * Shows a frame that was filled, and pins it. The block must not be in RAM already.
+     * Publishes a filled frame and pins it. The block must not be in RAM already.
      */
     public void publish(Frame frame, StoredFile storedFile, Digest128 digest, int length, int checksum)
     {
@@ -233,7 +236,7 @@ public final class RamTier
             frames.enliven(frame);
         }
         else {
-            // whoever waits for it is served, and it is asked for again or not
+            // serves the readers that wait for the block; a later request may bring it back
             frames.classOf(frame).policy.request(digest.high(), digest.low(), frames.policyClass(frame.terms));
             frames.addGuestBytes(frame, -1);
             frame.state = State.RESTING;
@@ -244,7 +247,7 @@ public final class RamTier
     }
 
     /**
-     * Tells readers whether the block was fetched for somebody who has not asked for it yet. Of a frame that is being filled, or holds a block.
+     * Sets the prefetched mark that readers see, on a frame being filled or with a block.
      */
     public void setFetchedAhead(Frame frame, boolean ahead)
     {
@@ -253,7 +256,7 @@ public final class RamTier
     }
 
     /**
-     * Gives back a frame that was not published.
+     * Frees a frame that was not published.
      */
     public void release(Frame frame)
     {
@@ -264,7 +267,7 @@ public final class RamTier
     }
 
     /**
-     * The frame of the block, which may be pinned.
+     * Returns the frame of the block, possibly a resting one.
      */
     public Optional<Frame> find(Digest128 digest)
     {
@@ -277,9 +280,9 @@ public final class RamTier
     }
 
     /**
-     * Adds the blocks with such entries, but for those of others.
+     * Collects the hottest blocks among a range of entries, except guests.
      *
-     * @return whether there are entries beyond
+     * @return whether there are entries after the range
      */
     public boolean collect(int firstEntry, int endEntry, HotBlocks hottest)
     {
@@ -295,7 +298,7 @@ public final class RamTier
     }
 
     /**
-     * Keeps the block in the frame, and counts as a use of it.
+     * Pins the frame and records a hit.
      */
     public void pin(Frame frame)
     {
@@ -304,7 +307,7 @@ public final class RamTier
     }
 
     /**
-     * Keeps the block in the frame, without being a use of it.
+     * Pins the frame without recording a hit.
      */
     public void hold(Frame frame)
     {
@@ -326,7 +329,7 @@ public final class RamTier
         switch (frame.state) {
             case DETACHED -> frames.free(frame);
             case RESTING -> {
-                // whoever had it pinned may have told a client of it just now
+                // a client may have received its address just now
                 frame.restsSinceNanos = clock.nanoTime();
                 if (!frame.slab().draining) {
                     frames.classOf(frame).held.remove(frame);
@@ -339,7 +342,7 @@ public final class RamTier
     }
 
     /**
-     * The class that the block has from now on.
+     * Sets the class of the block.
      */
     public void setClass(Frame frame, BlockClass blockClass)
     {
@@ -349,7 +352,7 @@ public final class RamTier
     }
 
     /**
-     * The block was asked for.
+     * Records a hit.
      */
     public void use(Frame frame)
     {
@@ -376,7 +379,7 @@ public final class RamTier
     }
 
     /**
-     * Removes what the tier has of a dropped file. Frames that are being filled for it are their owner's to release.
+     * Removes all blocks of a dropped file. Frames being filled for it are released by their owners.
      */
     public void drop(StoredFile storedFile)
     {
@@ -384,7 +387,8 @@ public final class RamTier
     }
 
     /**
-     * Likewise; the frames are the caller's, to be overwritten and given back by {@link #giveBackTaken}, once {@link #isTakenAlone}.
+     * Removes all blocks of a dropped file and keeps their frames for the caller, which overwrites each frame once
+     * {@link #isTakenAlone} and then calls {@link #giveBackTaken}.
      */
     public void take(StoredFile storedFile, List<Frame> taken)
     {
@@ -422,9 +426,10 @@ public final class RamTier
     }
 
     /**
-     * Takes frames with such entries that hold no block, but may hold what a block left there; as {@link #take}.
+     * Takes the free frames among a range of entries, like {@link #take}, because they may have bytes of earlier
+     * blocks.
      *
-     * @return whether there are entries beyond
+     * @return whether there are entries after the range
      */
     public boolean takeFree(int firstEntry, int endEntry, List<Frame> taken)
     {
@@ -441,7 +446,7 @@ public final class RamTier
     }
 
     /**
-     * Whether nobody beside the taker reads the frame any more.
+     * Returns whether the frame has no reader except the caller that took it.
      */
     public boolean isTakenAlone(Frame frame)
     {
@@ -456,7 +461,7 @@ public final class RamTier
     }
 
     /**
-     * Overwrites all of a frame that the caller has taken, alone. Without the lock.
+     * Overwrites a frame that only the caller uses. Must not hold the lock.
      */
     public void wipe(Frame frame)
     {
@@ -464,8 +469,8 @@ public final class RamTier
     }
 
     /**
-     * Overwrites what an earlier block may have left in a frame that the caller fills, behind the bytes of the new one: what is flushed is looked for in free frames only. Without
-     * the lock.
+     * Overwrites the bytes after the new block in a frame that the caller fills, because a flush overwrites only free
+     * frames. Must not hold the lock.
      */
     public void wipeBehind(Frame frame, int length)
     {
@@ -476,7 +481,7 @@ public final class RamTier
     }
 
     /**
-     * Removes a block at once: no reader accepts it from now on.
+     * Removes a block at once; readers reject it from now on.
      */
     public void drop(Frame frame)
     {
@@ -500,7 +505,7 @@ public final class RamTier
     }
 
     /**
-     * Removes blocks that are expired.
+     * Removes expired blocks.
      *
      * @return whether there are more
      */
@@ -522,7 +527,7 @@ public final class RamTier
     }
 
     /**
-     * The bytes of a frame that the caller fills, or has pinned.
+     * Returns the bytes of a frame that the caller fills or has pinned.
      */
     public MemorySegment payload(Frame frame, int length)
     {
@@ -535,7 +540,7 @@ public final class RamTier
     }
 
     /**
-     * CRC32C of the bytes of a frame that the caller fills, or has pinned.
+     * Computes the CRC32C of a frame that the caller fills or has pinned.
      */
     public int checksum(Frame frame, int length, byte[] scratch)
     {
@@ -543,7 +548,7 @@ public final class RamTier
     }
 
     /**
-     * Frames in the largest class that the memory could hold: what may be in flight is a part of it.
+     * Returns the total size of all frames.
      */
     public long frameBytes()
     {
@@ -561,7 +566,7 @@ public final class RamTier
     }
 
     /**
-     * Bytes of blocks of class PINNED.
+     * Returns the bytes of pinned blocks.
      */
     public long pinnedBytes()
     {
@@ -569,7 +574,7 @@ public final class RamTier
     }
 
     /**
-     * What guests may take at most.
+     * Returns the limit on {@link #guestBytes}.
      */
     public long maxGuestBytes()
     {
@@ -577,7 +582,7 @@ public final class RamTier
     }
 
     /**
-     * Frames of guests, whole; not those that rest.
+     * Returns the total size of frames with guests, except resting ones.
      */
     public long guestBytes()
     {
@@ -595,7 +600,7 @@ public final class RamTier
     }
 
     /**
-     * Blocks that were removed since they were expired.
+     * Returns the number of expired blocks removed.
      */
     public long expirations()
     {
@@ -603,7 +608,7 @@ public final class RamTier
     }
 
     /**
-     * Generations of this file begin above it, so that they are not those of the last run's file.
+     * Sets the lower bound of generations, so that they differ from those of the last run's file.
      */
     public void setFirstGeneration(long generation)
     {

@@ -14,7 +14,7 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Keeps tables with quotas within them. Guarded by the store's lock.
+ * Limits the memory of tables with quotas. Guarded by the store's lock.
  */
 final class TableLimit
 {
@@ -22,7 +22,7 @@ final class TableLimit
 
     private final RamFrames frames;
     private final TableQueues tableQueues;
-    // frames that rest since their table has no room for them, and hold nothing when they have rested; each at most once, also if it was asked for meanwhile
+    // frames evicted by a quota, to be freed after their rest; each at most once, even if it was requested meanwhile
     private final ArrayDeque<LeavingFrame> leaving = new ArrayDeque<>();
 
     TableLimit(RamFrames frames)
@@ -34,10 +34,10 @@ final class TableLimit
     private record LeavingFrame(Frame frame, long sinceNanos) {}
 
     /**
-     * Blocks of a table leave for one of the same table, where it would have more than it may; few at once: what else a table has beyond a quota that became
-     * smaller leaves by {@link #shrink}.
+     * Evicts blocks of a table with a full quota for a new one. Evicts only a few at once: {@link #shrink} removes the
+     * rest after a quota was lowered.
      *
-     * @return whether there is room for it now
+     * @return whether the block now fits into the quota
      */
     boolean makeRoom(StoredTable table, BlockTerms terms, int length, long now)
     {
@@ -67,7 +67,7 @@ final class TableLimit
     }
 
     /**
-     * Evicts for its table's quota, and not for want of space.
+     * Evicts a block because of its table's quota, not because of lack of space.
      */
     private void leave(Frame frame, long now)
     {
@@ -77,7 +77,7 @@ final class TableLimit
     }
 
     /**
-     * The frame is free when it has rested, if nobody asks for its block meanwhile.
+     * Queues a frame to be freed after its rest, unless its block is requested meanwhile.
      */
     void restToLeave(Frame frame, long now)
     {
@@ -95,7 +95,7 @@ final class TableLimit
     }
 
     /**
-     * Frees frames whose blocks left a while ago.
+     * Frees queued frames whose rest is over.
      *
      * @return whether there may be more
      */
@@ -111,7 +111,7 @@ final class TableLimit
                 continue;
             }
             if (frame.pins > 0 || now - frame.restsSinceNanos < RamFrames.REST_NANOS) {
-                // its rest began anew, or does when it is unpinned: those behind it need not wait for that
+                // requeued because its rest restarts, now or when it is unpinned; frames behind it need not wait
                 addLeaving(frame, now);
             }
             else {
@@ -124,9 +124,9 @@ final class TableLimit
     }
 
     /**
-     * Evicts what a table has beyond its quota, which became smaller.
+     * Evicts blocks of a table that exceeds its quota.
      *
-     * @return whether there is more to be evicted
+     * @return whether more blocks have to be evicted
      */
     boolean shrink(StoredTable table, int maxCount, long now)
     {
@@ -141,9 +141,9 @@ final class TableLimit
     }
 
     /**
-     * Puts blocks with such entries in order that came before their tables had quotas.
+     * Adds entries that are older than their table's quota to the table's queues.
      *
-     * @return whether there are entries beyond
+     * @return whether there are entries after the range
      */
     boolean order(int firstEntry, int endEntry)
     {
