@@ -6,8 +6,9 @@ import java.util.Arrays;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * Text as UTF-8, in which a UUID or 32 hexadecimal digits, of which names of data files and ETags mostly consist, become 17 bytes: one that
- * UTF-8 does not know, and the 16 of their value. Only lower-case ones, so that the text comes back as it was.
+ * A compact UTF-8 encoding of text. It replaces each UUID and each run of 32 hexadecimal digits, which dominate names
+ * of data files and ETags, by 17 bytes: a byte that is invalid in UTF-8, and the 16 bytes of the value. Only lower-case
+ * digits qualify, so that the encoding is lossless.
  */
 final class CompactString
 {
@@ -75,8 +76,9 @@ final class CompactString
     }
 
     /**
-     * How many places may be passed over, because a run that begins at one of them would have a byte in it that no run has. Looked for from the end, as
-     * Boyer and Moore do ("A fast string searching algorithm", 1977): in most texts one byte decides on 32 places.
+     * Returns how many start positions to skip, because a byte after them cannot be part of a run. Searches from the
+     * end like Boyer and Moore ("A fast string searching algorithm", 1977), so that usually one byte excludes 32
+     * positions.
      */
     private static int passOver(byte[] bytes, int start)
     {
@@ -118,7 +120,7 @@ final class CompactString
     }
 
     /**
-     * How many bytes of UTF-8 the text has.
+     * Returns the length of the text in UTF-8.
      */
     static int utf8Length(ByteBuffer packed)
     {
@@ -140,7 +142,7 @@ final class CompactString
     }
 
     /**
-     * Whether no value is cut off.
+     * Returns whether no value is truncated.
      */
     static boolean isValid(ByteBuffer packed)
     {
@@ -158,7 +160,7 @@ final class CompactString
     }
 
     /**
-     * Whether it is 32 hexadecimal digits and nothing else.
+     * Returns whether the text is exactly 32 hexadecimal digits.
      */
     static boolean isDigest(ByteBuffer packed)
     {
@@ -178,7 +180,7 @@ final class CompactString
             }
             for (int i = 0; i < VALUE_BYTES; i++) {
                 byte value = packed.get();
-                // the dashes stand after 4, 6, 8 and 10 bytes
+                // the dashes follow after 4, 6, 8 and 10 bytes
                 if (next == UUID && i >= 4 && i <= 10 && i % 2 == 0) {
                     bytes[length] = '-';
                     length++;

@@ -14,8 +14,8 @@ import java.nio.ByteBuffer;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Files of a {@link FileTable} as bytes, in the form that they have in it: copied, not taken apart and put together again, since a store may have
- * millions. Texts that files share are there once, before the first file that has them.
+ * The binary image of files of a {@link FileTable}. It copies the table's own encoding without conversion, because a
+ * store may have millions of files. An image has each shared text once, before the first file that uses it.
  *
  * <pre>
  *   text    int number    packed text
@@ -24,14 +24,14 @@ import static java.util.Objects.requireNonNull;
  */
 public final class FileImage
 {
-    // an image with more is longer than any
+    // no image is large enough for more
     private static final int MAX_TEXTS = 1 << 27;
 
     private FileImage() {}
 
     /**
-     * Writes the files of a table. Guarded by the store's lock, like the table; from the first file to the last it has to be held by
-     * {@link FileTable#holdOrdinals}, so that numbers keep their meaning.
+     * Writes the files of a table. Guarded by the store's lock, like the table. From the first file to the last,
+     * {@link FileTable#holdOrdinals} has to keep the numbers valid.
      */
     public static final class Writer
     {
@@ -44,8 +44,8 @@ public final class FileImage
         }
 
         /**
-         * @param texts takes those that the image has not yet
-         * @param files takes the file
+         * @param texts receives the texts that the image does not have yet
+         * @param files receives the file
          */
         public void write(StoredFile file, WireWriter texts, WireWriter files)
         {
@@ -72,21 +72,21 @@ public final class FileImage
     }
 
     /**
-     * Reads files, one after the other, and adds them to a table on demand. Believes nothing of what it reads. By one thread at a time.
+     * Reads files one at a time and adds them to a table on request. Validates all input. Used by one thread at a time.
      */
     public static final class Reader
     {
         private final FileTable table;
-        // of each text of the image its number in the table, and 1
+        // table number of each text of the image, plus 1
         private final IntColumn numbers = new IntColumn();
         private final IntColumn used = new IntColumn();
         private final RecordWriter record = new RecordWriter();
-        // of each text in the table its bytes of UTF-8, and 1
+        // UTF-8 length of each text in the table, plus 1
         private final IntColumn textLengths = new IntColumn();
-        // of the record
+        // texts of the current record
         private final int[] textNumbers = new int[FileTable.TEXTS];
         private int usedCount;
-        // an origin's text was looked at
+        // the last origin that was validated
         private int knownOrigin = -1;
 
         private int ordinal;
@@ -95,7 +95,7 @@ public final class FileImage
         private boolean provisional;
         private long length;
         private int textBytes;
-        // of no meaning: what is read is to be read
+        // meaningless; keeps the prefetching reads from being optimized away
         @SuppressWarnings("UnusedVariable")
         private int touched;
 
@@ -105,7 +105,7 @@ public final class FileImage
         }
 
         /**
-         * @throws WireException if they are not valid
+         * @throws WireException if a text is invalid
          */
         public void readTexts(WireReader texts)
                 throws WireException
@@ -124,10 +124,10 @@ public final class FileImage
         }
 
         /**
-         * Brings what {@link #add} will look at into the processor's cache.
+         * Loads the memory that {@link #add} will read into the processor's cache.
          *
-         * @param files some that will be read next; not looked at any further
-         * @throws WireException if they are not valid
+         * @param files the next files, not validated here
+         * @throws WireException if they are truncated
          */
         public void touch(WireReader files)
                 throws WireException
@@ -145,7 +145,7 @@ public final class FileImage
         /**
          * Reads the next file.
          *
-         * @throws WireException if it is not valid
+         * @throws WireException if it is invalid
          */
         public void read(WireReader files)
                 throws WireException
@@ -216,7 +216,7 @@ public final class FileImage
         }
 
         /**
-         * In the image.
+         * Returns the ordinal in the image.
          */
         public int ordinal()
         {
@@ -239,7 +239,7 @@ public final class FileImage
         }
 
         /**
-         * Bytes of the file.
+         * Returns the length of the file in bytes.
          */
         public long length()
         {
@@ -247,7 +247,7 @@ public final class FileImage
         }
 
         /**
-         * As of {@link FileTable#textBytes(int)}.
+         * Returns the length of the file's texts, see {@link FileTable#textBytes(int)}.
          */
         public int textBytes()
         {
@@ -255,7 +255,7 @@ public final class FileImage
         }
 
         /**
-         * Adds the file to the table, as a provisional one.
+         * Adds the file to the table as provisional.
          */
         public StoredFile add()
         {
@@ -263,7 +263,7 @@ public final class FileImage
         }
 
         /**
-         * Nothing more is read: texts of no file are forgotten.
+         * Ends the reading and releases the texts without a file.
          */
         public void finish()
         {

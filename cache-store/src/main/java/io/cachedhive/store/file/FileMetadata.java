@@ -8,11 +8,11 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What the store knows of a file version of which it has, or had a moment ago, at least one block.
+ * The metadata of a file version of which the store has, or recently had, at least one block.
  *
- * @param etag the ETag that the first fill bound, as the origin wrote it; empty if the origin told none
- * @param provisional whether the version may still be overwritten unseen, and was not confirmed yet
- * @param table {@code schema.table} of the read that filled it first
+ * @param etag the ETag bound by the first fill, as the origin sent it; empty if the origin sent none
+ * @param provisional whether the version is unconfirmed, so that an unnoticed overwrite is possible
+ * @param table {@code schema.table} of the first read that filled it
  */
 public record FileMetadata(FileVersion version, Optional<String> etag, boolean provisional, String table)
 {

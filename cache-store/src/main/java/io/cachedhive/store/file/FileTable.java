@@ -18,13 +18,13 @@ import java.util.Optional;
 import static com.google.common.base.Verify.verify;
 
 /**
- * The file versions of which the store has blocks, or had a moment ago. Guarded by the store's lock.
+ * The file versions of which the store has, or recently had, blocks. Guarded by the store's lock.
  *
- * <p>Invariants: a file that is not dropped is found by its id; a file with blocks or fills keeps its ordinal; an ordinal is given to
- * another file only when nothing is counted for it any more, and no checkpoint is being written that may name it.
+ * <p>Invariants: a file that is not dropped is found by its id; a file with blocks or fills keeps its ordinal; an
+ * ordinal is reused only when the file's counts are zero and no checkpoint that may name it is being written.
  *
- * <p>There is no object per file: a file is its ordinal, with fields in columns and the rest in a record. Names of directories, tables and origins are
- * shared, and UUIDs and hexadecimal digests packed.
+ * <p>There is no object per file: a file is its ordinal, with fields in columns and the rest in a record. Names of
+ * directories, tables and origins are shared. UUIDs and hexadecimal digests are packed.
  * <pre>
  *   columns    id (16)    digest of the ETag (8)    binding (4)    fills (4)    blocks in RAM (4)    blocks on SSD (4)    state (1)
  *              number of the table's name (4)
@@ -35,14 +35,15 @@ import static com.google.common.base.Verify.verify;
  */
 public final class FileTable
 {
-    // files without blocks are kept for a while: between the bind and the first block, and so that a later fill meets the same ETag
+    // files without blocks are kept for a while: from the bind to the first block, and for later fills to meet the same
+    // ETag
     private static final int MAX_IDLE_FILES = 10_000;
 
     /**
-     * Shared texts that a record has, behind its first two numbers.
+     * Number of shared texts in a record, after its first two numbers.
      */
     static final int TEXTS = 3;
-    // among them
+    // index of the table's name among them
     private static final int TABLE_TEXT = 1;
 
     // bits of the state; 0 is a free ordinal
@@ -54,7 +55,7 @@ public final class FileTable
     private final LongColumn digestHighs = new LongColumn();
     private final LongColumn digestLows = new LongColumn();
     private final LongColumn etagDigests = new LongColumn();
-    // grows whenever the ordinal is given away and whenever it is free again
+    // incremented when the ordinal is assigned and when it is freed
     private final IntColumn bindings = new IntColumn();
     private final IntColumn fills = new IntColumn();
     private final IntColumn ramBlocks = new IntColumn();
@@ -64,11 +65,11 @@ public final class FileTable
     private final HashChains byId = new HashChains(digestLows::get);
     private final RecordHeap records = new RecordHeap();
     private final SharedTexts texts = new SharedTexts();
-    // by the numbers of their names; null for other texts
+    // by the number of the name; null for other texts
     private final List<StoredTable> tables = new ArrayList<>();
 
     private final LinkedHashSet<Integer> idle = new LinkedHashSet<>();
-    // free ordinals are chained by what counts blocks on SSD otherwise
+    // free ordinals are linked through the column of SSD block counts
     private int firstFree = HashChains.NONE;
     private int firstHeld = HashChains.NONE;
     private int limit;
@@ -92,7 +93,7 @@ public final class FileTable
     }
 
     /**
-     * Prepares for so many files, if there is none yet: adding them takes less time then.
+     * Sizes an empty table for the given number of files, which makes adding them faster.
      */
     public void reserve(long files)
     {
@@ -102,10 +103,11 @@ public final class FileTable
     }
 
     /**
-     * Brings what a search for a file will look at into the processor's cache: for several files one after the other this takes little more than for one.
+     * Loads the memory that a lookup reads into the processor's cache. A loop over several files takes little longer
+     * than a single call.
      *
      * @param digestLow of its id
-     * @return of no use, so that it is not optimised away
+     * @return a meaningless number that keeps the read from being optimized away
      */
     int touch(long digestLow)
     {
@@ -114,7 +116,7 @@ public final class FileTable
     }
 
     /**
-     * Likewise, what {@link #addSsdBlocks} will look at.
+     * Loads the memory that {@link #addSsdBlocks} reads into the processor's cache.
      */
     public int touchCounts(int ordinal)
     {
@@ -127,7 +129,7 @@ public final class FileTable
     }
 
     /**
-     * @return the file with the ordinal, also if it is dropped
+     * @return the file with the ordinal, even if it is dropped
      */
     public StoredFile byOrdinal(int ordinal)
     {
@@ -136,7 +138,7 @@ public final class FileTable
     }
 
     /**
-     * @return the file with the ordinal, if there is one that is not dropped
+     * @return the file with the ordinal, unless it is dropped
      */
     public Optional<StoredFile> find(int ordinal)
     {
@@ -149,7 +151,7 @@ public final class FileTable
     }
 
     /**
-     * Whether the file with the ordinal is dropped, with no object made.
+     * Returns whether the file with the ordinal is dropped. Allocates nothing.
      */
     public boolean isDropped(int ordinal)
     {
@@ -167,7 +169,7 @@ public final class FileTable
     }
 
     /**
-     * A file version of which there are guests only: whoever had them told the digest of the ETag, and nobody the ETag.
+     * Adds a file version for guests only. The source worker reported the digest of the ETag, but not the ETag.
      */
     public StoredFile addForGuests(FileVersionId id, FileVersion version, String table, long etagDigest)
     {
@@ -175,7 +177,8 @@ public final class FileTable
     }
 
     /**
-     * Whether the file was bound by guests: it has no other blocks then, and is not to stand in the way of what the origin itself says.
+     * Returns whether guests bound the file. It has no other blocks then, and a response of the origin may replace the
+     * binding.
      */
     public boolean isForGuests(StoredFile file)
     {
@@ -192,7 +195,7 @@ public final class FileTable
     /**
      * Adds a file by its record.
      *
-     * @param textNumbers of its texts, which are in use
+     * @param textNumbers of its texts, which are already in use
      */
     StoredFile add(FileVersionId id, long etagDigest, boolean provisional, byte[] record, int recordLength, int[] textNumbers)
     {
@@ -242,7 +245,8 @@ public final class FileTable
     }
 
     /**
-     * A number that was another text's before has a table that nothing is counted for: it serves as well.
+     * Returns the table for the number of its name. An object left from an earlier name with this number has zero
+     * counts, so it is reused.
      */
     private StoredTable makeTable(int number)
     {
@@ -256,7 +260,7 @@ public final class FileTable
     }
 
     /**
-     * The table of the file that has the ordinal.
+     * Returns the table of the file with the ordinal.
      */
     public StoredTable table(int ordinal)
     {
@@ -264,7 +268,7 @@ public final class FileTable
     }
 
     /**
-     * The table with the name ({@code schema.table}), which is the same one from now on, with files or without.
+     * Returns the table with the name ({@code schema.table}), and keeps the object even without files.
      */
     public StoredTable keepTable(String name)
     {
@@ -295,7 +299,7 @@ public final class FileTable
     }
 
     /**
-     * A copy of the file's record.
+     * Returns a copy of the file's record.
      */
     byte[] record(int ordinal)
     {
@@ -332,7 +336,7 @@ public final class FileTable
     }
 
     /**
-     * Bytes of the file, without the rest of what is known of it.
+     * Returns the length of the file in bytes, without decoding the rest of the record.
      */
     public long length(int ordinal)
     {
@@ -360,7 +364,7 @@ public final class FileTable
     }
 
     /**
-     * Of the file version, with no object made.
+     * Returns the length of the file version in bytes. Allocates no metadata.
      */
     public long lengthBytes(StoredFile file)
     {
@@ -369,7 +373,7 @@ public final class FileTable
     }
 
     /**
-     * How many bytes of UTF-8 location, table and ETag of the file have together.
+     * Returns the total UTF-8 length of the file's location, table and ETag.
      */
     public int textBytes(StoredFile file)
     {
@@ -383,7 +387,7 @@ public final class FileTable
     }
 
     /**
-     * Likewise, of the file that has the ordinal.
+     * Returns the total UTF-8 length of location, table and ETag of the file with the ordinal.
      */
     public int textBytes(int ordinal)
     {
@@ -419,7 +423,7 @@ public final class FileTable
     }
 
     /**
-     * From now on the file version is unknown; what is left of the old binding has to be removed by the caller.
+     * Drops the file version. The caller has to remove its blocks.
      */
     public void drop(StoredFile file)
     {
@@ -447,7 +451,7 @@ public final class FileTable
     }
 
     /**
-     * @param bytes of the blocks; below 0 if they leave
+     * @param bytes of the blocks; negative on removal
      */
     public void addSsdBlocks(int ordinal, int count, long bytes)
     {
@@ -483,7 +487,7 @@ public final class FileTable
     }
 
     /**
-     * Whether nothing is counted for a known file, so that it may be forgotten.
+     * Returns whether a known file has no blocks and no fills, so that it may be forgotten.
      */
     public boolean isIdle(StoredFile file)
     {
@@ -508,7 +512,7 @@ public final class FileTable
         texts.release(table);
         texts.release(directory);
         states.set(ordinal, 0);
-        // whoever still names the binding finds that it is gone
+        // invalidates remaining references to the binding
         bindings.set(ordinal, bindings.get(ordinal) + 1);
         if (holds == 0) {
             ssdBlocks.set(ordinal, firstFree);
@@ -521,7 +525,7 @@ public final class FileTable
     }
 
     /**
-     * While held, no ordinal is given to another file, and no number to another text.
+     * Prevents the reuse of ordinals and text numbers until {@link #releaseOrdinals}.
      */
     public void holdOrdinals()
     {
@@ -545,7 +549,7 @@ public final class FileTable
     }
 
     /**
-     * Shows those of the files with such ordinals that are not dropped.
+     * Visits the files in a range of ordinals, except dropped ones.
      */
     public void collect(int firstOrdinal, int endOrdinal, FileVisitor visitor)
     {
@@ -562,7 +566,7 @@ public final class FileTable
     }
 
     /**
-     * Ordinals are below this.
+     * Returns the exclusive upper bound of ordinals.
      */
     public int ordinalLimit()
     {
@@ -570,7 +574,7 @@ public final class FileTable
     }
 
     /**
-     * How many different texts files share: for tests.
+     * Returns the number of different shared texts. For tests.
      */
     int sharedTexts()
     {

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Collects blocks by how much they are asked for, and keeps the hottest. Used by one thread at a time.
+ * Collects the hottest blocks. Used by one thread at a time.
  */
 public final class HotBlocks
 {
@@ -20,12 +20,12 @@ public final class HotBlocks
     private final int maxCount;
     // by heat
     private final List<List<BlockKey>> keys = new ArrayList<>();
-    // one object for all blocks of a file
+    // shares one id object among all blocks of a file
     private final Map<FileVersionId, FileVersionId> files = new HashMap<>();
     private int count;
 
     /**
-     * @param maxCount how many to keep
+     * @param maxCount maximum number of blocks
      */
     public HotBlocks(int maxCount)
     {
@@ -36,8 +36,8 @@ public final class HotBlocks
     }
 
     /**
-     * @param shielded whether the block is one of those that would leave last
-     * @param frequency how often it was asked for of late
+     * @param shielded whether the block would be among the last to be evicted
+     * @param frequency recent number of requests
      */
     public void add(StoredFile file, Digest128 digest, boolean shielded, int frequency)
     {
@@ -67,7 +67,7 @@ public final class HotBlocks
     }
 
     /**
-     * The hottest first.
+     * Returns the blocks, hottest first.
      */
     public List<BlockKey> toList()
     {

@@ -10,11 +10,11 @@ import java.util.Arrays;
 import static com.google.common.base.Verify.verify;
 
 /**
- * Records of various lengths, of numbered owners, without an object per record.
+ * Records of various lengths, by owner number, without an object per record.
  *
- * <p>A record lies in a slot of the smallest size that holds it, in pages that have slots of one size only. The slots of a size are in use from the
- * first to the last without a gap: where a record leaves, the last one of its size moves into its place. So nothing is lost to gaps,
- * whatever came and went; what is lost is less than a page for each size in use, and less than a slot's last eighth (7 bytes for short records).
+ * <p>A record is in a slot of the smallest size that fits, in pages with slots of one size. The slots of a size are in
+ * use without gaps, because removing a record moves the last one of its size into its slot. The overhead is less than a
+ * page per slot size, and less than an eighth of each slot (7 bytes for short records).
  *
  * <pre>
  *   slot    0 owner    4 record, and what an earlier one left behind it
@@ -30,7 +30,7 @@ final class RecordHeap
     private static final int[] SLOT_BYTES = slotBytes();
 
     private final SlotClass[] classes = new SlotClass[SLOT_BYTES.length];
-    // of each owner
+    // by owner
     private final ByteColumn slotClasses = new ByteColumn();
     private final IntColumn slots = new IntColumn();
 
@@ -80,7 +80,7 @@ final class RecordHeap
 
     /**
      * @param owner has no record yet
-     * @param record its content, from which its end can be told: what is read begins with it and may be longer
+     * @param record self-delimiting, because {@link #get} may return bytes after its end
      */
     void add(int owner, byte[] record, int length)
     {
@@ -106,7 +106,7 @@ final class RecordHeap
     }
 
     /**
-     * @return a view of the record, of use until the next change
+     * @return a view that starts with the record, valid until the next change
      */
     ByteBuffer get(int owner)
     {

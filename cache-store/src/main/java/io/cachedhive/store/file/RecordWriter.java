@@ -4,7 +4,8 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Writes the fields of a record of a {@link RecordHeap}: numbers in as many bytes of 7 bits as they need, texts behind their lengths.
+ * Writes the fields of a record of a {@link RecordHeap}: numbers as varints of 7 bits per byte, texts with their length
+ * first.
  */
 final class RecordWriter
 {
@@ -45,7 +46,7 @@ final class RecordWriter
     }
 
     /**
-     * @return a view of them; the record goes on behind
+     * @return a view of the bytes; the position of the record moves past them
      */
     static ByteBuffer getBytes(ByteBuffer record)
     {
@@ -53,7 +54,7 @@ final class RecordWriter
     }
 
     /**
-     * Without their number.
+     * Appends bytes without their length.
      */
     void putRest(byte[] source)
     {
@@ -63,7 +64,7 @@ final class RecordWriter
     }
 
     /**
-     * Likewise, from the buffer's position to its limit.
+     * Appends the remaining bytes of the buffer without their length.
      */
     void putRest(ByteBuffer source)
     {

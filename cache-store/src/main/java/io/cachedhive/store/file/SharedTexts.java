@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
 import static com.google.common.base.Verify.verify;
 
 /**
- * Texts that many records have in common, each kept once, under a number, for as long as a record uses it.
+ * Texts shared by many records. Each text is stored once, under a number, while a record uses it.
  *
  * <pre>
  *   record    length (varint)    packed text
@@ -21,17 +21,17 @@ final class SharedTexts
     private final RecordHeap records = new RecordHeap();
     private final HashChains byText = new HashChains(number -> hash(text(number)));
     private final IntColumn uses = new IntColumn();
-    // texts that were used a moment ago, by bits of their hash: files come in the order of their directories
+    // recently used texts by bits of their hash, because files arrive grouped by directory
     private final String[] recentTexts = new String[RECENT];
     private final int[] recentNumbers = new int[RECENT];
-    // free numbers, each with the next one, in place of its uses
+    // head of the list of free numbers, linked through their use counts
     private int firstFree = HashChains.NONE;
     private int firstHeld = HashChains.NONE;
     private int holds;
     private int limit;
 
     /**
-     * The text's number, with one use more.
+     * Returns the number of the text and counts another use.
      */
     int use(String text)
     {
@@ -48,7 +48,7 @@ final class SharedTexts
     }
 
     /**
-     * Likewise, of a packed text.
+     * Returns the number of a packed text and counts another use.
      */
     int use(ByteBuffer wanted)
     {
@@ -77,7 +77,7 @@ final class SharedTexts
     }
 
     /**
-     * Of a text that is in use.
+     * Counts another use of a text already in use.
      */
     void addUse(int number)
     {
@@ -93,7 +93,7 @@ final class SharedTexts
     }
 
     /**
-     * While held, no number is given to another text.
+     * Prevents the reuse of numbers until {@link #unhold}.
      */
     void hold()
     {
@@ -157,7 +157,7 @@ final class SharedTexts
 
     private static long hash(ByteBuffer text)
     {
-        // FNV-1a, with the finaliser of SplitMix64
+        // FNV-1a, with the finalizer of SplitMix64
         long hash = 0xCBF29CE484222325L;
         for (int i = text.position(); i < text.limit(); i++) {
             hash = (hash ^ (text.get(i) & 0xFF)) * 0x100000001B3L;

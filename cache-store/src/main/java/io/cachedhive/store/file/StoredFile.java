@@ -8,10 +8,11 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Names one binding of a file version in a {@link FileTable}, which has what is known of it. After a drop, a later fill makes another
- * binding, and whatever still names this one is dead, also when the ordinal is another file's. Equal if it names the same binding.
+ * A reference to one binding of a file version in a {@link FileTable}. A fill after a drop creates another binding, and
+ * references to the old one become invalid even if the ordinal is reused. Two references are equal if they refer to the
+ * same binding.
  *
- * <p>{@link #id}, {@link #ordinal} and {@link #etagDigest} are the binding's own; the rest is guarded by the store's lock.
+ * <p>{@link #id}, {@link #ordinal} and {@link #etagDigest} are immutable; the rest is guarded by the store's lock.
  */
 public final class StoredFile
 {
@@ -38,7 +39,7 @@ public final class StoredFile
     }
 
     /**
-     * Names the file in the index of the SSD tier.
+     * Returns the number of the file in the index of the SSD tier.
      */
     public int ordinal()
     {
@@ -51,7 +52,7 @@ public final class StoredFile
     }
 
     /**
-     * Whether the table still has the binding: it has for as long as there are blocks or fills, also when it is dropped.
+     * Returns whether the table still has the binding. A dropped binding stays while it has blocks or fills.
      */
     public boolean isKnown()
     {
@@ -59,7 +60,7 @@ public final class StoredFile
     }
 
     /**
-     * Of a known file; put together at each call.
+     * Returns the metadata of a known file; each call decodes it.
      */
     public FileMetadata metadata()
     {
@@ -68,7 +69,7 @@ public final class StoredFile
     }
 
     /**
-     * Of a known file; put together at each call.
+     * Returns the version of a known file; each call decodes it.
      */
     public FileVersion version()
     {

@@ -3,9 +3,9 @@ package io.cachedhive.store.file;
 import static com.google.common.base.Verify.verify;
 
 /**
- * What each tier has of a table, and may have. Guarded by the store's lock.
+ * The size of a table in each tier, and its limit. Guarded by the store's lock.
  *
- * <p>Blocks are those of the files that were bound for the table first: a file that two tables have counts for one of them.
+ * <p>A file that two tables share counts for the table that bound it first.
  */
 public final class StoredTable
 {
@@ -16,7 +16,7 @@ public final class StoredTable
 
     private long ramBytes;
     private long ssdBytes;
-    // of blocks that are being written to SSD
+    // of blocks being written to SSD
     private long reservedSsdBytes;
     private long limitBytes = UNLIMITED;
     private boolean watched;
@@ -24,7 +24,7 @@ public final class StoredTable
     StoredTable() {}
 
     /**
-     * Of blocks that live in RAM; not those that only rest there.
+     * Returns the bytes of live blocks in RAM, without resting ones.
      */
     public long ramBytes()
     {
@@ -32,7 +32,7 @@ public final class StoredTable
     }
 
     /**
-     * Of blocks on SSD.
+     * Returns the bytes of blocks on SSD.
      */
     public long ssdBytes()
     {
@@ -58,7 +58,7 @@ public final class StoredTable
     }
 
     /**
-     * Bytes that each tier may have.
+     * Returns the limit per tier, in bytes.
      */
     public long limitBytes()
     {
@@ -66,7 +66,7 @@ public final class StoredTable
     }
 
     /**
-     * Whether a limit was ever said in this run: from then on its blocks are kept in order, so that the one to leave is found.
+     * Returns whether the table had a limit in this run. From then on, queues order its blocks for eviction.
      */
     public boolean isWatched()
     {
@@ -81,7 +81,7 @@ public final class StoredTable
     }
 
     /**
-     * How many bytes have to leave RAM before so many more are within the limit; 0 or less if none.
+     * Returns how many bytes have to leave RAM before the given number fits into the limit; 0 or less if none.
      */
     public long ramExcess(long bytes)
     {
@@ -89,7 +89,7 @@ public final class StoredTable
     }
 
     /**
-     * How many bytes have to leave SSD before so many more are within the limit; 0 or less if none.
+     * Returns how many bytes have to leave SSD before the given number fits into the limit; 0 or less if none.
      */
     public long ssdExcess(long bytes)
     {
@@ -97,7 +97,7 @@ public final class StoredTable
     }
 
     /**
-     * Whether so many bytes more are within the limit in RAM.
+     * Returns whether the given number of bytes fits into the limit in RAM.
      */
     public boolean hasRamRoom(long bytes)
     {
@@ -105,7 +105,7 @@ public final class StoredTable
     }
 
     /**
-     * Whether so many bytes more are within the limit on SSD, with what is being written there.
+     * Returns whether the given number of bytes fits into the limit on SSD, including blocks being written.
      */
     public boolean hasSsdRoom(long bytes)
     {
