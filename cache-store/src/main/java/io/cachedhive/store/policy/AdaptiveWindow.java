@@ -5,15 +5,17 @@ import java.util.Arrays;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Finds how large the window should be, by playing a sample of the requests through small models of the cache that differ in nothing else (Waldspurger
- * and others, "Cache modeling and optimization using miniature simulations", USENIX ATC 2017). A model sees the blocks of a fixed share of all digests
- * and has that share of the places, at most {@value #MAX_MODEL_BLOCKS}, whatever the size of the cache. Models see the same requests at the
- * same time, so that a change of the queries does not look like an effect of the window, as it does to a search that tries one size after the other.
+ * Chooses the size of the window by running a sample of the requests through small cache models that differ only in
+ * their window (Waldspurger et al., "Cache modeling and optimization using miniature simulations", USENIX ATC 2017). A
+ * model has a fixed fraction of all digests and of the capacity, at most {@value #MAX_MODEL_BLOCKS} blocks. All models
+ * see the same requests at the same time. So a change of the workload does not look like an effect of the window, as it
+ * does in a sequential search.
  *
- * <p>It begins as an LRU, which nothing beats when only what is new counts, and leaves that as soon as the smallest window is ahead. From then on a
- * change has to pay: a window is changed for one that would have had so many more hits, since it was last behind, that the cache could have been filled
- * with them {@value #GAIN_FOR_CHANGE} times, or that was ahead in {@value #ROUNDS_AHEAD} rounds without exception. (What queries do is not independent from
- * one moment to the next: a table that is scanned twice favours a large window for as long as that takes. Whoever follows loses twice.)
+ * <p>The initial window makes the cache an LRU, which is optimal while only new blocks count. The first change is to
+ * the smallest window, as soon as it is ahead. Each later change needs evidence since the new window was last behind:
+ * either enough additional hits to fill the cache {@value #GAIN_FOR_CHANGE} times, or a lead in {@value #ROUNDS_AHEAD}
+ * consecutive rounds. The reason is that workloads are correlated over time: a table scanned twice favors a large
+ * window for just that time, and a cache that followed would lose twice.
  */
 final class AdaptiveWindow
 {
@@ -24,20 +26,20 @@ final class AdaptiveWindow
     private static final int MAX_MODEL_BLOCKS = 1024;
     private static final int MIN_MODEL_BLOCKS = 16;
     private static final int ROUNDS_PER_MODEL = 4;
-    // until a cache has been filled and asked as often again, every choice looks good that prefers what is new
+    // a cache has to be filled and used once more; before that, any choice that prefers new blocks looks good
     private static final int MIN_ROUNDS = 2 * ROUNDS_PER_MODEL;
     private static final double GAIN_FOR_FIRST_CHANGE = 0.02;
     private static final int GAIN_FOR_CHANGE = 4;
     private static final int ROUNDS_AHEAD = 16;
     private static final double GAIN_AHEAD = 0.1;
-    // capacities are told often, and change by little
+    // ignores smaller changes of the capacity, which are frequent
     private static final int CAPACITY_STEP_SHARE = 16;
 
     private final FrequencySketch sketch;
-    // null where everything is let in
+    // null if all blocks are admitted
     private final FilterTrial filter;
     private final WindowModel[] models = new WindowModel[SHARES.length];
-    // of each model, in comparison with the chosen one: since it was last behind
+    // of each model against the chosen one, since it was last behind
     private final double[] gains = new double[SHARES.length];
     private final int[] roundsAhead = new int[SHARES.length];
     private final int[] hits = new int[SHARES.length];
@@ -50,7 +52,7 @@ final class AdaptiveWindow
     private boolean changed;
 
     /**
-     * @param filter also whether less could be let in
+     * @param filter whether to evaluate an admission filter too
      */
     AdaptiveWindow(FrequencySketch sketch, boolean filter)
     {
@@ -65,7 +67,7 @@ final class AdaptiveWindow
     }
 
     /**
-     * @param count of blocks that the cache has room for
+     * @param count number of blocks that fit into the cache
      */
     void setCapacity(int count)
     {
@@ -73,7 +75,7 @@ final class AdaptiveWindow
             return;
         }
         if (count > capacity && !changed) {
-            // what was seen of a cache that is being filled tells nothing
+            // measurements of a cache that is being filled are meaningless
             rounds = 0;
             Arrays.fill(gains, 0);
             Arrays.fill(roundsAhead, 0);
@@ -101,7 +103,7 @@ final class AdaptiveWindow
     }
 
     /**
-     * @return whether the share is another now
+     * @return whether the share changed
      */
     boolean request(long digestHigh, long digestLow)
     {
@@ -170,7 +172,7 @@ final class AdaptiveWindow
     }
 
     /**
-     * The number of the window that is chosen, for {@link #restore}.
+     * Returns the number of the chosen window, for {@link #restore}.
      */
     int chosen()
     {
@@ -178,14 +180,14 @@ final class AdaptiveWindow
     }
 
     /**
-     * Goes on with what an earlier run had found out.
+     * Restores the choice of an earlier run.
      *
-     * @param model what {@link #chosen} was then; others are passed over
+     * @param model {@link #chosen} of that run; ignored if invalid
      */
     void restore(int model, boolean filters)
     {
         if (model < 0 || model >= EVERYTHING) {
-            // it would begin like that
+            // the initial choice
             return;
         }
         choose(model);
@@ -195,7 +197,7 @@ final class AdaptiveWindow
     }
 
     /**
-     * Whether it costs no hits to let in only what would stay.
+     * Returns whether the admission filter costs no hits.
      */
     boolean filters()
     {
@@ -203,7 +205,7 @@ final class AdaptiveWindow
     }
 
     /**
-     * Of the cache that the window should have.
+     * Returns the window's fraction of the cache.
      */
     double share()
     {

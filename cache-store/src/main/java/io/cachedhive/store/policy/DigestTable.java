@@ -3,21 +3,23 @@ package io.cachedhive.store.policy;
 import java.util.Arrays;
 
 /**
- * Finds the entries of a small cache without bytes by their blocks' digests. Entries are numbered from 0 without large gaps, so that others can keep what they
- * know of an entry in arrays. Not for several threads.
+ * A hash table from digests to entry numbers, for small cache models. Entries are numbered densely from 0, so that
+ * callers can keep their own fields in arrays. Not thread-safe.
  */
 public final class DigestTable
 {
-    /** Instead of an entry. */
+    /**
+     * The value for no entry.
+     */
     public static final int NONE = EntryLinks.NONE;
 
     private static final int FIRST_LENGTH = 64;
 
     private long[] highs = new long[FIRST_LENGTH];
     private long[] lows = new long[FIRST_LENGTH];
-    // within a chain, or among the free ones
+    // links of a chain, or of the free list
     private int[] nexts = new int[FIRST_LENGTH];
-    // of the chains of entries, by some bits of the digest
+    // heads of the chains, by bits of the digest
     private int[] heads = newHeads(FIRST_LENGTH);
     private int used;
     private int firstFree = NONE;
@@ -29,7 +31,7 @@ public final class DigestTable
     }
 
     /**
-     * All entries are below; some below may be free.
+     * Returns the exclusive upper bound of entries; some below it may be free.
      */
     public int end()
     {
@@ -59,7 +61,7 @@ public final class DigestTable
     }
 
     /**
-     * @return the entry for a digest that has none yet; one that was free, if there is one
+     * @return the entry of the new digest; reuses free entries
      */
     public int insert(long high, long low)
     {
@@ -82,7 +84,7 @@ public final class DigestTable
     }
 
     /**
-     * Frees an entry that {@link #insert} gave.
+     * Frees an entry returned by {@link #insert}.
      */
     public void remove(int entry)
     {
@@ -126,7 +128,7 @@ public final class DigestTable
 
     private int bucket(long low)
     {
-        // other bits than those that choose the line of the sketch
+        // uses other bits than the sketch uses for its lines
         return (int) (low >>> 32) & (heads.length - 1);
     }
 

@@ -5,8 +5,8 @@ import java.util.Arrays;
 import static com.google.common.base.Verify.verify;
 
 /**
- * Which list an entry is in, and its neighbours there: nine bytes for each entry, in arrays that grow in pieces, so that nothing is ever
- * copied as a whole. An entry is in one list at most. Not safe for use by several threads.
+ * Doubly linked lists of entries, with nine bytes per entry. Each entry is in at most one list. The arrays grow in
+ * pieces, so that growth never copies all entries. Not thread-safe.
  */
 public final class EntryLinks
 {
@@ -44,7 +44,7 @@ public final class EntryLinks
     }
 
     /**
-     * What {@link EntryList#tag} is of the list that the entry is in; 0 if it is in none.
+     * Returns the {@link EntryList#tag} of the list with the entry; 0 if it is in none.
      */
     int tag(int entry)
     {
@@ -73,7 +73,7 @@ public final class EntryLinks
     }
 
     /**
-     * The entry used longest ago comes first.
+     * A list ordered by last use, least recent first.
      */
     final class EntryList
     {
@@ -83,7 +83,7 @@ public final class EntryLinks
         private int size;
 
         /**
-         * @param tag above 0; lists of one tag must be told apart by other means
+         * @param tag above 0; the caller distinguishes lists with the same tag
          */
         EntryList(int tag)
         {
@@ -107,7 +107,7 @@ public final class EntryLinks
         }
 
         /**
-         * @return NONE if there is none
+         * @return {@link #NONE} if the list is empty
          */
         int first()
         {

@@ -7,16 +7,16 @@ import static io.cachedhive.store.policy.EntryLinks.NONE;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Decides which of the blocks that share places of one size leaves: one of the lowest class that is there, and of these the one that W-TinyLFU with an
- * adaptive window chooses ({@link TinyLfuQueues}, {@link AdaptiveWindow}). Guarded by the store's lock.
+ * Chooses which of the blocks in places of one size is evicted: a block of the lowest class present, chosen by
+ * W-TinyLFU with an adaptive window ({@link TinyLfuQueues}, {@link AdaptiveWindow}). Guarded by the store's lock.
  *
- * <p>Blocks are numbered entries of whoever has them; several policies may share links and sketch. No call takes longer with more blocks,
- * but for those that are pinned by a reader, each of which is passed over.
+ * <p>Blocks are entry numbers of the owner. Several policies may share links and sketch. Each call takes constant time,
+ * except that it skips pinned blocks one by one.
  */
 public final class EvictionPolicy
 {
     /**
-     * Instead of an entry: there is none.
+     * The value for no entry.
      */
     public static final int NO_ENTRY = NONE;
 
@@ -27,16 +27,16 @@ public final class EvictionPolicy
     private final FrequencySketch sketch;
     private final EntryLinks links;
     private final AdaptiveWindow window;
-    // whether what is asked for is counted in the sketch here, and not by another with the same sketch
+    // whether this policy counts requests in the sketch, or another policy with the same sketch does
     private final boolean counts;
-    // of guests, normal ones and high ones
+    // queues of guest, normal and high blocks
     private final TinyLfuQueues[] queues = new TinyLfuQueues[BlockClass.PINNED.ordinal()];
     private final EntryList pinned;
 
     /**
-     * For places that cost nothing to be filled.
+     * Creates a policy for places that are free to fill, as in RAM.
      *
-     * @param sketch with {@link FrequencySketch#setEntryCount} called by the owner
+     * @param sketch whose owner calls {@link FrequencySketch#setEntryCount}
      */
     public EvictionPolicy(EntryLinks links, PolicyEntries entries, FrequencySketch sketch)
     {
@@ -44,7 +44,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * @param filter whether {@link #request} is to refuse what is better not let in
+     * @param filter whether {@link #request} may reject blocks
      */
     public EvictionPolicy(EntryLinks links, PolicyEntries entries, FrequencySketch sketch, boolean filter)
     {
@@ -52,9 +52,9 @@ public final class EvictionPolicy
     }
 
     /**
-     * Orders some of the entries of another policy, which counts in the sketch what is asked for.
+     * Creates a policy for some of the entries of another policy, which counts the requests in the sketch.
      *
-     * @param links others than those of that policy
+     * @param links not shared with that policy
      */
     public static EvictionPolicy beside(EntryLinks links, PolicyEntries entries, FrequencySketch sketch, boolean filter)
     {
@@ -80,7 +80,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * How many places its blocks share now.
+     * Sets the number of places.
      */
     public void setCapacity(int count)
     {
@@ -99,7 +99,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * Blocks of a class.
+     * Returns the number of blocks of a class.
      */
     public int count(BlockClass blockClass)
     {
@@ -107,7 +107,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * Whether a policy with these links has the entry.
+     * Returns whether a policy with these links has the entry.
      */
     public boolean contains(int entry)
     {
@@ -115,7 +115,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * A block was asked for and came.
+     * Adds a block and records its request.
      */
     public void add(int entry, BlockClass blockClass)
     {
@@ -124,10 +124,10 @@ public final class EvictionPolicy
     }
 
     /**
-     * A block was asked for that is not here.
+     * Records a request for a block that is not here.
      *
      * @param newcomer its class
-     * @return whether it is worth being let in where all places are taken: false if it would have to leave again soon, as far as can be told
+     * @return whether to admit the block when all places are taken; false if it would probably be evicted again soon
      */
     public boolean request(long digestHigh, long digestLow, BlockClass newcomer)
     {
@@ -137,7 +137,7 @@ public final class EvictionPolicy
         }
         for (int i = 0; i < newcomer.ordinal(); i++) {
             if (queues[i].size() > 0) {
-                // that one leaves, whatever it is
+                // a block of a lower class is evicted in any case
                 return true;
             }
         }
@@ -145,7 +145,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * A block came for which {@link #request} was called before.
+     * Adds a block whose request was recorded by {@link #request}.
      */
     public void enter(int entry, BlockClass blockClass)
     {
@@ -158,7 +158,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * A victim was asked for while its bytes were still there.
+     * Adds an evicted block again that was requested while its bytes were still there, and records the request.
      */
     public void restore(int entry, BlockClass blockClass)
     {
@@ -172,9 +172,9 @@ public final class EvictionPolicy
     }
 
     /**
-     * A block of an earlier run, which counts as colder than all that are here. For what the sketch knew of it see {@link FrequencySketch#raise}.
+     * Adds a block of an earlier run as the coldest. {@link FrequencySketch#raise} restores its frequency.
      *
-     * @param part that it was in
+     * @param part its part in that run
      */
     public void addColdest(int entry, BlockClass blockClass, QueuePart part)
     {
@@ -187,7 +187,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * What the policy found out of the queries, in one number for {@link #restoreFindings}.
+     * Returns the tuning learned from the requests as one number, for {@link #restoreFindings}.
      */
     public int findings()
     {
@@ -195,9 +195,9 @@ public final class EvictionPolicy
     }
 
     /**
-     * Goes on with what an earlier run found out.
+     * Restores the tuning of an earlier run.
      *
-     * @param findings of that run's policy; any number does no harm
+     * @param findings from that run's policy; any value is safe
      */
     public void restoreFindings(int findings)
     {
@@ -206,7 +206,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * A block was asked for.
+     * Records a use of a block.
      */
     public void use(int entry)
     {
@@ -235,7 +235,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * The class that the block has from now on.
+     * Sets the class of a block.
      */
     public void setClass(int entry, BlockClass blockClass)
     {
@@ -246,7 +246,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * Of a block that is here.
+     * Returns the class of a block.
      */
     public BlockClass blockClass(int entry)
     {
@@ -254,7 +254,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * A block left for another reason than that it was the victim.
+     * Removes a block that was not chosen as the victim.
      */
     public void remove(int entry)
     {
@@ -268,9 +268,9 @@ public final class EvictionPolicy
     }
 
     /**
-     * Removes and gives the block to evict. Those in use are passed over.
+     * Removes and returns the block to evict. Skips pinned blocks.
      *
-     * @param newcomer the class of what comes in its place: a block of a higher one does not leave for it
+     * @param newcomer class of the new block, which cannot evict blocks of a higher class
      * @return {@link #NO_ENTRY} if there is none
      */
     public int pollVictim(BlockClass newcomer)
@@ -288,7 +288,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * Removes and gives the guest that would leave first. Those in use are passed over.
+     * Removes and returns the guest to evict. Skips pinned blocks.
      *
      * @return {@link #NO_ENTRY} if there is none
      */
@@ -299,7 +299,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * Removes and gives the block that would leave first, if need be a pinned one. Those in use are passed over.
+     * Removes and returns the block to evict, of any class. Skips blocks in use.
      *
      * @return {@link #NO_ENTRY} if there is none
      */
@@ -318,7 +318,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * Whether the block is one of those of its class that would leave last.
+     * Returns whether the block is among the last of its class to be evicted.
      */
     public boolean isShielded(int entry)
     {
@@ -326,7 +326,7 @@ public final class EvictionPolicy
     }
 
     /**
-     * Of a block that is here.
+     * Returns the part of the queues that has the block.
      */
     public QueuePart part(int entry)
     {

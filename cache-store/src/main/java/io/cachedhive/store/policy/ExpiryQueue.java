@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import static com.google.common.base.Verify.verify;
 
 /**
- * Entries by the second in which they expire. Guarded by the store's lock.
+ * Entries by expiry second. Guarded by the store's lock.
  */
 public final class ExpiryQueue
 {
@@ -19,7 +19,7 @@ public final class ExpiryQueue
     private final TreeMap<Long, EntryList> bySecond = new TreeMap<>();
 
     /**
-     * Nothing happens if it never expires.
+     * Adds an entry, unless it never expires.
      */
     public void add(int entry, long expirySeconds)
     {
@@ -29,7 +29,7 @@ public final class ExpiryQueue
     }
 
     /**
-     * @param expirySeconds that it was added with
+     * @param expirySeconds as passed to {@link #add}
      */
     public void remove(int entry, long expirySeconds)
     {
@@ -44,7 +44,7 @@ public final class ExpiryQueue
     }
 
     /**
-     * The first of those that are expired, which stays.
+     * Returns an expired entry without removing it.
      *
      * @return {@link EvictionPolicy#NO_ENTRY} if there is none
      */

@@ -1,18 +1,19 @@
 package io.cachedhive.store.policy;
 
 /**
- * Finds whether it would cost hits to let only those blocks in that would stay, by playing the requests that {@link AdaptiveWindow} samples through one
- * more model, with the chosen window and the filter. What is refused is asked for once more, and is in no window meanwhile; what is
- * saved is the writing of all that leaves again unused. Which of the two weighs more is a matter of the queries.
+ * Evaluates whether an admission filter costs hits, by running the sample of {@link AdaptiveWindow} through one more
+ * model with the chosen window and the filter. The filter costs hits, because a rejected block is requested again
+ * without having been in the window. It saves the writes of blocks that are evicted unused. The workload determines
+ * which effect prevails.
  */
 final class FilterTrial
 {
     private static final int MIN_ROUNDS = 4;
-    // of the requests
+    // fraction of the requests
     private static final double TOLERATED_LOSS = 0.001;
 
     private final WindowModel model;
-    // what was lost lately ends it; what was lost before then keeps it from beginning again at once
+    // a recent loss disables the filter, and an older loss delays its return
     private final Balance lately = new Balance(16);
     private final Balance longer = new Balance(64);
     private int hits;
@@ -20,7 +21,7 @@ final class FilterTrial
     private boolean pays;
 
     /**
-     * Of the hits with the filter against those without, where rounds count less the longer they are ago.
+     * Weighted sum of the hits with the filter minus those without, in which older rounds count less.
      */
     private static final class Balance
     {
@@ -67,7 +68,7 @@ final class FilterTrial
     }
 
     /**
-     * The window is another now: what was found out counts no more.
+     * Sets the window and discards the result for the old one.
      */
     void setShare(double share)
     {
@@ -76,7 +77,7 @@ final class FilterTrial
     }
 
     /**
-     * Goes on with what an earlier run had found out.
+     * Restores the result of an earlier run.
      */
     void restore(boolean paid)
     {
@@ -94,7 +95,7 @@ final class FilterTrial
     }
 
     /**
-     * @param roundHits of the same requests without the filter
+     * @param roundHits hits of the same requests without the filter
      */
     void endRound(int roundRequests, int roundHits)
     {

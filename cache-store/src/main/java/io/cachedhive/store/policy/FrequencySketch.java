@@ -3,14 +3,15 @@ package io.cachedhive.store.policy;
 import java.util.Arrays;
 
 /**
- * How often a block was asked for lately, also if it is not here: a count-min sketch (Cormode and Muthukrishnan, "An improved data stream summary",
- * 2005) of counters of 4 bits, eight bytes for each entry. A block has four counters within one cache line, and the lowest of them counts.
+ * Approximates how often blocks were requested recently, including blocks that are not cached. This is a count-min
+ * sketch (Cormode and Muthukrishnan, "An improved data stream summary", 2005) with counters of 4 bits, eight bytes per
+ * entry. A block has four counters in one cache line, and the lowest counts.
  *
- * <p>What was popular long ago gives way: after every ten uses for each entry an epoch ends, and all counters are halved. They are not
- * halved at that moment, which would hold up everybody, but when they are next looked at, or before the epoch ends; each line knows the epoch
- * that it is in. Nor is anything copied as a whole when there are more entries: lines are added one at a time, each as a copy of
- * the one whose blocks it takes half of (linear hashing; Litwin, "Linear hashing: a new tool for file and table addressing", 1980). Not safe for use by
- * several threads.
+ * <p>Counters age: after ten uses per entry, an epoch ends and all counters are halved. This happens lazily, because
+ * halving all at once would block all threads: a line is halved on its next access, or before the epoch ends. Each line
+ * has its epoch number. Growth does not copy everything either: lines are added one at a time, each as a copy of the
+ * line whose blocks it splits (linear hashing; Litwin, "Linear hashing: a new tool for file and table addressing",
+ * 1980). Not thread-safe.
  */
 public final class FrequencySketch
 {
@@ -26,16 +27,16 @@ public final class FrequencySketch
     private static final int PIECE_MASK = PIECE_LINES - 1;
 
     private long[][] counters = {new long[LINE * PIECE_LINES]};
-    // of each line, and the present one; they wrap around, and none is more than one behind
+    // epoch of each line, and the current one; they wrap around, and no line is more than one behind
     private byte[][] epochs = {new byte[PIECE_LINES]};
     private int lineCount = 1;
     private byte epoch;
     private long usesInEpoch;
-    // lines below this are in the present epoch
+    // lines below this are in the current epoch
     private int linesHalved = 1;
 
     /**
-     * @param count of blocks that there is room for; the sketch never becomes smaller
+     * @param count number of places; the sketch never shrinks
      */
     public void setEntryCount(int count)
     {
@@ -67,7 +68,7 @@ public final class FrequencySketch
     }
 
     /**
-     * From 0 to {@link #MAX_FREQUENCY}.
+     * Returns the frequency, from 0 to {@link #MAX_FREQUENCY}.
      */
     public int frequency(long digestHigh, long digestLow)
     {
@@ -83,7 +84,7 @@ public final class FrequencySketch
     }
 
     /**
-     * A block that an earlier run knew as asked for so often.
+     * Raises the frequency of a block to at least the value of an earlier run.
      */
     public void raise(long digestHigh, long digestLow, int frequency)
     {
@@ -103,16 +104,17 @@ public final class FrequencySketch
     }
 
     /**
-     * Brings what is known of a block into the processor's cache. For several blocks one after the other this takes little more than for one.
+     * Loads the counters of a block into the processor's cache. A loop over several blocks takes little longer than a
+     * single call.
      *
-     * @return of no use, so that it is not optimised away
+     * @return a meaningless number that keeps the read from being optimized away
      */
     public int touch(long digestLow)
     {
         int line = line(digestLow);
         long[] piece = counters[line >> PIECE_BITS];
         int first = LINE * (line & PIECE_MASK);
-        // an array's header moves its lines against those of the cache
+        // reads both ends, because the array header shifts the lines against the cache lines
         return (int) (piece[first] + piece[first + LINE - 1]) + epochs[line >> PIECE_BITS][line & PIECE_MASK];
     }
 
@@ -170,7 +172,7 @@ public final class FrequencySketch
 
     private int line(long digestLow)
     {
-        // digests are uniform: any of their bits will do
+        // digests are uniform, so any of their bits will do
         int hash = (int) digestLow;
         int mask = (Integer.highestOneBit(lineCount) << 1) - 1;
         int line = hash & mask;

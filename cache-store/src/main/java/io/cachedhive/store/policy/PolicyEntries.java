@@ -1,19 +1,19 @@
 package io.cachedhive.store.policy;
 
 /**
- * What a policy needs to know of the entries that it orders.
+ * The properties of entries that a policy needs.
  */
 public interface PolicyEntries
 {
     /**
-     * The first half of the block's digest.
+     * Returns the first half of the block's digest.
      */
     long digestHigh(int entry);
 
     long digestLow(int entry);
 
     /**
-     * Whether somebody uses the block's bytes: it is passed over then.
+     * Returns whether the block is in use, so that it cannot be evicted.
      */
     boolean isPinned(int entry);
 }

@@ -1,20 +1,20 @@
 package io.cachedhive.store.policy;
 
 /**
- * Which part of the queues a block is in.
+ * A part of the queues.
  */
 public enum QueuePart
 {
     /**
-     * Where all begin.
+     * New blocks.
      */
     WINDOW,
     /**
-     * Won against another when it left the window, and was not used since.
+     * Blocks that won the competition when they left the window, and were not used since.
      */
     MAIN,
     /**
-     * Was used in the main part.
+     * Blocks that were used in the main part.
      */
     SHIELDED,
 }

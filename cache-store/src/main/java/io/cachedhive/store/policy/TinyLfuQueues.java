@@ -6,22 +6,22 @@ import static io.cachedhive.store.policy.EntryLinks.NONE;
 import static java.util.Objects.requireNonNull;
 
 /**
- * W-TinyLFU (Einziger, Friedman and Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 2017) with a window of a given share.
- * A block comes into the window, a small LRU. The one that leaves the window competes with the next victim of the main part: whichever
- * was asked for more often stays. The main part is a segmented LRU: blocks are on probation until they are used, then protected, until
- * four fifths of the part are. A scan of blocks that are read once passes through the window, and of a loop that does not fit a part
- * stays and is hit. With a window of everything it is an LRU.
+ * W-TinyLFU (Einziger, Friedman and Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 2017) with a
+ * window of a given share. New blocks enter the window, a small LRU. A block that leaves the window competes with the
+ * next victim of the main part, and the one with more requests stays. The main part is a segmented LRU: blocks are on
+ * probation until they are used, then protected, up to four fifths of the part. Blocks of a single scan pass through
+ * the window. Of a loop larger than the cache, a part stays and is hit. A window with all blocks is an LRU.
  *
- * <p>Victims are asked for ahead of the blocks that take their places, so the number of blocks here says nothing about how full the cache
- * is. What does is {@code level}, the most that there were: a block above that came to a place that nobody had to leave, and then the
+ * <p>Victims are removed before their places are filled again, so the current number of blocks does not show how full
+ * the cache is. {@code level}, their recent maximum, does. A block above that level filled a free place; then the
  * window overflows into the main part without a competition.
  */
 final class TinyLfuQueues
 {
     private static final double PROTECTED_SHARE = 0.8;
-    // in one request, so that none takes longer than another
+    // bounds the work of a request
     private static final int MAX_MOVES = 64;
-    // places that nobody took so long after their block was the victim are others' now
+    // places still empty after so many further evictions have been reassigned
     private static final int MAX_AHEAD_SHARE = 16;
     private static final int MIN_AHEAD = 64;
 
@@ -31,15 +31,15 @@ final class TinyLfuQueues
     private final EntryList window;
     private final EntryList probation;
     private final EntryList shielded;
-    // lost against another, and leave next
+    // lost the competition and are evicted next
     private final EntryList condemned;
     private double windowShare;
     private int level;
-    // of the window when it became smaller; goes to the main part a few at a time
+    // excess blocks of a window that shrank; a few at a time move to the main part
     private int windowSurplus;
 
     /**
-     * @param firstTag of four for the lists
+     * @param firstTag first of four tags for the lists
      */
     TinyLfuQueues(EntryLinks links, int firstTag, PolicyEntries entries, FrequencySketch sketch, double windowShare)
     {
@@ -59,7 +59,7 @@ final class TinyLfuQueues
     }
 
     /**
-     * How many blocks there is room for, as far as is known.
+     * Returns the estimated capacity in blocks.
      */
     int level()
     {
@@ -95,18 +95,18 @@ final class TinyLfuQueues
     }
 
     /**
-     * A victim was asked for while its bytes were still there.
+     * Adds an evicted block again that was requested while its bytes were still there.
      */
     void restore(int entry)
     {
-        // in an LRU nothing is protected
+        // an LRU has no protected part
         (maxShielded() == 0 ? window : shielded).addLast(entry);
         level = Math.max(level, size());
         adapt();
     }
 
     /**
-     * A block of an earlier run, in the part that it was in then. It is the coldest there.
+     * Adds a block of an earlier run as the coldest of the part that it was in.
      */
     void addColdest(int entry, QueuePart part)
     {
@@ -120,7 +120,7 @@ final class TinyLfuQueues
     }
 
     /**
-     * Where the block is.
+     * Returns the part that has the block.
      */
     QueuePart part(int entry)
     {
@@ -129,7 +129,7 @@ final class TinyLfuQueues
     }
 
     /**
-     * Whether a block that is not here would stay if it had to compete now: whether it was asked for more often than the one that would leave for it.
+     * Returns whether a new block has more requests than the block that would be evicted for it.
      */
     boolean wouldStay(long digestHigh, long digestLow)
     {
@@ -137,7 +137,7 @@ final class TinyLfuQueues
         if (victim == NONE) {
             victim = firstUnpinned(shielded);
         }
-        // without a main part it is an LRU, where everything stays for a while
+        // without a main part this is an LRU, which keeps every block for a while
         return victim == NONE || sketch.frequency(digestHigh, digestLow) > frequency(victim);
     }
 
@@ -170,7 +170,7 @@ final class TinyLfuQueues
     }
 
     /**
-     * A block left for another reason than that it was the victim.
+     * Removes a block that was not chosen as the victim.
      */
     void remove(int entry)
     {
@@ -179,11 +179,11 @@ final class TinyLfuQueues
     }
 
     /**
-     * @return NONE if all are pinned, or there are none
+     * @return NONE if the queues are empty or all blocks are pinned
      */
     int pollVictim()
     {
-        // the block that takes the victim's place comes into the window, and another has to leave it
+        // the new block enters the window, so another has to leave it
         for (int overflow = window.size() - windowSurplus + 1 - maxWindow(); overflow > 0; overflow--) {
             int candidate = firstUnpinned(window);
             if (candidate == NONE) {
@@ -239,7 +239,7 @@ final class TinyLfuQueues
     }
 
     /**
-     * Pinned ones, which are being used, go to the end of the list.
+     * Returns the first block that is not pinned, and moves the pinned ones before it to the end.
      */
     private int firstUnpinned(EntryList list)
     {

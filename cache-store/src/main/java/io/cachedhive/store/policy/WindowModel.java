@@ -3,15 +3,15 @@ package io.cachedhive.store.policy;
 import static io.cachedhive.store.policy.DigestTable.NONE;
 
 /**
- * A cache of a few blocks without bytes, with a window of a given share and perhaps a filter in front of it, which tells how many requests it could have
- * answered.
+ * A cache model of a few blocks without contents, with a given window and optionally an admission filter. It reports
+ * the hits of requests.
  */
 final class WindowModel
         implements PolicyEntries
 {
     private final EntryLinks links = new EntryLinks();
     private final TinyLfuQueues queues;
-    // whether blocks that would leave again at once are not let in at all
+    // whether to reject blocks that would be evicted again at once
     private final boolean filter;
     private final DigestTable entries = new DigestTable();
     private int capacity;
@@ -28,7 +28,7 @@ final class WindowModel
     }
 
     /**
-     * What is too much leaves at once.
+     * Sets the capacity and evicts the excess.
      */
     void setCapacity(int count)
     {
@@ -64,7 +64,7 @@ final class WindowModel
     }
 
     /**
-     * Those that are not sampled any more would never be asked for, and may look as if they were worth their place.
+     * Removes blocks outside the new sample, because they would never be requested again but could keep their places.
      */
     void retain(int sampleMask)
     {
