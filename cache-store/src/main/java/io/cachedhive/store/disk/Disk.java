@@ -11,7 +11,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The file systems under the SSD tier, as far as it needs them. {@link LocalDisk} is the machine's; tests have one that loses power.
+ * The file system operations that the SSD tier needs. {@link LocalDisk} uses this machine; tests simulate power
+ * failures.
  */
 public interface Disk
 {
@@ -24,42 +25,42 @@ public interface Disk
     boolean exists(Path file);
 
     /**
-     * Where the file system that the directory is on is mounted.
+     * Returns the mount point of the directory's file system.
      *
-     * @throws DiskException {@link DiskException.Cause#NOT_FOUND} if there is no such directory
+     * @throws DiskException {@link DiskException.Cause#NOT_FOUND} if the directory does not exist
      */
     Path mountPoint(Path directory)
             throws IOException;
 
     /**
-     * Opens a file for reading and, unless the access says otherwise, writing; makes it, empty, if it is missing and may be made.
+     * Opens a file for reading and, unless the access is read-only, writing.
      *
-     * @param access how its bytes are to be moved
+     * @param create whether to create a missing file, empty
+     * @param access mode of the reads and writes
      */
     DiskFile open(Path file, boolean create, Access access)
             throws IOException;
 
     /**
-     * Nothing happens if there is no such file.
+     * Deletes a file if it exists.
      */
     void delete(Path file)
             throws IOException;
 
     /**
-     * Gives a file another name in the same directory, in place of the file that has that name. Durable after
-     * {@link #syncDirectory}.
+     * Renames a file within its directory and replaces an existing target. Durable after {@link #syncDirectory}.
      */
     void rename(Path file, Path target)
             throws IOException;
 
     /**
-     * Returns when files made, renamed and deleted in the directory are durable.
+     * Makes created, renamed and deleted files of the directory durable.
      */
     void syncDirectory(Path directory)
             throws IOException;
 
     /**
-     * Creates the directory and its parents, if they are missing; durable on return.
+     * Creates the directory and its missing parents; durable on return.
      */
     default void createDirectories(Path directory)
             throws IOException
@@ -75,47 +76,47 @@ public interface Disk
     }
 
     /**
-     * Replaces a small file, so that after a crash either the old or the new content is there; durable on return. After
-     * a failure, too, either content is there.
+     * Replaces the content of a small file atomically; durable on return. After a crash or a failure, the file has
+     * either the old or the new content.
      */
     default void replace(Path file, byte[] content)
             throws IOException
     {
         Path beside = file.resolveSibling(file.getFileName() + ".new");
-        // what an interrupted replacement left may be longer
+        // an interrupted replacement may have left a longer file
         delete(beside);
         try (DiskFile target = open(beside, true, Access.BUFFERED)) {
             target.write(0, ByteBuffer.allocateDirect(content.length).put(content).flip());
-            // before the rename: a file system may make the new name durable before the content
+            // before the rename, because a file system may make the new name durable before the content
             target.sync();
         }
         rename(beside, file);
-        // after it: until then a power cut may bring back the old file, or none
+        // until this, a power failure may restore the old file, or none
         syncDirectory(file.toAbsolutePath().getParent());
     }
 
     /**
-     * The content of a small file; empty if there is none.
+     * Returns the content of a small file; empty if it does not exist.
      */
     Optional<byte[]> read(Path file)
             throws IOException;
 
     /**
-     * Size of the file system.
+     * Returns the size of the file system.
      */
     long totalBytes(Path directory)
             throws IOException;
 
     /**
-     * What this process may still take of the file system.
+     * Returns the bytes that this process can still allocate on the file system.
      */
     long usableBytes(Path directory)
             throws IOException;
 
     /**
-     * Locks a file, making it if it is missing, until the lock is closed or this process ends, however it ends.
+     * Locks a file, and creates it if it is missing. The lock ends when it is closed or this process ends in any way.
      *
-     * @return empty if somebody else has the lock, in this process or another
+     * @return empty if this or another process holds the lock
      */
     Optional<Closeable> tryLock(Path file)
             throws IOException;
@@ -123,7 +124,7 @@ public interface Disk
     enum Access
     {
         /**
-         * Through the page cache, and for reading only.
+         * Read-only, through the page cache.
          */
         READ_ONLY,
         /**
@@ -131,8 +132,9 @@ public interface Disk
          */
         BUFFERED,
         /**
-         * Past the page cache: positions, sizes and addresses of buffers have to be multiples of {@link DiskFile#ALIGNMENT_BYTES}.
-         * {@link DiskException.Cause#NOT_SUPPORTED} where the file system cannot.
+         * Without the page cache. Positions, sizes and buffer addresses have to be multiples of
+         * {@link DiskFile#ALIGNMENT_BYTES}. Fails with {@link DiskException.Cause#NOT_SUPPORTED} if the file system
+         * does not support it.
          */
         DIRECT,
     }

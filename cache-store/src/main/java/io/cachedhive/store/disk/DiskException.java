@@ -5,7 +5,7 @@ import java.io.IOException;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A call to the operating system failed. The message names the file and the system's reason.
+ * A failed call to the operating system. The message names the file and the system's reason.
  */
 public class DiskException
         extends IOException
@@ -32,7 +32,7 @@ public class DiskException
         READ_ONLY,
         IO_ERROR,
         /**
-         * The file system, or the file, cannot do that.
+         * The file or the file system does not support the operation.
          */
         NOT_SUPPORTED,
         OTHER,

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * An open file. Any number of threads may read and write ranges of it at once; none is disturbed by another's interrupt.
+ * An open file. Thread-safe; an interrupt of one thread does not affect the other threads.
  */
 public interface DiskFile
         extends Closeable
@@ -23,7 +23,7 @@ public interface DiskFile
             throws IOException;
 
     /**
-     * Reads into one buffer after the other, until all are full or the file ends.
+     * Reads into the buffers in order, until all are full or the file ends.
      *
      * @param targets direct buffers
      * @return bytes read
@@ -52,13 +52,13 @@ public interface DiskFile
             throws IOException;
 
     /**
-     * Returns when what was written before is durable.
+     * Makes all completed writes durable.
      */
     void sync()
             throws IOException;
 
     /**
-     * Gives the file exactly this size, with space on the device for all of it.
+     * Sets the exact size of the file and allocates all of its space.
      */
     void allocate(long sizeBytes)
             throws IOException;

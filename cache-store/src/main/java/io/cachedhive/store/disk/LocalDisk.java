@@ -15,8 +15,8 @@ import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
 
 /**
- * The file systems of this machine (Linux), by system calls: {@link java.nio.channels.FileChannel} knows no fallocate(2), and an
- * interrupt of one thread closes it for all.
+ * The file systems of this machine (Linux), through system calls. {@link java.nio.channels.FileChannel} does not
+ * support fallocate(2), and an interrupt of one thread closes it for all.
  */
 public final class LocalDisk
         implements Disk
@@ -40,7 +40,7 @@ public final class LocalDisk
     public Path mountPoint(Path directory)
             throws IOException
     {
-        // tells by its cause what is wrong with a directory that cannot be looked into
+        // fails with a specific cause if the directory is inaccessible
         Posix.close(directory, Posix.open(directory, Posix.O_RDONLY, 0));
         Path mounted = directory.toRealPath();
         Object device = Files.getAttribute(mounted, "unix:dev");
@@ -126,7 +126,7 @@ public final class LocalDisk
         try {
             success = Posix.tryLock(file, locked.descriptor());
             if (success) {
-                // only for people who look into the file
+                // only for people who read the file
                 byte[] pid = (ProcessHandle.current().pid() + "\n").getBytes(UTF_8);
                 locked.write(0, ByteBuffer.allocateDirect(pid.length).put(pid).flip());
                 return Optional.of(locked);

@@ -13,7 +13,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A file descriptor. Closing waits for calls under way: a number that the system gave to another file meanwhile must not be used.
+ * A file descriptor. Closing it waits for running calls, because the system may reuse its number for another file.
  */
 final class LocalFile
         implements DiskFile
@@ -53,7 +53,8 @@ final class LocalFile
     }
 
     /**
-     * By one system call, unless the system ends it early: two reads of an SSD one after the other would take the time of two.
+     * Reads with a single system call, unless it ends early, because two consecutive SSD reads would take twice as
+     * long.
      */
     @Override
     public int read(long position, List<ByteBuffer> targets)

@@ -20,7 +20,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 /**
- * The system calls that the JDK has no equal for: fallocate(2), flock(2), madvise(2), and reads and writes that survive an interrupt. Linux on 64 bits.
+ * System calls missing from the JDK: fallocate(2), flock(2), madvise(2), and reads and writes that survive an
+ * interrupt. For 64-bit Linux.
  */
 public final class Posix
 {
@@ -126,7 +127,7 @@ public final class Posix
             throws DiskException
     {
         return (int) call("read", path, arena -> {
-            // struct iovec: an address and a length of 64 bits each
+            // struct iovec: 64-bit address, 64-bit length
             MemorySegment vectors = arena.allocate(JAVA_LONG, 2L * targets.size());
             for (int i = 0; i < targets.size(); i++) {
                 MemorySegment segment = MemorySegment.ofBuffer(targets.get(i));
@@ -138,7 +139,7 @@ public final class Posix
                     return (long) PREADV.invokeExact(errno, descriptor, vectors, targets.size(), position);
                 }
                 finally {
-                    // only their addresses are with the system: their memory must not be given back before
+                    // the call uses raw addresses, so the buffers have to stay reachable
                     Reference.reachabilityFence(targets);
                 }
             };
@@ -165,7 +166,7 @@ public final class Posix
     }
 
     /**
-     * Gives a range of a file space on the device, and the file the size for it.
+     * Allocates space for a range of a file, and extends the file if necessary.
      */
     public static void fallocate(Path path, int descriptor, int mode, long offset, long length)
             throws DiskException
@@ -174,7 +175,7 @@ public final class Posix
     }
 
     /**
-     * Gives the space of a range back; it reads as zeros. The file keeps its size.
+     * Frees the space of a range, which then reads as zeros. The size of the file does not change.
      */
     public static void punchHole(Path path, int descriptor, long offset, long length)
             throws DiskException
@@ -189,9 +190,9 @@ public final class Posix
     }
 
     /**
-     * Takes addresses of this process without any memory behind them.
+     * Reserves an address range of this process without memory.
      *
-     * @return the first of them
+     * @return the start address
      */
     public static long reserveAddresses(Path path, long length)
             throws DiskException
@@ -200,7 +201,7 @@ public final class Posix
     }
 
     /**
-     * Puts a range of the file, to be read, at reserved addresses in place of what is there.
+     * Maps a range of the file read-only at reserved addresses, replacing an earlier mapping.
      */
     public static void mapAt(Path path, int descriptor, long address, long offset, long length)
             throws DiskException
@@ -215,7 +216,8 @@ public final class Posix
     }
 
     /**
-     * Moves what is mapped there into huge pages, for all processes that map it, whatever the system's defaults are; Linux 6.1 or newer.
+     * Moves the mapped memory into huge pages for all processes that map it, regardless of system settings. Requires
+     * Linux 6.1.
      */
     public static void collapse(Path path, long address, long length)
             throws DiskException
@@ -224,7 +226,7 @@ public final class Posix
     }
 
     /**
-     * Moves the descriptor's position, which nothing here uses.
+     * Returns the size of a file. Moves the position of the descriptor, which no caller uses.
      */
     public static long size(Path path, int descriptor)
             throws DiskException
@@ -233,8 +235,8 @@ public final class Posix
     }
 
     /**
-     * Locks the open file itself, not the process's view of it: another descriptor of the same file, also of this process, is refused, and
-     * closing another descriptor does not unlock it.
+     * Locks the open file description. Any other descriptor of the file is rejected, even in this process, and closing
+     * another descriptor does not unlock it.
      */
     public static boolean tryLock(Path path, int descriptor)
             throws DiskException
