@@ -3,14 +3,14 @@ package io.cachedhive.store.block;
 import static java.util.Objects.requireNonNull;
 
 /**
- * On which terms a block is kept. They come from the read that filled it, and stay the block's own.
+ * The class and the expiry of a block, set by the read that filled it.
  *
- * @param expirySeconds since the epoch, when it expires: from then on it is a miss; at most {@link #NEVER}
+ * @param expirySeconds epoch seconds from which the block is a miss; at most {@link #NEVER}
  */
 public record BlockTerms(BlockClass blockClass, long expirySeconds)
 {
     /**
-     * In place of a time.
+     * The expiry of blocks that never expire.
      */
     public static final long NEVER = 0xFFFF_FFFFL;
 
@@ -23,9 +23,9 @@ public record BlockTerms(BlockClass blockClass, long expirySeconds)
     }
 
     /**
-     * Until a moment, rounded down to a second.
+     * Returns terms with an expiry rounded down to a second.
      *
-     * @param expiryMillis since the epoch
+     * @param expiryMillis in epoch milliseconds
      */
     public static BlockTerms until(BlockClass blockClass, long expiryMillis)
     {
@@ -33,7 +33,7 @@ public record BlockTerms(BlockClass blockClass, long expirySeconds)
     }
 
     /**
-     * With the same expiry.
+     * Returns terms with another class and the same expiry.
      */
     public BlockTerms withClass(BlockClass other)
     {
@@ -41,7 +41,7 @@ public record BlockTerms(BlockClass blockClass, long expirySeconds)
     }
 
     /**
-     * @param nowMillis since the epoch
+     * @param nowMillis in epoch milliseconds
      */
     public boolean isExpired(long nowMillis)
     {
@@ -49,7 +49,7 @@ public record BlockTerms(BlockClass blockClass, long expirySeconds)
     }
 
     /**
-     * The same of an expiry by itself.
+     * Returns whether an expiry has passed.
      */
     public static boolean isExpired(long expirySeconds, long nowMillis)
     {

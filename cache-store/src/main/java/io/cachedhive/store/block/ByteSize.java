@@ -3,7 +3,7 @@ package io.cachedhive.store.block;
 import java.util.Locale;
 
 /**
- * Sizes in sentences for people.
+ * Formats sizes for messages.
  */
 public final class ByteSize
 {
@@ -12,7 +12,7 @@ public final class ByteSize
     private ByteSize() {}
 
     /**
-     * In powers of 1024 with Trino's names for them, as it is written in configuration: {@code 1.50GB}.
+     * Formats a size in powers of 1024 with Trino's units, as in configuration: {@code 1.50GB}.
      */
     public static String format(long bytes)
     {

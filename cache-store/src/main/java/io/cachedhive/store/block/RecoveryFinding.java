@@ -1,12 +1,12 @@
 package io.cachedhive.store.block;
 
 /**
- * What recovery can find. Each is a decision of its own; none costs more than misses.
+ * The findings of recovery. Each leads to its own decision, and none has worse effects than cache misses.
  */
 public enum RecoveryFinding
 {
     /**
-     * The directory had no store: one was made.
+     * The directory had no store, so one was created.
      */
     NEW_DIRECTORY,
     /**
@@ -14,18 +14,18 @@ public enum RecoveryFinding
      */
     CLEAN_STOP,
     /**
-     * The last run did not stop cleanly: checkpoint and journal were restored.
+     * The last run did not stop cleanly; checkpoint and journal were restored.
      */
     CRASH,
     SUPERBLOCK_CORRUPT,
     SUPERBLOCK_TOO_OLD,
     SUPERBLOCK_TOO_NEW,
     /**
-     * The store of another cache worker.
+     * The store belongs to another cache worker.
      */
     FOREIGN_STORE,
     /**
-     * Other block size, slab size or capacity than configured.
+     * Block size, slab size or capacity differ from the configuration.
      */
     GEOMETRY_CHANGED,
     CHECKPOINT_MISSING,
@@ -34,15 +34,15 @@ public enum RecoveryFinding
     CHECKPOINT_TOO_NEW,
     CHECKPOINT_FOREIGN,
     /**
-     * Older than the superblock allows: a run without checkpoints, or an invalidation, came after it.
+     * The checkpoint is older than the superblock allows, because of a run without checkpoints or an invalidation.
      */
     CHECKPOINT_OUTDATED,
     /**
-     * The journal's last batch was not complete: normal after a crash.
+     * The last batch of the journal is incomplete, as usual after a crash.
      */
     JOURNAL_TORN,
     /**
-     * A batch that had been synced, with others after it, does not verify.
+     * A batch that was synced, because others follow it, does not verify.
      */
     JOURNAL_CORRUPT,
     /**
@@ -52,16 +52,16 @@ public enum RecoveryFinding
     SLAB_MISSING,
     SLAB_SIZE_CHANGED,
     /**
-     * The directory was out of service when the store was opened, and came while it was in use.
+     * The directory was offline when the store was opened, and was added later.
      */
     TAKEN_IN_LATE,
     /**
-     * The shared-memory file of a worker that did not stop cleanly was found and its memory given back.
+     * The shared-memory file of a worker that did not stop cleanly was removed and its memory freed.
      */
     MEMORY_FILE_RECLAIMED;
 
     /**
-     * Whether something was not as a stop or a crash leaves it.
+     * Returns whether the finding indicates a problem beyond a normal stop or crash.
      */
     public boolean isDoubt()
     {

@@ -5,10 +5,10 @@ import java.nio.file.Path;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What was found when the store was opened and what was decided: one for each directory, and one for each doubt. Logged once.
+ * A finding of opening the store and the decision about it: one per directory, and one per problem. Logged once.
  *
  * @param where file or directory
- * @param decision one sentence: what was found, what the store does about it
+ * @param decision one sentence with the finding and the action
  */
 public record RecoveryOutcome(RecoveryFinding finding, Path where, String decision)
 {

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A directory of the SSD tier.
+ * The configuration of a directory of the SSD tier.
  */
 public record SsdDirectoryConfig(Path directory, Capacity capacity)
 {
@@ -16,7 +16,7 @@ public record SsdDirectoryConfig(Path directory, Capacity capacity)
     }
 
     /**
-     * How much the directory may hold, everything in it counted.
+     * Limit on the total size of all files in the directory.
      */
     public sealed interface Capacity
     {
@@ -35,7 +35,7 @@ public record SsdDirectoryConfig(Path directory, Capacity capacity)
         }
 
         /**
-         * {@code cache.ssd.max-disk-usage-percentages}: of the size of the file system that the directory is on.
+         * {@code cache.ssd.max-disk-usage-percentages}: of the size of the directory's file system.
          */
         record DiskPercentage(int percentage)
                 implements Capacity

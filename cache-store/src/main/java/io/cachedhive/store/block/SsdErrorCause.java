@@ -5,16 +5,16 @@ import io.cachedhive.store.disk.DiskException;
 import java.io.IOException;
 
 /**
- * Why a call to a disk did not do what it should.
+ * The cause of a failed or slow disk call.
  */
 public enum SsdErrorCause
 {
     /**
-     * The file system, or somebody's quota, is full.
+     * The file system or a quota is full.
      */
     NO_SPACE,
     /**
-     * The file system cannot be written to.
+     * The file system is read-only.
      */
     READ_ONLY,
     /**
@@ -22,7 +22,7 @@ public enum SsdErrorCause
      */
     IO_ERROR,
     /**
-     * It took so long that the object store would have been faster.
+     * The call took longer than a read from the object store.
      */
     SLOW,
     OTHER;

@@ -1,25 +1,26 @@
 package io.cachedhive.store.block;
 
 /**
- * Why a block was kept in RAM only.
+ * The reason for keeping a block in RAM only.
  */
 public enum SsdRefusalCause
 {
     /**
-     * It was asked for less often than the block that would have had to leave for it, and as the queries are, such blocks are not missed.
+     * The block has fewer requests than the block to evict for it, and the admission filter costs no hits with the
+     * current workload.
      */
     NOT_ADMITTED,
     /**
-     * Too many blocks wait to be written, or too many changes of the index for a checkpoint.
+     * The write queue is full, or the journal is full until the next checkpoint.
      */
     QUEUE_FULL,
     /**
-     * Its directory takes no blocks at present.
+     * The directory is not writable at present.
      */
     OUT_OF_SERVICE,
     /**
-     * All that is there is of a higher class, or being written, or not restored yet; or its table is at its quota, with nothing that could leave for it; or its file
-     * is too long, or has too long a name.
+     * All blocks to evict have a higher class, or are being written or restored; or the table is at its quota and has
+     * no block to evict; or the file or its name is too long.
      */
     NO_ROOM,
 }

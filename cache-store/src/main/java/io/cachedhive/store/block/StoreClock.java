@@ -1,7 +1,7 @@
 package io.cachedhive.store.block;
 
 /**
- * Time, as the store sees it.
+ * The clock of the store.
  */
 public interface StoreClock
 {
@@ -21,17 +21,17 @@ public interface StoreClock
     };
 
     /**
-     * Milliseconds since the epoch.
+     * Returns epoch milliseconds.
      */
     long currentTimeMillis();
 
     /**
-     * Nanoseconds since any moment, never going back.
+     * Returns monotonic nanoseconds since an arbitrary moment.
      */
     long nanoTime();
 
     /**
-     * As {@link #nanoTime}, for telling how long a call to the machine took: it is the machine's own time, also where the store's runs faster.
+     * Returns monotonic nanoseconds for measuring system calls: real time, even if the store's clock is accelerated.
      */
     default long stopwatchNanos()
     {

@@ -11,12 +11,13 @@ import java.util.random.RandomGenerator;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Time, disks, threads and randomness, as the store is given them: tests cut the power, move the clock and replay seeds.
+ * The environment of a store: clock, disks, threads and randomness. Tests use it to simulate power failures, move the
+ * clock and replay seeds.
  *
- * @param disk under the SSD tier and the state directory; shared memory is always this machine's
- * @param threads for the heartbeat, and for the writer and the journal of each SSD directory; the store ends them when it is closed
- * @param random for the names of stores and runs
- * @param ssdFormat versions of the files on SSD that are read and written
+ * @param disk for the SSD tier and the state directory; shared memory always uses this machine
+ * @param threads for the heartbeat and each SSD directory's tasks; the store stops its threads when it is closed
+ * @param random for the ids of stores and runs
+ * @param ssdFormat versions of the SSD files to read and write
  */
 public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory threads, RandomGenerator random, SsdFormat ssdFormat)
 {
@@ -30,7 +31,7 @@ public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory thread
     }
 
     /**
-     * The machine's own.
+     * Returns the environment of this machine.
      */
     public static StoreEnvironment system()
     {
@@ -58,7 +59,7 @@ public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory thread
     }
 
     /**
-     * As a release with other versions.
+     * Returns an environment that acts as a release with other format versions.
      */
     public StoreEnvironment withSsdFormat(SsdFormat ssdFormat)
     {

@@ -1,7 +1,7 @@
 package io.cachedhive.store.block;
 
 /**
- * The store cannot be opened. The message is one sentence for the operator: what is wrong, where, and how to mend it.
+ * The store cannot be opened. The message is one sentence for the operator: the problem, its place and the fix.
  */
 public class StoreException
         extends Exception
