@@ -3,7 +3,7 @@ package io.cachedhive.store.column;
 import java.util.Arrays;
 
 /**
- * A field of numbered things, like {@link IntColumn}.
+ * A growable array of bytes, like {@link IntColumn}; unset elements are 0.
  */
 public final class ByteColumn
 {
@@ -21,7 +21,7 @@ public final class ByteColumn
     }
 
     /**
-     * Like {@link #get}, but beyond what was ever set as well.
+     * Returns an element, or 0 beyond the last one set.
      */
     public byte find(int index)
     {

@@ -6,9 +6,9 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Finds numbered things by a hash: 8 bytes each. Those of one bucket are chained; buckets are added one at a time, each taking over
- * its part of the chain of one other (linear hashing; Litwin, "Linear hashing: a new tool for file and table addressing", 1980), so
- * that no insertion takes longer than the others.
+ * A hash index of numbered items, with 8 bytes per item. Items of a bucket are chained. The number of buckets grows one
+ * at a time, and each new bucket splits the chain of one other, so no insertion is slow (linear hashing; Litwin,
+ * "Linear hashing: a new tool for file and table addressing", 1980).
  */
 public final class HashChains
 {
@@ -24,7 +24,7 @@ public final class HashChains
     private int size;
 
     /**
-     * @param hash of a thing that is linked; its bits are evenly distributed
+     * @param hash returns the evenly distributed hash of a linked item
      */
     public HashChains(IntToLongFunction hash)
     {
@@ -37,7 +37,7 @@ public final class HashChains
     }
 
     /**
-     * Prepares for so many things, while there is none: linking them divides no bucket then.
+     * Sizes an empty index for the given number of items, so that linking them splits no bucket.
      */
     public void reserve(long things)
     {
@@ -46,7 +46,7 @@ public final class HashChains
     }
 
     /**
-     * The first of those that may have the hash, or {@link #NONE}.
+     * Returns the first item of the hash's chain, or {@link #NONE}.
      */
     public int first(long hash)
     {
@@ -54,7 +54,7 @@ public final class HashChains
     }
 
     /**
-     * The next one after it, or {@link #NONE}.
+     * Returns the next item of the chain, or {@link #NONE}.
      */
     public int next(int index)
     {
@@ -71,7 +71,7 @@ public final class HashChains
     }
 
     /**
-     * @param index of one that is linked
+     * @param index a linked item
      */
     public void unlink(int index)
     {

@@ -3,8 +3,8 @@ package io.cachedhive.store.column;
 import java.util.Arrays;
 
 /**
- * A field of numbered things, in pieces, so that it grows without ever being copied as a whole. A piece takes memory once one of its elements is
- * set. Elements that were not set are 0, or what the column was made with.
+ * A growable array of ints. It grows in pieces, so that growth never copies all elements. A piece uses memory once an
+ * element of it is set. Unset elements have a default value.
  */
 public final class IntColumn
 {
@@ -23,7 +23,7 @@ public final class IntColumn
     }
 
     /**
-     * @param unset what elements are that were not set
+     * @param unset value of unset elements
      */
     public IntColumn(int unset)
     {
@@ -33,7 +33,7 @@ public final class IntColumn
     }
 
     /**
-     * Elements that were set are below this.
+     * Returns the exclusive upper bound for {@link #get}.
      */
     public int size()
     {
@@ -49,7 +49,7 @@ public final class IntColumn
     }
 
     /**
-     * Like {@link #get}, but beyond what was ever set as well.
+     * Returns an element, or the default value beyond the last one set.
      */
     public int find(int index)
     {

@@ -3,7 +3,7 @@ package io.cachedhive.store.column;
 import java.util.Arrays;
 
 /**
- * A field of numbered things, like {@link IntColumn}.
+ * A growable array of longs, like {@link IntColumn}; unset elements are 0.
  */
 public final class LongColumn
 {

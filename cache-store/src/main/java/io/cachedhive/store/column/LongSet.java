@@ -3,7 +3,7 @@ package io.cachedhive.store.column;
 import java.util.Arrays;
 
 /**
- * A set of numbers other than 0, without an object for each: open addressing, at most two thirds full.
+ * A set of nonzero longs without an object per element: open addressing, at most two thirds full.
  */
 public final class LongSet
 {
