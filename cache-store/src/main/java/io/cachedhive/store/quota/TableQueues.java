@@ -15,24 +15,26 @@ import java.util.function.IntUnaryOperator;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The blocks of tables with a quota in one place (the RAM tier, or an SSD directory), in the order in which they leave for others of their table: an
- * {@link EvictionPolicy} for each table, beside the one that orders the blocks of all tables, and over the same entries. Guarded by the store's lock.
+ * Orders the blocks of tables with quotas for eviction within their table, in the RAM tier or an SSD directory. Each
+ * table has an {@link EvictionPolicy}, in addition to the policy for the blocks of all tables, over the same entries.
+ * Guarded by the store's lock.
  *
- * <p>Tables without a quota cost no memory here. A block of one with a quota costs the nine bytes of its links.
+ * <p>Tables without a quota use no memory here. A block of a table with a quota uses nine bytes for its links.
  */
 public final class TableQueues
 {
     /**
-     * Instead of an entry: there is none.
+     * The value for no entry.
      */
     public static final int NO_ENTRY = EvictionPolicy.NO_ENTRY;
 
     /**
-     * How many blocks of a table leave for one, beyond those whose room it takes: where a quota became smaller there may be millions, which leave in small steps.
+     * Maximum number of blocks evicted for a new one beyond its own size. After a quota was lowered, the excess may be
+     * millions of blocks, which are evicted in small steps.
      */
     public static final int MAX_EXCESS_AT_ONCE = 8;
 
-    // models of the window take up to 300 KiB for a table, in each directory and in RAM; tables beyond are LRUs
+    // window models use up to 300 KiB per table, in each directory and in RAM; further tables are LRUs
     private static final int MAX_ADAPTIVE_TABLES = 32;
 
     private final EntryLinks links = new EntryLinks();
@@ -47,7 +49,7 @@ public final class TableQueues
     private static final class TableQueue
     {
         final EvictionPolicy policy;
-        // of its blocks
+        // total length of its blocks
         long bytes;
         boolean adaptive;
 
@@ -58,9 +60,9 @@ public final class TableQueues
     }
 
     /**
-     * @param sketch in which whoever orders the blocks of all tables counts what is asked for
-     * @param filter whether {@link #request} is to refuse what is better not let in
-     * @param lengths of the blocks by their entries, in bytes
+     * @param sketch in which the policy for all tables counts the requests
+     * @param filter whether {@link #request} may reject blocks
+     * @param lengths lengths of the blocks in bytes, by entry
      */
     public TableQueues(PolicyEntries entries, FrequencySketch sketch, boolean filter, int blockSizeBytes, IntUnaryOperator lengths)
     {
@@ -77,9 +79,9 @@ public final class TableQueues
     }
 
     /**
-     * A block was asked for that is not here.
+     * Records a request for a block that is not here.
      *
-     * @return whether it is worth being let in where another of the table has to leave for it
+     * @return whether the block is worth evicting another of the table for it
      */
     public boolean request(StoredTable table, long digestHigh, long digestLow, BlockClass newcomer)
     {
@@ -87,7 +89,7 @@ public final class TableQueues
     }
 
     /**
-     * A block came for which {@link #request} was called before.
+     * Adds a block whose request was recorded by {@link #request}.
      */
     public void enter(StoredTable table, int entry, BlockClass blockClass)
     {
@@ -99,7 +101,7 @@ public final class TableQueues
     }
 
     /**
-     * A victim was asked for while its bytes were still there.
+     * Adds an evicted block again that was requested while its bytes were still there.
      */
     public void restore(StoredTable table, int entry, BlockClass blockClass)
     {
@@ -111,9 +113,10 @@ public final class TableQueues
     }
 
     /**
-     * A block of an earlier run, or from before the table had a quota. Nothing happens if it is in order already.
+     * Adds a block of an earlier run, or one that is older than the quota, as the coldest. Does nothing if the queue
+     * has it.
      *
-     * @param part that it is in among the blocks of all tables
+     * @param part its part in the queues for all tables
      */
     public void addColdest(StoredTable table, int entry, BlockClass blockClass, QueuePart part)
     {
@@ -127,7 +130,7 @@ public final class TableQueues
     }
 
     /**
-     * A block was asked for.
+     * Records a use of a block.
      */
     public void use(StoredTable table, int entry)
     {
@@ -137,7 +140,7 @@ public final class TableQueues
     }
 
     /**
-     * The class that the block has from now on.
+     * Sets the class of a block.
      */
     public void setClass(StoredTable table, int entry, BlockClass blockClass)
     {
@@ -147,7 +150,7 @@ public final class TableQueues
     }
 
     /**
-     * The block left, or is one that was polled.
+     * Removes a block, unless it was polled.
      */
     public void remove(StoredTable table, int entry)
     {
@@ -159,7 +162,7 @@ public final class TableQueues
     }
 
     /**
-     * Whether the block is in order. Those from before the table had a quota may not be yet.
+     * Returns whether the queue has the block. It may not yet have blocks that are older than the quota.
      */
     public boolean contains(StoredTable table, int entry)
     {
@@ -167,7 +170,7 @@ public final class TableQueues
     }
 
     /**
-     * How many blocks of the table are in order.
+     * Returns the number of the table's blocks in its queue.
      */
     public int size(StoredTable table)
     {
@@ -175,7 +178,7 @@ public final class TableQueues
     }
 
     /**
-     * Of the blocks that are in order: no more than that can leave here for others of the table.
+     * Returns the bytes of the table's blocks in its queue, an upper bound for what evictions can free here.
      */
     public long bytes(StoredTable table)
     {
@@ -183,9 +186,10 @@ public final class TableQueues
     }
 
     /**
-     * Removes and gives the block that leaves for another of the table. Those in use are passed over.
+     * Removes and returns the block to evict for a new one of the table. Skips blocks in use.
      *
-     * @param newcomer the class of the other: a block of a higher one does not leave for it, and for a guest only another guest
+     * @param newcomer class of the new block, which cannot evict blocks of a higher class; a guest can evict only
+     * guests
      * @return {@link #NO_ENTRY} if there is none
      */
     public int pollVictim(StoredTable table, BlockClass newcomer)
@@ -199,7 +203,7 @@ public final class TableQueues
     }
 
     /**
-     * Removes and gives the block that leaves where the table has more than it may, if need be a pinned one. Those in use are passed over.
+     * Removes and returns the block to evict when the table exceeds its quota, of any class. Skips blocks in use.
      *
      * @return {@link #NO_ENTRY} if there is none
      */
@@ -221,7 +225,7 @@ public final class TableQueues
     }
 
     /**
-     * Until a table is full its order does not matter, and an LRU is all that it needs.
+     * Makes the window of a full table adaptive; until then, an LRU suffices.
      */
     private void adapt(StoredTable table, TableQueue queue)
     {

@@ -16,24 +16,25 @@ import java.util.concurrent.ConcurrentHashMap;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Which tables have a quota, over all cache workers of the ring, and the share of it that each tier of this worker may have. Guarded by the store's lock, but for {@link #isKnown}.
+ * The quotas of tables over all cache workers of the ring, and the limits that follow for each tier of this worker.
+ * Guarded by the store's lock, except {@link #isKnown}.
  */
 public final class TableQuotas
 {
     /**
-     * Tables beyond that many have none: what is said of them comes from the network.
+     * Limit on the number of tables with quotas, because they come from the network.
      */
     public static final int MAX_TABLES = 10_000;
 
-    // far above what Trino's metastores take
+    // far above the limits of Trino's metastores
     private static final int MAX_NAME_LENGTH = 1000;
 
     private static final Logger log = Logger.get(TableQuotas.class);
 
     private final FileTable files;
-    // what was said last; read without the lock
+    // current quotas; read without the lock
     private final Map<String, Long> quotas = new ConcurrentHashMap<>();
-    // that have or had a quota in this run
+    // tables that have or had a quota in this run
     private final Map<String, StoredTable> tables = new HashMap<>();
     private double ringShare = 1;
     private boolean changed;
@@ -41,7 +42,7 @@ public final class TableQuotas
     private boolean warned;
 
     /**
-     * @param kept of an earlier run
+     * @param kept quotas of an earlier run
      */
     public TableQuotas(FileTable files, Map<String, Long> kept)
     {
@@ -52,7 +53,7 @@ public final class TableQuotas
     }
 
     /**
-     * Whether that was said before. Without the lock.
+     * Returns whether the table already has this quota. May be called without the lock.
      */
     public boolean isKnown(String table, OptionalLong bytes)
     {
@@ -80,7 +81,7 @@ public final class TableQuotas
             stored = files.keepTable(table);
             tables.put(table, stored);
         }
-        // with blocks that came before
+        // the table has blocks that are older than the quota
         unordered |= !stored.isWatched() && stored.ramBytes() + stored.ssdBytes() > 0;
         if (bytes.isPresent()) {
             quotas.put(table, bytes.getAsLong());
@@ -94,7 +95,7 @@ public final class TableQuotas
     }
 
     /**
-     * @param share of this worker in the weight of the ring, above 0 and at most 1
+     * @param share fraction of the ring's weight that is this worker's, above 0 and at most 1
      */
     public void setRingShare(double share)
     {
@@ -107,12 +108,13 @@ public final class TableQuotas
 
     private long share(long quotaBytes)
     {
-        // as a whole it is the quota itself, however large
+        // keeps large quotas exact
         return ringShare == 1 ? quotaBytes : (long) (quotaBytes * ringShare);
     }
 
     /**
-     * Tables that had blocks when they got a quota, which are not in order yet. Says so once.
+     * Returns whether some tables have blocks that are older than their first quota and not in a queue, and clears the
+     * mark.
      */
     public boolean takeUnordered()
     {
@@ -122,7 +124,7 @@ public final class TableQuotas
     }
 
     /**
-     * The tables that have more than they may, in one tier or both.
+     * Returns the tables that exceed their limit in a tier.
      */
     public List<StoredTable> tooLarge()
     {
@@ -136,7 +138,7 @@ public final class TableQuotas
     }
 
     /**
-     * All quotas, to be kept for the next run; empty if they are what was taken last.
+     * Returns all quotas to persist; empty if they did not change since the last call.
      */
     public Optional<Map<String, Long>> takeChanged()
     {
@@ -148,7 +150,7 @@ public final class TableQuotas
     }
 
     /**
-     * They could not be kept: again.
+     * Makes {@link #takeChanged} return the quotas again, because persisting them failed.
      */
     public void setChanged()
     {
@@ -156,7 +158,7 @@ public final class TableQuotas
     }
 
     /**
-     * The tables with quotas.
+     * Returns the tables with quotas.
      */
     public List<TableUsage> usage()
     {
