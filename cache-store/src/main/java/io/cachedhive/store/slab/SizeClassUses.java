@@ -1,31 +1,31 @@
 package io.cachedhive.store.slab;
 
 /**
- * How much each size class makes of its places, and hence to which class slabs should go. What is used of a place is the share of it that the block
- * fills, so that classes are compared by the bytes that they save of reading, for the bytes that they take. Uses of long ago count less and
- * less. Guarded by the store's lock.
+ * Measures how much each size class uses its places, to decide which class gets slabs. A use counts as the fraction of
+ * the place that the block fills. So classes are compared by the bytes of reads that they save per byte of capacity.
+ * Older uses count less. Guarded by the store's lock.
  */
 public final class SizeClassUses
 {
     /**
-     * Instead of a size class: there is none.
+     * The value for no size class.
      */
     public static final int NONE = -1;
 
-    // slabs move between classes of which one makes so much more of its places than the other
+    // a slab moves if one class uses its places this much more than the other
     private static final double MIN_USE_RATIO = 2;
-    // and from a class that makes so little of them to whoever needs some
+    // a class that uses its places less than this gives slabs to any class that needs some
     private static final double HARDLY_USED = 1.0 / 64;
 
     private final int[] placeCounts;
-    // of whole places
+    // in units of full places
     private final double[] uses;
     private int placeCount;
-    // since the uses were halved
+    // since the last halving of the uses
     private long requests;
 
     /**
-     * @param count of size classes
+     * @param count number of size classes
      */
     public SizeClassUses(int count)
     {
@@ -34,7 +34,7 @@ public final class SizeClassUses
     }
 
     /**
-     * Of all classes.
+     * Returns the number of places of all classes.
      */
     public int placeCount()
     {
@@ -47,7 +47,8 @@ public final class SizeClassUses
     }
 
     /**
-     * A slab was cut. Its places could not be used yet: they pass for as good as those of any class.
+     * Adds the places of a new slab. They count as used as much as the best class's, because they had no chance to be
+     * used yet.
      */
     public void addPlaces(int sizeClass, int count)
     {
@@ -61,7 +62,7 @@ public final class SizeClassUses
     }
 
     /**
-     * A slab is to be another class's.
+     * Removes the places of a slab that changes its class.
      */
     public void removePlaces(int sizeClass, int count)
     {
@@ -71,7 +72,7 @@ public final class SizeClassUses
     }
 
     /**
-     * Something was asked for, whether it is here or not.
+     * Records a request, whether it is a hit or not.
      */
     public void request()
     {
@@ -85,9 +86,9 @@ public final class SizeClassUses
     }
 
     /**
-     * What was asked for is here.
+     * Records a hit.
      *
-     * @param filled of its place, up to 1
+     * @param filled fraction of its place that the block fills, up to 1
      */
     public void use(int sizeClass, double filled)
     {
@@ -101,10 +102,10 @@ public final class SizeClassUses
     }
 
     /**
-     * The class that uses its places least, if it does so much less than the one that needs some.
+     * Returns the class that uses its places least, if it uses them much less than the given class.
      *
-     * @param taker the class that has to evict; without any place, it takes from whoever has the least use of his
-     * @return {@link #NONE} if it is as it should be
+     * @param taker the class that has to evict; if it has no places, any class can give
+     * @return {@link #NONE} if no slab should move
      */
     public int giverFor(int taker)
     {

@@ -3,9 +3,10 @@ package io.cachedhive.store.slab;
 import static java.util.Objects.checkIndex;
 
 /**
- * The sizes into which slabs are cut, counted in units of 4 KiB. From the largest down, each is the smallest that loses at most a fifth against
- * the one before it (so that a block fills at least four fifths of its place, but for the rounding to a unit), and rounded up
- * to what the slab can be cut into without waste: with a slab of four of the largest, the next are a fifth, a sixth, a seventh of it.
+ * The sizes into which slabs are cut, in units of 4 KiB. In descending order, each size is at least four fifths of the
+ * previous one, so that a block fills at least four fifths of its place, except for rounding to a unit. Each is rounded
+ * up to a size that divides the slab without waste: if a slab is four times the largest size, the next sizes are a
+ * fifth, a sixth and a seventh of it.
  */
 public final class SizeClasses
 {
@@ -30,7 +31,7 @@ public final class SizeClasses
     }
 
     /**
-     * @param unitsPerSlab at least four times the largest
+     * @param unitsPerSlab at least four times the largest size
      */
     public static SizeClasses create(int unitsPerSlab, int largestUnits)
     {
@@ -46,7 +47,7 @@ public final class SizeClasses
             if (size == 1) {
                 break;
             }
-            // the most pieces that are still not smaller than four fifths of the last size
+            // as many pieces as possible, each at least four fifths of the last size
             int smallest = Math.ceilDiv(4 * size, 5);
             int pieces = Math.max(unitsPerSlab / smallest, unitsPerSlab / size + 1);
             size = Math.min(unitsPerSlab / pieces, size - 1);
@@ -77,7 +78,7 @@ public final class SizeClasses
     }
 
     /**
-     * The smallest class that holds so many units.
+     * Returns the smallest class with at least the given number of units.
      */
     public int classFor(int units)
     {
