@@ -12,22 +12,23 @@ import java.util.function.BooleanSupplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Tells which hit rates caches of other capacities would have had, in bytes of blocks, by playing the requests for a share of all blocks through models of
- * these caches with as large a share of their capacities ({@link CapacityModel}; Waldspurger and others, "Cache modeling and optimization using miniature
- * simulations", USENIX ATC 2017). Safe for use by any number of threads.
+ * Predicts the hit rates, in bytes, of caches with other capacities. It runs the requests for a sample of all blocks
+ * through models of these caches with an equally reduced capacity ({@link CapacityModel}; Waldspurger et al., "Cache
+ * modeling and optimization using miniature simulations", USENIX ATC 2017). Thread-safe.
  *
- * <p>Which blocks are looked at is a matter of their digests, so all requests for a block are, or none. The share is such that the capacity itself is
- * modelled by about {@value #MODEL_BLOCKS} blocks; it is halved when small blocks would make more than {@value #MAX_BLOCKS} of the largest model's (the
- * fixed-size variant of Waldspurger and others, "Efficient MRC construction with SHARDS", FAST 2015), so what all this takes is bounded. As there, what is
- * estimated is the misses: all bytes that were asked for are counted, and whether the few blocks that nearly everybody asks for are
- * among those looked at makes no difference, since they miss hardly ever.
+ * <p>The digest of a block decides whether it is in the sample, so the sample has all requests for a block or none. The
+ * sampling rate is chosen so that about {@value #MODEL_BLOCKS} blocks model the actual capacity. It is halved when
+ * small blocks would exceed {@value #MAX_BLOCKS} blocks in the largest model (the fixed-size variant of Waldspurger et
+ * al., "Efficient MRC construction with SHARDS", FAST 2015), which bounds memory and time. As in that paper, the
+ * estimate covers the misses, while all requested bytes are counted. So it does not matter whether the few most popular
+ * blocks are in the sample, because they rarely miss.
  *
- * <p>Results are of the last one to two days.
+ * <p>Results cover the last one to two days.
  */
 public final class CacheSizer
 {
     /**
-     * The capacities that are modelled, in percent of that of the cache, ascending.
+     * The modelled capacities in percent of the cache's capacity, ascending.
      */
     public static final List<Integer> PERCENTS = List.of(25, 50, 100, 200, 400, 800, 1600);
 
@@ -37,13 +38,13 @@ public final class CacheSizer
     // bits of the digest that neither the sketch nor the samples of the policies use
     static final int FIRST_BIT = 45;
     private static final long PERIOD_MILLIS = TimeUnit.DAYS.toMillis(1);
-    // directories come and go: below that, a change is no other cache
+    // ignores smaller changes, because SSD directories go offline and come back
     private static final int CAPACITY_STEP_SHARE = 16;
 
     private final int blockSizeBytes;
     private final boolean filter;
     private final StoreClock clock;
-    // of the requests in the present period that were not looked at
+    // bytes requested in the current period outside the sample
     private final LongAdder otherBytes = new LongAdder();
     private volatile long sampleMask;
 
@@ -62,7 +63,7 @@ public final class CacheSizer
     {
         final long endMillis;
         long requestedBytes;
-        // were there, though nobody asked for them since this began to look: of an earlier run, or preloaded
+        // cached before the sizer saw a request for them: restored from an earlier run, or preloaded
         long unknownBytes;
         final long[] missBytes = new long[PERCENTS.size()];
 
@@ -73,7 +74,7 @@ public final class CacheSizer
     }
 
     /**
-     * @param filter whether the cache keeps out what is better not written
+     * @param filter whether the cache has an admission filter
      */
     public CacheSizer(long capacityBytes, int blockSizeBytes, boolean filter, StoreClock clock)
     {
@@ -84,7 +85,7 @@ public final class CacheSizer
     }
 
     /**
-     * The capacity is another now. If it is another by much, all begins anew.
+     * Sets the capacity. A large change restarts the prediction.
      */
     public synchronized void setCapacity(long bytes)
     {
@@ -118,10 +119,10 @@ public final class CacheSizer
     }
 
     /**
-     * A query asked for a block.
+     * Records a query's request for a block.
      *
      * @param length bytes of the block
-     * @param isHeld whether the cache has it; asked for few blocks only
+     * @param isHeld whether the cache has the block; called only for blocks in the sample
      */
     public void request(long digestHigh, long digestLow, int length, BooleanSupplier isHeld)
     {
@@ -135,7 +136,7 @@ public final class CacheSizer
 
     private void play(long digestHigh, long digestLow, int length, BooleanSupplier isHeld)
     {
-        // takes another lock, which is never taken within this one
+        // takes the store's lock, under which this object's monitor is never taken
         boolean held = isHeld.getAsBoolean();
         synchronized (this) {
             Period period = period();
@@ -178,7 +179,7 @@ public final class CacheSizer
     }
 
     /**
-     * What is known now.
+     * Returns the current prediction.
      */
     public synchronized Prediction prediction()
     {
@@ -193,10 +194,12 @@ public final class CacheSizer
     }
 
     /**
-     * @param capacityBytes of the cache as it is
-     * @param requestedBytes of blocks, that queries asked for
-     * @param distinctBytes of different blocks among them, as far as the largest model has them
-     * @param hitBytes of the requested, that would have been there: in the order of {@link #PERCENTS}
+     * The predicted hits by capacity.
+     *
+     * @param capacityBytes actual capacity of the cache
+     * @param requestedBytes bytes of blocks requested by queries
+     * @param distinctBytes bytes of distinct blocks among them, as far as the largest model has them
+     * @param hitBytes predicted hits among the requested bytes, in the order of {@link #PERCENTS}
      */
     public record Prediction(long capacityBytes, long requestedBytes, long distinctBytes, List<Long> hitBytes)
     {

@@ -12,30 +12,30 @@ import java.util.Arrays;
 import static io.cachedhive.store.policy.DigestTable.NONE;
 
 /**
- * A cache without bytes, of a given capacity and with the product's own policy, that tells which requests it could have answered. All blocks are of class
- * normal and none expires.
+ * A cache model without contents, with a given capacity and the actual eviction policy, which determines hits. All
+ * blocks are of class normal and never expire.
  */
 final class CapacityModel
         implements PolicyEntries
 {
     private static final int FIRST_LENGTH = 64;
-    // how many blocks there is room for is told to the policy now and then, since it depends on their sizes
+    // the capacity in blocks depends on their sizes, so the policy's value is updated regularly
     private static final int REQUESTS_PER_CAPACITY = 64;
-    // of which the policy is told: there are never many more blocks
+    // limit on the capacity in blocks; a model rarely has more
     private static final int MAX_PLACES = 1 << 16;
 
     private final int typicalBlockBytes;
     private final FrequencySketch sketch = new FrequencySketch();
     private final EvictionPolicy policy;
     private final DigestTable entries = new DigestTable();
-    // of the blocks, by entry
+    // lengths of the blocks by entry
     private int[] lengths = new int[FIRST_LENGTH];
     private long usedBytes;
     private long capacityBytes;
     private int requests;
 
     /**
-     * @param filter whether what is better not written is kept out, as in front of an SSD
+     * @param filter whether to model the admission filter in front of an SSD tier
      */
     CapacityModel(long capacityBytes, int typicalBlockBytes, boolean filter)
     {
@@ -87,7 +87,7 @@ final class CapacityModel
     }
 
     /**
-     * Goes on with half of the capacity and those blocks that are still sampled, which are about half of them.
+     * Halves the capacity and keeps the blocks that are still in the sample, about half of them.
      */
     void halve(Sample sample)
     {
@@ -105,7 +105,7 @@ final class CapacityModel
     }
 
     /**
-     * Which blocks are looked at.
+     * Selects the sampled blocks.
      */
     @FunctionalInterface
     interface Sample
