@@ -106,7 +106,7 @@ public final class BlockStore
      * A large store restores part of its blocks while it is already in use.
      *
      * @throws StoreException if this machine cannot provide the configuration, or another worker uses the same
-     * directory
+     *         directory
      */
     public static BlockStore open(StoreConfig config, StoreEnvironment environment)
             throws StoreException
@@ -152,9 +152,6 @@ public final class BlockStore
         return pinKeeper;
     }
 
-    /**
-     * Returns the quotas of tables.
-     */
     public QuotaKeeper quotas()
     {
         return quotaKeeper;
@@ -222,7 +219,7 @@ public final class BlockStore
      * Returns the metadata of a file version.
      *
      * @return empty if the file version was never bound (guest blocks do not bind it), was dropped, or lost its last
-     * block long ago
+     *         block long ago
      */
     public Optional<FileMetadata> file(FileVersionId id)
     {
@@ -240,7 +237,7 @@ public final class BlockStore
      * durable.
      *
      * @return whether the file version is bound to this ETag; if false, it is bound to another ETag and the caller has
-     * to drop it
+     *         to drop it
      */
     public boolean bind(FileVersion version, Optional<String> etag, boolean provisional, String table)
     {
@@ -382,7 +379,7 @@ public final class BlockStore
      * on a platform thread. Concurrent calls for the same block share one read.
      *
      * @return empty if the block is in neither tier, failed verification (it is dropped and counted), or no frame was
-     * free
+     *         free
      */
     public Optional<PinnedBlock> load(BlockKey key)
     {

@@ -185,7 +185,7 @@ public final class Invalidator
 
     /**
      * Frees a frame whose fill was not published. Overwrites it first if a flush ran during the fill, because that
-     * flush could not overwrite the earlier block in it. Must not hold the lock.
+     * flush could not overwrite the earlier block in it. Callers must not hold the lock.
      *
      * @param file file of the fill
      * @param flushesBefore value of {@link #flushes} when the frame was allocated

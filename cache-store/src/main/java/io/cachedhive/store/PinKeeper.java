@@ -50,9 +50,9 @@ public final class PinKeeper
      *
      * @param pinned called under the lock
      * @param changed selects the files whose pins may have changed: pinned blocks of unpinned files become normal;
-     * called under the lock
+     *         called under the lock
      * @return false if the full journal of an SSD directory left some blocks unchanged, so that the call has to be
-     * repeated
+     *         repeated
      */
     public boolean set(Predicate<FileVersion> pinned, Predicate<FileVersion> changed)
     {

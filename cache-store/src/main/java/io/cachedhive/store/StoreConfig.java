@@ -17,13 +17,13 @@ import static java.util.Objects.requireNonNull;
  * @param ramMaxSizeBytes {@code cache.ram.max-size}: total size of the shared-memory file
  * @param guestMaxShare {@code cache.guest-max-share}: limit on guest blocks, as a fraction of the RAM tier, from 0 to 1
  * @param pinnedMaxShare {@code cache.pinned-max-share}: limit on pinned blocks, as a fraction of the SSD tier, or of
- * the RAM tier when there is no SSD, from 0 to 1
+ *         the RAM tier when there is no SSD, from 0 to 1
  * @param sharedGroup {@code cache.worker.socket-group}: the group that may read the shared-memory file; if empty, only
- * the owner may
+ *         the owner may
  * @param blockSizeBytes {@code cache.block-size}: a power of two from 64 KiB to 8 MiB
  * @param ssdDirectories {@code cache.ssd.directories} and their sizes; may be empty
  * @param stateDirectory {@code cache.state-directory}: stores the cache worker id when there is no SSD; created if
- * missing
+ *         missing
  * @param ttl {@code cache.ttl}: default time to live of a block
  * @param checkpointInterval interval between checkpoints of a changed SSD index
  */

@@ -15,7 +15,7 @@ import java.util.Map;
  * @param pinnedMaxBytes limit on pinned bytes
  * @param rejectedPins blocks with class high because pinned blocks reached their limit
  * @param ssdCapacityBytes capacity of the SSD directories; the weight of the worker on the ring, or the RAM's if it is
- * 0
+ *         0
  * @param ssdUsedBytes bytes of the blocks on SSD
  * @param files file versions with metadata
  * @param restoredBlocks blocks on SSD restored when the store was opened

@@ -121,7 +121,7 @@ final class Tiers
     }
 
     /**
-     * Returns the matching files, except files known by guest blocks only. Must not hold the lock.
+     * Returns the matching files, except files known by guest blocks only. Callers must not hold the lock.
      *
      * @param wanted called under the lock
      */

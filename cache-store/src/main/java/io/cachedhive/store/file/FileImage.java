@@ -19,7 +19,7 @@ import static java.util.Objects.requireNonNull;
  *
  * <pre>
  *   text    int number    packed text
- *   file    int ordinal    id (16)    digest of the ETag (8)    boolean provisional    record, in which texts are their numbers
+ *   file    int ordinal    id (16)    digest of the ETag (8)    boolean provisional    record with text numbers
  * </pre>
  */
 public final class FileImage

@@ -26,8 +26,8 @@ import static com.google.common.base.Verify.verify;
  * <p>There is no object per file: a file is its ordinal, with fields in columns and the rest in a record. Names of
  * directories, tables and origins are shared. UUIDs and hexadecimal digests are packed.
  * <pre>
- *   columns    id (16)    digest of the ETag (8)    binding (4)    fills (4)    blocks in RAM (4)    blocks on SSD (4)    state (1)
- *              number of the table's name (4)
+ *   columns    id (16)    digest of the ETag (8)    binding (4)    fills (4)    blocks in RAM (4)    blocks on SSD (4)
+ *              state (1)  number of the table's name (4)
  *              chain and bucket of the id (8)       place of the record (5)
  *   record     length    last-modified, zigzag    origin, table, directory: numbers of shared texts
  *              ETag: number of bytes + 1, or 0 without one, packed text    name within the directory: packed text

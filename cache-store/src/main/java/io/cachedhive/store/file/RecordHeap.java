@@ -17,7 +17,7 @@ import static com.google.common.base.Verify.verify;
  * page per slot size, and less than an eighth of each slot (7 bytes for short records).
  *
  * <pre>
- *   slot    0 owner    4 record, and what an earlier one left behind it
+ *   slot    0 owner    4 record, then remains of an earlier record
  * </pre>
  */
 final class RecordHeap

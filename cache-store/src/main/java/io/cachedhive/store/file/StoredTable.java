@@ -31,9 +31,6 @@ public final class StoredTable
         return ramBytes;
     }
 
-    /**
-     * Returns the bytes of blocks on SSD.
-     */
     public long ssdBytes()
     {
         return ssdBytes;

@@ -107,7 +107,7 @@ public final class EntryLinks
         }
 
         /**
-         * @return {@link #NONE} if the list is empty
+         * @return NONE if the list is empty
          */
         int first()
         {

@@ -98,9 +98,6 @@ public final class EvictionPolicy
         return size;
     }
 
-    /**
-     * Returns the number of blocks of a class.
-     */
     public int count(BlockClass blockClass)
     {
         return blockClass == BlockClass.PINNED ? pinned.size() : queues[blockClass.ordinal()].size();
@@ -234,9 +231,6 @@ public final class EvictionPolicy
         }
     }
 
-    /**
-     * Sets the class of a block.
-     */
     public void setClass(int entry, BlockClass blockClass)
     {
         if (blockClass(entry) != blockClass) {
@@ -245,9 +239,6 @@ public final class EvictionPolicy
         }
     }
 
-    /**
-     * Returns the class of a block.
-     */
     public BlockClass blockClass(int entry)
     {
         return CLASSES[(links.tag(entry) - 1) / TAGS_PER_CLASS];
@@ -325,9 +316,6 @@ public final class EvictionPolicy
         return part(entry) == QueuePart.SHIELDED;
     }
 
-    /**
-     * Returns the part of the queues that has the block.
-     */
     public QueuePart part(int entry)
     {
         BlockClass blockClass = blockClass(entry);

@@ -21,7 +21,7 @@ final class TinyLfuQueues
     private static final double PROTECTED_SHARE = 0.8;
     // bounds the work of a request
     private static final int MAX_MOVES = 64;
-    // places still empty after so many further evictions have been reassigned
+    // limits the evicted places that still count as capacity; beyond it, they were reassigned
     private static final int MAX_AHEAD_SHARE = 16;
     private static final int MIN_AHEAD = 64;
 
@@ -119,9 +119,6 @@ final class TinyLfuQueues
         windowSurplus = Math.max(0, window.size() - maxWindow());
     }
 
-    /**
-     * Returns the part that has the block.
-     */
     QueuePart part(int entry)
     {
         int tag = links.tag(entry);

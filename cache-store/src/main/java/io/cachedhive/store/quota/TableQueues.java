@@ -139,9 +139,6 @@ public final class TableQueues
         }
     }
 
-    /**
-     * Sets the class of a block.
-     */
     public void setClass(StoredTable table, int entry, BlockClass blockClass)
     {
         if (contains(table, entry)) {
@@ -189,7 +186,7 @@ public final class TableQueues
      * Removes and returns the block to evict for a new one of the table. Skips blocks in use.
      *
      * @param newcomer class of the new block, which cannot evict blocks of a higher class; a guest can evict only
-     * guests
+     *         guests
      * @return {@link #NO_ENTRY} if there is none
      */
     public int pollVictim(StoredTable table, BlockClass newcomer)

@@ -232,7 +232,7 @@ public final class MemoryFile
 
     /**
      * @return the descriptor, or -1 if another starting worker found the file before it was locked, and took it for a
-     * dead run's
+     *         dead run's
      */
     private static int createLocked(Path path)
             throws DiskException

@@ -130,9 +130,6 @@ final class RamFrames
         return framesByEntry.size() - 1;
     }
 
-    /**
-     * Assigns the frame to its entry.
-     */
     void put(Frame frame)
     {
         framesByEntry.set(frame.entry, frame);
@@ -221,9 +218,6 @@ final class RamFrames
         writer.publishFrame(frame.number(), frame.generation, digest.high(), digest.low(), storedFile.etagDigest(), length, checksum);
     }
 
-    /**
-     * Removes the block from a frame.
-     */
     void remove(Frame frame)
     {
         verify(frames.remove(frame.digest, frame), "frame %s is not the one of its block", frame.number());
@@ -284,9 +278,6 @@ final class RamFrames
         }
     }
 
-    /**
-     * Sets the class of the block.
-     */
     void setClass(Frame frame, BlockClass blockClass)
     {
         countPinned(frame, -1);
@@ -323,9 +314,6 @@ final class RamFrames
         return expiries.peekExpired(nowMillis);
     }
 
-    /**
-     * Returns the bytes of the blocks in RAM.
-     */
     long usedBytes()
     {
         return usedBytes;

@@ -37,9 +37,10 @@ import static java.util.Objects.requireNonNull;
  *                          |             ^  |               |  |
  *                          | release     |  | drop, pinned  |  | drop
  *                          v             +--|---------------+  v
- *                        FREE      asked for v            FREE or DETACHED, which is free when unpinned
+ *                        FREE      requested v            FREE or DETACHED, which is free when unpinned
  *                                       DETACHED
  * </pre>
+ *
  * <p>The rest of 100 ms keeps a frame readable for clients that just received its address. Some frames of every class
  * rest in advance, so that allocations do not wait. This costs little, because a resting block still serves requests.
  *
@@ -341,9 +342,6 @@ public final class RamTier
         }
     }
 
-    /**
-     * Sets the class of the block.
-     */
     public void setClass(Frame frame, BlockClass blockClass)
     {
         verify(frame.holdsBlock(), "frame %s is %s", frame.number(), frame.state);
@@ -461,7 +459,7 @@ public final class RamTier
     }
 
     /**
-     * Overwrites a frame that only the caller uses. Must not hold the lock.
+     * Overwrites a frame that only the caller uses. Callers must not hold the lock.
      */
     public void wipe(Frame frame)
     {
@@ -470,7 +468,7 @@ public final class RamTier
 
     /**
      * Overwrites the bytes after the new block in a frame that the caller fills, because a flush overwrites only free
-     * frames. Must not hold the lock.
+     * frames. Callers must not hold the lock.
      */
     public void wipeBehind(Frame frame, int length)
     {
@@ -565,9 +563,6 @@ public final class RamTier
         return frames.usedBytes();
     }
 
-    /**
-     * Returns the bytes of pinned blocks.
-     */
     public long pinnedBytes()
     {
         return frames.pinnedBytes();

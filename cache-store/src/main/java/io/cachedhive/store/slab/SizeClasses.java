@@ -4,9 +4,9 @@ import static java.util.Objects.checkIndex;
 
 /**
  * The sizes into which slabs are cut, in units of 4 KiB. In descending order, each size is at least four fifths of the
- * previous one, so that a block fills at least four fifths of its place, except for rounding to a unit. Each is rounded
- * up to a size that divides the slab without waste: if a slab is four times the largest size, the next sizes are a
- * fifth, a sixth and a seventh of it.
+ * previous one. So a block fills at least four fifths of its place, except for rounding to a unit. Each size is rounded
+ * up so that it divides the slab without waste: if a slab is four times the largest size, the next sizes are a fifth, a
+ * sixth and a seventh of it.
  */
 public final class SizeClasses
 {

@@ -78,7 +78,7 @@ final class AbsentDirectories
     }
 
     /**
-     * Retries a directory if its pause has passed. Must not hold the lock.
+     * Retries a directory if its pause has passed. Callers must not hold the lock.
      *
      * @param lastRun the run before the current one
      * @return the emptied directory if it is usable now; the caller then calls {@link #remove}

@@ -19,8 +19,9 @@ import static java.util.Objects.requireNonNull;
  * A complete image of a directory's index: a {@link HeaderPage}, then chunks.
  *
  * <pre>
- *   chunk    0 type    4 length of the body    8 number of the checkpoint    16 number of the chunk    20 CRC32C of the 20 bytes before
- *           24 body                                                                                       and of the body
+ *   chunk    0 type                       4 length of the body    8 number of the checkpoint
+ *           16 number of the chunk       20 CRC32C of the 20 bytes before and of the body
+ *           24 body
  * </pre>
  *
  * <p>There are two files of fixed size, written in turn, so that the other one is always complete. (Renaming a new file

@@ -74,7 +74,7 @@ public final class DirectoryCheck
     /**
      * @return the findings in the order of the checks
      * @throws StoreException if the check is impossible: it is not an SSD directory, a worker uses it, or its disk
-     * fails
+     *         fails
      */
     public static List<Finding> check(Path directory, Disk disk)
             throws StoreException

@@ -87,7 +87,7 @@ final class DirectoryDrops
     private record Place(SsdSlab slab, int extent) {}
 
     /**
-     * Removes the blocks of a dropped file. Must not hold the lock.
+     * Removes the blocks of a dropped file. Callers must not hold the lock.
      */
     void remove(StoredFile file)
     {
@@ -120,7 +120,7 @@ final class DirectoryDrops
 
     /**
      * Removes the blocks of a dropped file and overwrites their extents before they are reused. {@link #problem}
-     * reports failures. Must not hold the lock.
+     * reports failures. Callers must not hold the lock.
      *
      * @param zeros as long as the largest extent
      */
@@ -226,7 +226,7 @@ final class DirectoryDrops
     }
 
     /**
-     * Retries failed extents if the directory is writable and the pause has passed. Must not hold the lock.
+     * Retries failed extents if the directory is writable and the pause has passed. Callers must not hold the lock.
      */
     void wipeLeftIfDue()
     {
@@ -245,7 +245,7 @@ final class DirectoryDrops
     }
 
     /**
-     * Retries all failed extents until one fails again; see {@link #problem}. Must not hold the lock.
+     * Retries all failed extents until one fails again; see {@link #problem}. Callers must not hold the lock.
      */
     void wipeLeft()
     {
@@ -355,7 +355,7 @@ final class DirectoryDrops
     }
 
     /**
-     * Overwrites an extent being written. Must not hold the lock.
+     * Overwrites an extent being written. Callers must not hold the lock.
      */
     void wipe(SsdSlab slab, int extent, ByteBuffer zeros)
             throws IOException
@@ -367,7 +367,7 @@ final class DirectoryDrops
     }
 
     /**
-     * Writes a checkpoint if the journal is full, because each removal is a record. Must not hold the lock.
+     * Writes a checkpoint if the journal is full, because each removal is a record. Callers must not hold the lock.
      */
     private void makeJournalRoom()
     {

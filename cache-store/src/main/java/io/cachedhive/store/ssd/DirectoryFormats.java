@@ -50,7 +50,7 @@ public final class DirectoryFormats
      * that version starts with empty directories from then on.
      *
      * @throws StoreException if a directory cannot be written; it keeps its version, and the other directories are
-     * raised
+     *         raised
      */
     public void raise()
             throws StoreException

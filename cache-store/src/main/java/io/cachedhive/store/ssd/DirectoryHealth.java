@@ -200,9 +200,6 @@ final class DirectoryHealth
         return !hasProblem(Part.SLAB_READS);
     }
 
-    /**
-     * Returns whether blocks may be written.
-     */
     boolean isWritable()
     {
         return isReadable() && mayBeTried(Part.SLAB_WRITES) && mayBeTried(Part.INDEX);

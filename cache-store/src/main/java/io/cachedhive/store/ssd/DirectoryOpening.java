@@ -32,7 +32,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
     }
 
     /**
-     * Must not hold the lock.
+     * Callers must not hold the lock.
      */
     static DirectoryOpening open(DirectoryCandidate candidate, OpeningRun run, DirectoryContents contents, ReentrantLock lock, ThreadFactory threads)
             throws IOException

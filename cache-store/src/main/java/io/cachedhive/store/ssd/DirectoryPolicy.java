@@ -215,9 +215,6 @@ final class DirectoryPolicy
         add(entry);
     }
 
-    /**
-     * Sets the terms of a block.
-     */
     void setTerms(int entry, BlockTerms terms)
     {
         countPinned(entry, -1);
@@ -235,9 +232,6 @@ final class DirectoryPolicy
         }
     }
 
-    /**
-     * Returns the bytes of pinned blocks.
-     */
     long pinnedBytes()
     {
         return pinnedBytes;

@@ -124,7 +124,7 @@ final class DirectoryRecovery
      * @param nextCheckpoint number of the next checkpoint
      * @param checkpointBytes upper bound for a checkpoint of everything found
      * @param givenUp whether nothing could be restored, so that the old contents have to be invalidated before any
-     * write
+     *         write
      */
     record Result(
             List<RecoveryOutcome> outcomes,

@@ -112,7 +112,7 @@ final class DirectoryRestorer
      * @param opening after the first step of recovery
      * @param openedNanos start time of the opening
      * @param invalidator invalidates everything durable in the directory, or returns false on failure; called without
-     * the lock
+     *         the lock
      */
     DirectoryRestorer(DirectoryContext context, DirectoryOpening opening, ExtentAllocator allocator, long openedNanos, BooleanSupplier invalidator)
     {
@@ -322,7 +322,7 @@ final class DirectoryRestorer
     }
 
     /**
-     * Waits until all blocks are restored, or the restore is stopped. Must not hold the lock.
+     * Waits until all blocks are restored, or the restore is stopped. Callers must not hold the lock.
      *
      * @return whether all blocks are restored
      */
@@ -348,9 +348,6 @@ final class DirectoryRestorer
         return recovery.isEmpty();
     }
 
-    /**
-     * Stops the restore.
-     */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void stop()
     {

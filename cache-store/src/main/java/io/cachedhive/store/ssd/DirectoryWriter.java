@@ -96,7 +96,7 @@ final class DirectoryWriter
     }
 
     /**
-     * Must not hold the lock.
+     * Callers must not hold the lock.
      */
     void start(ThreadFactory threads)
     {
@@ -208,7 +208,7 @@ final class DirectoryWriter
     }
 
     /**
-     * Waits for a closed writer to end. Must not hold the lock.
+     * Waits for a closed writer to end. Callers must not hold the lock.
      */
     void join(long millis)
             throws InterruptedException

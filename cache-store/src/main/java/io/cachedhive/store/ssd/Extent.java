@@ -19,7 +19,7 @@ import java.util.zip.CRC32C;
  *
  *   trailer    0 magic and version     8 digest high          16 digest low          24 write sequence
  *             32 ETag digest          40 length               44 CRC32C of the payload
- *             48 store id (its first half)                    56 zero                60 CRC32C of the trailer's 60 bytes
+ *             48 store id (its first half)                    56 zero                60 CRC32C of the 60 bytes before
  * </pre>
  *
  * <p>The trailer's checksum covers the payload's checksum, so it protects digest, sequence, length, ETag and payload. A

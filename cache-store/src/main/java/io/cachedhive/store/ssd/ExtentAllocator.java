@@ -71,7 +71,7 @@ final class ExtentAllocator
      * Adopts the restored slabs, before any block is added to the policy.
      *
      * @param restoring whether the second step of recovery follows, until {@link #settle}. Meanwhile, only extents
-     * known to be free or used are allocated, and no slab changes its size class.
+     *         known to be free or used are allocated, and no slab changes its size class.
      */
     void start(boolean restoring)
     {
@@ -133,7 +133,7 @@ final class ExtentAllocator
      * Allocates an extent for a write. The caller then reports the outcome to the slab.
      *
      * @param mayGrow false if the number of blocks must not grow, so that another block has to be evicted even if there
-     * is space
+     *         is space
      * @param newcomer class of the block, which cannot evict blocks of a higher class
      * @return null if no extent is available
      */

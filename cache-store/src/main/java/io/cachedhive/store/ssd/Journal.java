@@ -31,10 +31,10 @@ import static java.util.Objects.requireNonNull;
  * empty batch after it. Then the batch is not the last one, and recovery detects its damage.
  *
  * <pre>
- *   batch    0 magic            8 store id (16)    24 LSN     32 length of the batch, a multiple of 4096     36 length of the body
- *           40 zero            60 CRC32C of the 60 bytes before and of the body
- *           64 body: records, each a length of 4 bytes and the bytes;  an empty body seals the batches before it, or fills
- *              the end of the file
+ *   batch    0 magic            8 store id (16)    24 LSN     32 length of the batch, a multiple of 4096
+ *           36 length of the body    40 zero    60 CRC32C of the 60 bytes before and of the body
+ *           64 body: records, each a length of 4 bytes and the bytes; an empty body seals the batches before it,
+ *              or fills the end of the file
  * </pre>
  */
 final class Journal
@@ -402,9 +402,6 @@ final class Journal
         return (int) checksum.getValue();
     }
 
-    /**
-     * A batch in the file.
-     */
     record Batch(long lsn, int length, int bodyLength)
     {
         long end()

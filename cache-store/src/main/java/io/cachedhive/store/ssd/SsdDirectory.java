@@ -53,11 +53,11 @@ import static java.util.Objects.requireNonNull;
  * <li>{@link DirectoryContents}: index, extents and their counters, in memory
  * <li>{@link DirectoryPolicy}: eviction and admission; {@link ExtentAllocator}: allocation of extents
  * <li>{@link DirectoryRecovery}: restores the index; {@link DirectoryRestorer}: runs its second step while blocks
- * change
+ *       change
  * <li>{@link DirectoryCheckpoints}: writes checkpoints, and the superblock that determines the valid ones
  * <li>{@link DirectoryDrops}: removes and overwrites the blocks of dropped files
  * <li>{@link DirectoryHealth}: whether the disk is readable and writable; {@link WatchedDisk} reports the result of
- * each call
+ *       each call
  * </ul>
  *
  * <p>Callers hold the store's lock, which guards all fields, unless a method specifies otherwise. Disk operations run
@@ -173,7 +173,8 @@ final class SsdDirectory
     }
 
     /**
-     * Invalidates the directory for the restorer, which is created before the checkpoints. Must not hold the lock.
+     * Invalidates the directory for the restorer, which is created before the checkpoints. Callers must not hold the
+     * lock.
      */
     private boolean invalidate()
     {
@@ -189,7 +190,7 @@ final class SsdDirectory
     }
 
     /**
-     * Marks the run as used, once all directories are open. Must not hold the lock.
+     * Marks the run as used, once all directories are open. Callers must not hold the lock.
      */
     void setUsed()
             throws IOException
@@ -269,7 +270,7 @@ final class SsdDirectory
     }
 
     /**
-     * Removes expired blocks among the next entries of the cyclic scan. Must not hold the lock.
+     * Removes expired blocks among the next entries of the cyclic scan. Callers must not hold the lock.
      */
     void removeExpired()
     {
@@ -482,7 +483,7 @@ final class SsdDirectory
     }
 
     /**
-     * Writes an extent. Must not hold the lock.
+     * Writes an extent. Callers must not hold the lock.
      */
     void write(Reservation reservation, ByteBuffer buffer)
             throws IOException
@@ -561,7 +562,7 @@ final class SsdDirectory
     }
 
     /**
-     * Reads a block directly into its destination and verifies it there. Must not hold the lock.
+     * Reads a block directly into its destination and verifies it there. Callers must not hold the lock.
      *
      * @param target as long as the block, aligned for O_DIRECT
      * @param tail buffer of {@link Extent#MAX_TAIL_BYTES}
@@ -615,9 +616,6 @@ final class SsdDirectory
         }
     }
 
-    /**
-     * Drops a block that could not be read.
-     */
     void dropUnreadable(SsdBlock block, IOException failure)
     {
         if (isStillThere(block)) {
@@ -627,7 +625,7 @@ final class SsdDirectory
     }
 
     /**
-     * Probes a disk with failed reads if it is time to. Must not hold the lock.
+     * Probes a disk with failed reads if it is time to. Callers must not hold the lock.
      */
     void probe()
     {
@@ -664,7 +662,7 @@ final class SsdDirectory
 
     /**
      * Removes the blocks of a dropped file and overwrites their extents before they are reused. {@link #unwiped}
-     * reports failures. Must not hold the lock.
+     * reports failures. Callers must not hold the lock.
      *
      * @param zeros as long as the largest extent
      */
@@ -674,7 +672,7 @@ final class SsdDirectory
     }
 
     /**
-     * Retries all failed overwrites. Must not hold the lock.
+     * Retries all failed overwrites. Callers must not hold the lock.
      */
     void wipeLeft()
     {
@@ -682,7 +680,7 @@ final class SsdDirectory
     }
 
     /**
-     * Retries failed overwrites if the directory is writable and the pause has passed. Must not hold the lock.
+     * Retries failed overwrites if the directory is writable and the pause has passed. Callers must not hold the lock.
      */
     void wipeLeftIfDue()
     {
@@ -700,7 +698,7 @@ final class SsdDirectory
 
     /**
      * Overwrites an extent whose block was dropped. The caller then calls {@link #cancel}, or {@link #cancelUnwiped} on
-     * failure. Must not hold the lock.
+     * failure. Callers must not hold the lock.
      */
     void wipe(Reservation reservation, ByteBuffer zeros)
             throws IOException
@@ -709,7 +707,7 @@ final class SsdDirectory
     }
 
     /**
-     * Makes all appended records durable. Must not hold the lock.
+     * Makes all appended records durable. Callers must not hold the lock.
      *
      * @return false on failure
      */
@@ -719,8 +717,8 @@ final class SsdDirectory
     }
 
     /**
-     * Makes all appended records durable, and protects them against damage to a single place of the journal. Must not
-     * hold the lock.
+     * Makes all appended records durable, and protects them against damage to a single place of the journal. Callers
+     * must not hold the lock.
      */
     boolean flushAndSeal()
     {
@@ -735,9 +733,6 @@ final class SsdDirectory
         return capacityBytes;
     }
 
-    /**
-     * Returns the bytes of pinned blocks.
-     */
     long pinnedBytes()
     {
         return policy.pinnedBytes();
@@ -799,7 +794,7 @@ final class SsdDirectory
     }
 
     /**
-     * Closes the files without writing. Must not hold the lock.
+     * Closes the files without writing. Callers must not hold the lock.
      */
     @Override
     public void close()

@@ -114,8 +114,8 @@ public final class SsdTier
     }
 
     /**
-     * Opens and restores the directories; large ones restore the rest of their blocks after the start. Must not hold
-     * the lock.
+     * Opens and restores the directories; large ones restore the rest of their blocks after the start. Callers must not
+     * hold the lock.
      *
      * @param blocksToRestore blocks to restore now, per directory
      * @param keptRun the last run of the worker according to its state directory
@@ -232,11 +232,11 @@ public final class SsdTier
     }
 
     /**
-     * Starts the threads. Must not hold the lock.
+     * Starts the threads. Callers must not hold the lock.
      *
      * @param maxQueuedBytes limit per directory on queued blocks, whose frames cannot be evicted
      * @param offerAgain {@link #offer offers} a block again that found the queue full, if it is still in RAM; called
-     * under the lock
+     *         under the lock
      */
     public void start(long maxQueuedBytes, Predicate<Digest128> offerAgain, StoreEnvironment environment)
     {
@@ -516,10 +516,10 @@ public final class SsdTier
 
     /**
      * Reads a block directly into its destination and verifies it there. Drops a block that cannot be read or verified.
-     * Must not hold the lock.
+     * Callers must not hold the lock.
      *
      * @param target as long as the block, aligned for O_DIRECT, invisible to readers; undefined content if the result
-     * is empty
+     *         is empty
      * @param scratch heap buffer for the checksum
      * @return CRC32C of the block's bytes; empty if the block is gone
      */
@@ -597,7 +597,7 @@ public final class SsdTier
     }
 
     /**
-     * Frees the extents of a dropped file. Must not hold the lock.
+     * Frees the extents of a dropped file. Callers must not hold the lock.
      */
     public void removeDropped(StoredFile file)
     {
@@ -606,7 +606,7 @@ public final class SsdTier
 
     /**
      * Overwrites and frees the extents of dropped files, and retries earlier failures. {@link #unwiped} reports new
-     * ones. Must not hold the lock.
+     * ones. Callers must not hold the lock.
      */
     public void wipeDropped(List<StoredFile> dropped)
     {
@@ -621,8 +621,8 @@ public final class SsdTier
     }
 
     /**
-     * Returns why some dropped bytes are not overwritten yet, though retried; empty if there are none. Must not hold
-     * the lock.
+     * Returns why some dropped bytes are not overwritten yet, though retried; empty if there are none. Callers must not
+     * hold the lock.
      */
     public Optional<String> unwiped()
     {
@@ -638,10 +638,10 @@ public final class SsdTier
     }
 
     /**
-     * Makes all earlier drops durable. Must not hold the lock.
+     * Makes all earlier drops durable. Callers must not hold the lock.
      *
      * @return false if a directory is not writable, so that {@link #outdate} is required, or if the tier was closed, in
-     * which case its last checkpoint has the drops
+     *         which case its last checkpoint has the drops
      */
     public boolean makeDropsDurable()
     {
@@ -716,7 +716,7 @@ public final class SsdTier
 
     /**
      * Starts another run, which outdates directories that lack drops and cannot be written: they start empty next time.
-     * Must not hold the lock.
+     * Callers must not hold the lock.
      *
      * @return false if no other place could persist the run either
      */
@@ -759,8 +759,8 @@ public final class SsdTier
     }
 
     /**
-     * Returns the mount points of the directories; offline ones keep their last known mount point. Must not hold the
-     * lock.
+     * Returns the mount points of the directories; offline ones keep their last known mount point. Callers must not
+     * hold the lock.
      */
     public SsdMounts mounts()
     {
@@ -777,9 +777,6 @@ public final class SsdTier
         return totalCapacityBytes;
     }
 
-    /**
-     * Returns the bytes of pinned blocks.
-     */
     public long pinnedBytes()
     {
         return sum(SsdDirectory::pinnedBytes);
@@ -826,7 +823,7 @@ public final class SsdTier
     }
 
     /**
-     * Waits until the queues are empty. Must not hold the lock.
+     * Waits until the queues are empty. Callers must not hold the lock.
      */
     public void drain()
     {
@@ -849,7 +846,7 @@ public final class SsdTier
     }
 
     /**
-     * Writes all appended records to the journals. For tests. Must not hold the lock.
+     * Writes all appended records to the journals. For tests. Callers must not hold the lock.
      */
     public void flush()
     {
@@ -857,7 +854,7 @@ public final class SsdTier
     }
 
     /**
-     * Runs the expiry scan that otherwise runs once a second. For tests. Must not hold the lock.
+     * Runs the expiry scan that otherwise runs once a second. For tests. Callers must not hold the lock.
      */
     public void removeExpired()
     {
@@ -865,7 +862,7 @@ public final class SsdTier
     }
 
     /**
-     * For tests. Must not hold the lock.
+     * For tests. Callers must not hold the lock.
      */
     public void checkpoint()
     {
@@ -886,7 +883,7 @@ public final class SsdTier
     }
 
     /**
-     * Writes the queued blocks, then a checkpoint. Must not hold the lock.
+     * Writes the queued blocks, then a checkpoint. Callers must not hold the lock.
      */
     public void close()
     {
@@ -919,7 +916,7 @@ public final class SsdTier
     }
 
     /**
-     * Waits until all blocks found on SSD are restored. Must not hold the lock.
+     * Waits until all blocks found on SSD are restored. Callers must not hold the lock.
      *
      * @return false on timeout
      */
@@ -940,7 +937,7 @@ public final class SsdTier
     }
 
     /**
-     * Ends like a killed process. For tests. Must not hold the lock.
+     * Ends like a killed process. For tests. Callers must not hold the lock.
      */
     public void abandon()
     {

@@ -24,9 +24,9 @@ import static java.util.Objects.requireNonNull;
  * @param storeId created by formatting; older contents do not verify against it
  * @param update number of writes of the superblock
  * @param run number of times that the worker's store was opened; a directory with a lower run than the others missed
- * drops
+ *         drops
  * @param usedRun the last run that used the store, as far as this directory knows; a run that failed while opening the
- * directories dropped nothing, so that the others missed nothing
+ *         directories dropped nothing, so that the others missed nothing
  * @param baseLsn start of the replay without a valid checkpoint, at which the directory was empty or invalidated
  * @param minCheckpoint checkpoints with lower numbers are older than that and invalid
  */
