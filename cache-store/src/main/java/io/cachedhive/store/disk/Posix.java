@@ -190,7 +190,7 @@ public final class Posix
     }
 
     /**
-     * Reserves an address range of this process without memory.
+     * Reserves an address range of this process without memory behind it.
      *
      * @return the start address
      */
@@ -217,7 +217,7 @@ public final class Posix
 
     /**
      * Moves the mapped memory into huge pages for all processes that map it, regardless of system settings. Requires
-     * Linux 6.1.
+     * Linux 6.1 or newer.
      */
     public static void collapse(Path path, long address, long length)
             throws DiskException

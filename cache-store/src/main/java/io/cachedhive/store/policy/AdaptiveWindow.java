@@ -26,7 +26,7 @@ final class AdaptiveWindow
     private static final int MAX_MODEL_BLOCKS = 1024;
     private static final int MIN_MODEL_BLOCKS = 16;
     private static final int ROUNDS_PER_MODEL = 4;
-    // a cache has to be filled and used once more; before that, any choice that prefers new blocks looks good
+    // until a cache is full and got as many requests again, any choice that prefers new blocks looks good
     private static final int MIN_ROUNDS = 2 * ROUNDS_PER_MODEL;
     private static final double GAIN_FOR_FIRST_CHANGE = 0.02;
     private static final int GAIN_FOR_CHANGE = 4;

@@ -653,7 +653,7 @@ final class SsdDirectory
     }
 
     /**
-     * Removes the blocks of a dropped file. Must not hold the lock, which is taken for a few blocks at a time.
+     * Removes the blocks of a dropped file. Callers must not hold the lock.
      */
     void removeDropped(StoredFile file)
     {
