@@ -124,7 +124,7 @@ public final class FileImage
         }
 
         /**
-         * Loads the memory that {@link #add} will read into the processor's cache.
+         * Prefetches into the processor's cache the memory that {@link #add} will read.
          *
          * @param files the next files, not validated here
          * @throws WireException if they are truncated

@@ -103,8 +103,8 @@ public final class FileTable
     }
 
     /**
-     * Loads the memory that a lookup reads into the processor's cache. A loop over several files takes little longer
-     * than a single call.
+     * Prefetches into the processor's cache the memory that a lookup will read. A loop over several files takes little
+     * longer than a single call.
      *
      * @param digestLow of its id
      * @return a meaningless number that keeps the read from being optimized away
@@ -116,7 +116,7 @@ public final class FileTable
     }
 
     /**
-     * Loads the memory that {@link #addSsdBlocks} reads into the processor's cache.
+     * Prefetches into the processor's cache the memory that {@link #addSsdBlocks} will read.
      */
     public int touchCounts(int ordinal)
     {

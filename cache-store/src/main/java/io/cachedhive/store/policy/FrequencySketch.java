@@ -104,8 +104,8 @@ public final class FrequencySketch
     }
 
     /**
-     * Loads the counters of a block into the processor's cache. A loop over several blocks takes little longer than a
-     * single call.
+     * Prefetches the counters of a block into the processor's cache. A loop over several blocks takes little longer
+     * than a single call.
      *
      * @return a meaningless number that keeps the read from being optimized away
      */

@@ -210,8 +210,8 @@ public final class RamTier
     }
 
     /**
-     * Returns whether blocks of class high occupy too many frames. Above an SSD tier, other classes need some of the
-     * frames to be read from SSD.
+     * Returns whether blocks of class high occupy too many frames. Above an SSD tier, blocks of other classes need some
+     * frames too, because reads from SSD go through them.
      */
     private boolean mayDisplaceHigh(RamClass ramClass, BlockClass newcomer)
     {

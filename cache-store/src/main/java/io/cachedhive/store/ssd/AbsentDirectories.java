@@ -16,7 +16,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The SSD directories that are offline since the store was opened; retries each of them periodically.
+ * The SSD directories that have been offline since the store was opened. Retries each of them periodically.
  *
  * <p>Callers hold the store's lock unless a method specifies otherwise.
  */

@@ -178,8 +178,8 @@ final class DirectoryContents
     }
 
     /**
-     * Returns whether a checkpoint has capacity for a restored block. It may not, since the previous version's records
-     * are shorter.
+     * Returns whether a checkpoint has capacity for a restored block. It may not, because records of the previous
+     * format version are shorter.
      */
     boolean hasRoomForRestored(int entry)
     {

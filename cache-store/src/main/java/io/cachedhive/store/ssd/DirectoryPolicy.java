@@ -148,7 +148,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * Records a request for a block that is not here, in a table with a full quota.
+     * Records, in the queues of its table, a request for a block that is not here.
      *
      * @return whether the block is worth evicting another of the table for it
      */
@@ -356,7 +356,7 @@ final class DirectoryPolicy
     }
 
     /**
-     * Loads the memory that {@link #restore} will read into the processor's cache.
+     * Prefetches into the processor's cache the memory that {@link #restore} will read.
      *
      * @return a meaningless number
      */

@@ -572,7 +572,7 @@ final class DirectoryRecovery
     }
 
     /**
-     * Loads the memory that {@link #restoreBlock} will read into the processor's cache, except the index.
+     * Prefetches into the processor's cache the memory that {@link #restoreBlock} will read, except the index.
      *
      * @return a meaningless number that keeps the reads from being optimized away
      */

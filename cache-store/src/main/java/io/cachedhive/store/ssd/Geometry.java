@@ -13,7 +13,7 @@ import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
  *   journal                1/64 of the capacity, at most 64 MiB
  *   checkpoint-0, -1       1/128 each
  *   slab-00000, ...        the rest, cut into extents of size classes
- *   slack                  1/2048, and 4 KiB for each slab: file system metadata such as extent maps of fragmented files
+ *   slack                  1/2048, and 4 KiB for each slab: file system metadata like extent maps of fragmented files
  * </pre>
  *
  * @param unitsPerSlab in units of 4 KiB

@@ -107,7 +107,7 @@ final class Journal
     }
 
     /**
-     * Appends a record. The caller holds the store's lock since it made the change.
+     * Appends a record. The caller holds the store's lock, under which it also made the change.
      */
     @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     void append(byte[] entry)

@@ -92,8 +92,8 @@ final class SsdIndex
     }
 
     /**
-     * Loads the memory that {@link #touch} reads first into the processor's cache. This is a separate step, because a
-     * mispredicted branch on an empty bucket would discard the speculative loads for the next digests.
+     * Prefetches into the processor's cache the memory that {@link #touch} will read first. This is a separate step,
+     * because a mispredicted branch on an empty bucket would discard the speculative loads for the next digests.
      *
      * @return a meaningless number that keeps the read from being optimized away
      */
@@ -103,8 +103,8 @@ final class SsdIndex
     }
 
     /**
-     * Loads the memory that {@link #find} reads into the processor's cache. A loop over several digests takes little
-     * longer than a single call, because the loads are independent.
+     * Prefetches into the processor's cache the memory that {@link #find} will read. A loop over several digests takes
+     * little longer than a single call, because the loads are independent.
      *
      * @return a meaningless number that keeps the read from being optimized away
      */
