@@ -10,13 +10,13 @@ import java.util.function.Function;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How long ago the time ended that a partition stands for: yesterday's partition is as old as today is long. One that has not ended yet, or is of the
- * future, has the age 0.
+ * A condition on the age of a partition: the time since the end of the period that its columns name. A partition whose
+ * period has not ended yet has the age 0.
  *
  * @param columns the partition columns that name the time, the coarsest first
- * @param zone of the times that the columns name
- * @param min the least age that matches; empty for any
- * @param max the greatest age that matches; empty for any
+ * @param zone the time zone of the partition values
+ * @param min the minimum age, inclusive; empty for no minimum
+ * @param max the maximum age, inclusive; empty for no maximum
  */
 public record PartitionAge(List<String> columns, ZoneId zone, Optional<Duration> min, Optional<Duration> max)
 {
@@ -29,13 +29,14 @@ public record PartitionAge(List<String> columns, ZoneId zone, Optional<Duration>
     }
 
     /**
-     * @param values by the name of the partition column; empty for a column that the table does not have
-     * @return false also for a partition whose columns name no time
+     * Returns whether the partition's age is in the range, or false if its values are not a time.
+     *
+     * @param values returns the value of a partition column, or empty if the table has no such column
      */
     public boolean matches(Function<String, Optional<String>> values, Instant now)
     {
         Optional<PartitionTime> time = PartitionTime.parse(columns.stream().map(values).flatMap(Optional::stream).toList());
-        // a table without one of the columns is not partitioned by this time
+        // a table that lacks one of the columns is not partitioned by this time
         if (time.isEmpty() || !columns.stream().allMatch(column -> values.apply(column).isPresent())) {
             return false;
         }

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The time that a partition stands for: a year, a month, a day, an hour or a minute.
+ * The period that a partition covers: a year, a month, a day, an hour or a minute.
  */
 record PartitionTime(LocalDateTime start, ChronoUnit unit)
 {
@@ -29,9 +29,11 @@ record PartitionTime(LocalDateTime start, ChronoUnit unit)
     }
 
     /**
-     * @param values of the partition columns, the coarsest first: the first is at least a year, each later one either the next smaller part of the time by
-     * itself, or all of it down to that part
-     * @return empty if they are no time
+     * Parses the values of time partition columns. The first value names at least a year. Each later value names either
+     * the next smaller unit alone, or the whole time down to that unit.
+     *
+     * @param values the values of the partition columns, the coarsest first
+     * @return empty if the values are not a time
      */
     static Optional<PartitionTime> parse(List<String> values)
     {
@@ -73,7 +75,7 @@ record PartitionTime(LocalDateTime start, ChronoUnit unit)
     }
 
     /**
-     * When it is over.
+     * Returns the exclusive end of the period.
      */
     Instant end(ZoneId zone)
     {

@@ -9,14 +9,14 @@ import java.util.OptionalLong;
 import static java.util.Objects.requireNonNull;
 
 /**
- * One rule as it stands in the file: its conditions and what it decides.
+ * One rule of the rules file: its conditions and its actions.
  *
  * @param name unique among the rules of a file
- * @param bypass what matches is read without the cache
- * @param ttl of the blocks, at least a second
- * @param tableQuotaBytes of each table that its conditions match; only of rules without other conditions than those on names
- * @param conditionsText as they stand in the file
- * @param definition all of the rule as it stands in the file: rules with the same one are the same
+ * @param bypass whether matching reads bypass the cache
+ * @param ttl the time to live of the blocks, at least one second
+ * @param tableQuotaBytes the quota of each matching table; only for rules whose sole conditions are schema and table
+ * @param conditionsText the conditions as JSON, as written in the file
+ * @param definition the whole rule as JSON, as written in the file; rules with equal definitions are the same rule
  */
 public record Rule(
         String name,

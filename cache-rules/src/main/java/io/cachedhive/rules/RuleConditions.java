@@ -8,11 +8,13 @@ import java.util.regex.Pattern;
 import static java.util.Objects.requireNonNull;
 
 /**
- * When a rule matches: all conditions that it has are fulfilled, and those that are missing match anything. Patterns match the whole name.
+ * The conditions of a rule. The rule matches when every condition that is present holds; an absent condition matches
+ * anything. Patterns match the whole name.
  *
- * @param clientTags all of which the query has; empty for any
- * @param scanBytes of the scan, up to and with the split, in the order in which the splits are listed
- * @param sample the share of all files that matches, above 0 and at most 1: always the same files, and those of a smaller share among those of a larger one
+ * @param clientTags the tags that the query must have, all of them; empty for any
+ * @param scanBytes the bytes of the scan up to and including the split, in the order in which splits are listed
+ * @param sample the fraction of files that match, above 0 and at most 1; the choice is stable, and a larger fraction
+ * includes the files of a smaller one
  */
 public record RuleConditions(
         Optional<Pattern> schema,

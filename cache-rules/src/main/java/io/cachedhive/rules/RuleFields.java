@@ -12,7 +12,7 @@ import java.util.function.Function;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The fields of one JSON object of the rules file. Every complaint says which one.
+ * Reads the fields of one JSON object of the rules file. Every error message names the object and the field.
  */
 final class RuleFields
 {
@@ -20,8 +20,8 @@ final class RuleFields
     private final JsonNode object;
 
     /**
-     * @param where the object is, for complaints: {@code rule 2 ("big")}
-     * @param names all fields that there may be
+     * @param where the location of the object for error messages, such as {@code rule 2 ("big")}
+     * @param names all fields that are allowed
      */
     RuleFields(String where, JsonNode object, Collection<String> names)
             throws RulesException
@@ -64,7 +64,9 @@ final class RuleFields
     }
 
     /**
-     * @param expected what to write instead of what the parser refuses
+     * Parses a string field.
+     *
+     * @param expected the part of the error message that describes a valid value
      */
     <T> Optional<T> parsed(String name, Function<String, T> parser, String expected)
             throws RulesException
@@ -87,7 +89,7 @@ final class RuleFields
     }
 
     /**
-     * Empty if the field is not there.
+     * Returns the strings of an array field, or an empty list if the field is absent.
      */
     List<String> texts(String name)
             throws RulesException

@@ -1,7 +1,7 @@
 package io.cachedhive.rules;
 
 /**
- * The rules file is not usable. The message is one sentence: what is wrong, where, and how to mend it.
+ * Thrown when the rules file is invalid. The message states the problem, its location and the fix.
  */
 public final class RulesException
         extends Exception

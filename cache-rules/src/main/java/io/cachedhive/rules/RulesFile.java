@@ -6,14 +6,14 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a rules file says.
+ * The parsed content of a rules file.
  *
- * @param mode one of {@link #MODES}, if it says one
+ * @param mode one of {@link #MODES}; empty if the file does not set it
  */
 public record RulesFile(Optional<String> mode, List<Rule> rules)
 {
     /**
-     * As the catalog's property {@code cachedhive.mode} has them.
+     * The values of the catalog property {@code cachedhive.mode}.
      */
     public static final List<String> MODES = List.of("ON", "READ_ONLY", "SHADOW", "OFF");
 

@@ -24,18 +24,18 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Reads the rules file. Its schema is in docs/rules.md.
+ * Parses the rules file. docs/rules.md describes its schema.
  */
 public final class RulesParser
 {
     /**
-     * The name of what no rule matches.
+     * The name reported for files that no rule matches.
      */
     public static final String DEFAULT_NAME = "default";
 
     private static final List<String> CONDITIONS = List.of("schema", "table", "partitionAge", "fileSize", "scanBytes", "user", "source", "clientTags", "sample");
     private static final List<String> ACTIONS = List.of("action", "class", "ttl", "quota");
-    // a quota is the table's, whoever reads it and whatever of it
+    // a quota applies to a whole table, regardless of the user, the query and the partition
     private static final List<String> CONDITIONS_OF_QUOTAS = List.of("schema", "table");
     private static final List<String> FIELDS = fields();
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,64}");
@@ -56,8 +56,10 @@ public final class RulesParser
     }
 
     /**
-     * @param json the file's content
-     * @throws RulesException if any of it is wrong
+     * Parses a rules file.
+     *
+     * @param json the content of the file
+     * @throws RulesException if any part of the file is invalid
      */
     public static RulesFile parse(byte[] json)
             throws RulesException
@@ -156,7 +158,7 @@ public final class RulesParser
             throws RulesException
     {
         OptionalDouble sample = fields.number("sample");
-        // written so that NaN is refused
+        // the negated form also rejects NaN
         if (sample.isPresent() && !(sample.getAsDouble() > 0 && sample.getAsDouble() <= 1)) {
             throw fields.invalid("sample", "write a share of the files above 0 and at most 1, such as 0.05");
         }

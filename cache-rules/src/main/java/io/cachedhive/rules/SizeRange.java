@@ -7,7 +7,7 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Bytes from the least to the most, both included; an end that is empty is open.
+ * A range of sizes with inclusive bounds. An empty bound is open.
  */
 public record SizeRange(Optional<DataSize> min, Optional<DataSize> max)
 {

@@ -3,11 +3,12 @@ package io.cachedhive.protocol.file;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Names a block: an aligned range of a file version.
+ * Identifies a block: an aligned range of a file version.
  *
- * <p>Its own 128-bit digest is derived from the file version's by mixing in the index. The file version's digest is cryptographic, so
- * the digests of blocks of two files meet no sooner than those of the files; within a file the mixing is a bijection of the index, so they
- * never meet. That costs 2 ns, where a cryptographic digest of each block would cost more than reading 4 KiB from memory.
+ * <p>The 128-bit digest of a block is the digest of its file version mixed with the block index. The digest of the file
+ * version is cryptographic, so blocks of two files collide no sooner than the files do. Within a file the mixing is a
+ * bijection of the index, so its blocks never collide. The mixing takes 2 ns; a cryptographic digest per block would
+ * cost more than reading 4 KiB from memory.
  *
  * @param index 0-based
  */
@@ -37,7 +38,7 @@ public record BlockKey(FileVersionId file, int index)
     }
 
     /**
-     * The upper half of a block's digest, without an object per block.
+     * Returns the upper half of a block's digest without allocating an object.
      */
     public static long digestHigh(long fileHigh, int index)
     {
@@ -45,7 +46,7 @@ public record BlockKey(FileVersionId file, int index)
     }
 
     /**
-     * The lower half of a block's digest, without an object per block.
+     * Returns the lower half of a block's digest without allocating an object.
      */
     public static long digestLow(long fileLow, int index)
     {
@@ -53,7 +54,7 @@ public record BlockKey(FileVersionId file, int index)
     }
 
     /**
-     * Whether the digest is that of one of the first blocks of the file.
+     * Returns whether the digest belongs to one of the first {@code blockCount} blocks of the file.
      */
     public static boolean isOf(FileVersionId file, int blockCount, Digest128 digest)
     {
@@ -62,7 +63,7 @@ public record BlockKey(FileVersionId file, int index)
     }
 
     /**
-     * The block of the file with the digest.
+     * Returns the block of the file that has the digest.
      *
      * @throws IllegalArgumentException if the file has no such block
      */
@@ -75,14 +76,15 @@ public record BlockKey(FileVersionId file, int index)
     }
 
     /**
-     * The steps of {@link #digestHigh} backwards: what they multiply by is odd, and has an inverse modulo 2^64.
+     * Inverts {@link #digestHigh}. Its multipliers are odd and therefore have an inverse modulo 2^64.
      */
     private static long unmixIndex(FileVersionId file, long digestHigh)
     {
         return (unmix(digestHigh - file.digest().high()) - 0x632BE59BD9B4E019L) * 0xF1DE83E19937733DL;
     }
 
-    // the finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014): a bijection of 64 bits
+    // The finalizer of SplitMix64, a bijection of 64 bits (Steele, Lea, Flood, "Fast splittable pseudorandom number
+    // generators", 2014).
     private static long mix(long value)
     {
         long z = (value ^ (value >>> 30)) * 0xBF58476D1CE4E5B9L;

@@ -8,21 +8,21 @@ import java.util.HexFormat;
 import static java.util.Objects.checkFromIndexSize;
 
 /**
- * The first 128 bits of a SHA-256 digest. Wide enough that two different inputs are never expected to meet,
- * and cryptographic, so that nobody can make a file whose name collides with another's.
+ * The first 128 bits of a SHA-256 digest. The digest is wide enough to exclude accidental collisions, and
+ * cryptographic, so that an attacker cannot create a file whose digest collides with another one.
  */
 public record Digest128(long high, long low)
         implements Comparable<Digest128>
 {
     public static final int BYTES = 16;
 
-    // never updated
+    // a prototype to clone; never updated
     private static final MessageDigest SHA_256 = newSha256();
 
     public static Digest128 sha256(ByteBuffer input)
     {
         try {
-            // looking for the algorithm takes longer than computing it
+            // cloning avoids the algorithm lookup, which takes longer than the digest
             MessageDigest digest = (MessageDigest) SHA_256.clone();
             digest.update(input);
             return fromBytes(digest.digest(), 0);
@@ -43,7 +43,7 @@ public record Digest128(long high, long low)
     }
 
     /**
-     * Reads 16 bytes, most significant first.
+     * Reads 16 bytes in big-endian order.
      */
     public static Digest128 fromBytes(byte[] bytes, int offset)
     {

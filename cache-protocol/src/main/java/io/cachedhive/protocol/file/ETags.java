@@ -5,12 +5,13 @@ import java.nio.ByteBuffer;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * ETags travel and are compared as 64-bit digests; the origin itself gets the text back in {@code If-Match}.
+ * Computes the 64-bit digests under which ETags are sent and compared. The origin itself receives the original text in
+ * {@code If-Match}.
  */
 public final class ETags
 {
     /**
-     * The digest of blocks whose origin told no ETag. Such blocks are only ever joined with each other.
+     * The digest of blocks for which the origin returned no ETag. Such blocks are only combined with each other.
      */
     public static final long NONE = 0;
 

@@ -6,12 +6,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
- * One state of one remote file: what every block belongs to, compared at every read.
- * The ETag is not part of it, since a listing does not always tell it: it is bound by the first fill.
+ * One version of a remote file. Every block belongs to a file version, and every read compares it. The ETag is not part
+ * of it, because listings do not always include the ETag; the first fill binds it.
  *
- * @param location the full location with its bucket, as Trino names it
- * @param length bytes
- * @param lastModifiedMillis milliseconds since the epoch
+ * @param location the full location including the bucket, as Trino names it
+ * @param length in bytes
+ * @param lastModifiedMillis milliseconds since the Unix epoch
  */
 public record FileVersion(OriginId origin, String location, long length, long lastModifiedMillis)
 {
@@ -25,7 +25,7 @@ public record FileVersion(OriginId origin, String location, long length, long la
     }
 
     /**
-     * Not cheap (a SHA-256): keep it for as long as the file is open.
+     * Computes the id. This is expensive (a SHA-256), so callers should keep the result while the file is open.
      */
     public FileVersionId id()
     {
@@ -41,7 +41,7 @@ public record FileVersion(OriginId origin, String location, long length, long la
     }
 
     /**
-     * How many blocks of the given size the file has; the last may be shorter.
+     * Returns the number of blocks in the file. The last one may be shorter than the block size.
      */
     public int blockCount(int blockSizeBytes)
     {
@@ -49,7 +49,7 @@ public record FileVersion(OriginId origin, String location, long length, long la
     }
 
     /**
-     * Bytes in the block: the block size, but for the last.
+     * Returns the length of a block in bytes: the block size, except for the last block.
      */
     public int blockLength(int index, int blockSizeBytes)
     {

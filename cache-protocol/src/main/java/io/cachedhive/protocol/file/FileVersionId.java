@@ -3,7 +3,7 @@ package io.cachedhive.protocol.file;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The 128-bit name of a {@link FileVersion}, in memory and on the wire.
+ * The 128-bit identifier of a {@link FileVersion}, in memory and on the wire.
  */
 public record FileVersionId(Digest128 digest)
 {

@@ -13,8 +13,10 @@ import java.util.function.Function;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Finds those of many things with locations that cover a file, in as many steps as the file's location has directories, and those that lie within a location. A location that
- * ends in {@code /} covers all that begin with it, another one only itself. May be read by several threads while none changes it.
+ * An index of values that have a location, such as tombstones and pins. It finds the values that cover a file, in one
+ * lookup per directory of the file's location, and the values within a location. A location that ends in {@code /}
+ * covers all locations with that prefix; any other location covers only itself. Concurrent reads are safe while no
+ * thread modifies the index.
  */
 public final class LocationIndex<T>
 {
@@ -80,7 +82,7 @@ public final class LocationIndex<T>
     }
 
     /**
-     * Those that cover a location, the shortest first.
+     * Returns the values that cover a location, the shortest location first.
      */
     public List<T> covering(OriginId origin, String location)
     {
@@ -93,7 +95,7 @@ public final class LocationIndex<T>
     }
 
     /**
-     * Those that a thing with this location covers.
+     * Returns the values whose location the given location covers.
      */
     public List<T> within(OriginId origin, String location)
     {

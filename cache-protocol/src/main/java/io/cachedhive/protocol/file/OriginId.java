@@ -9,8 +9,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Names an origin: a digest of scheme, endpoint and region, so that equal paths on two endpoints are two files.
- * The plugin computes it from the catalog's properties, the cache worker from the origin's file, and the handshake compares the two.
+ * Identifies an origin by a digest of scheme, endpoint and region, so that equal paths on two endpoints are two files.
+ * The plugin computes it from the catalog properties and the cache worker from the origin file; the handshake compares
+ * them.
  */
 public record OriginId(Digest128 digest)
 {
@@ -20,8 +21,8 @@ public record OriginId(Digest128 digest)
     }
 
     /**
-     * @param scheme the scheme of the locations; {@code s3a} and {@code s3n} are other spellings of {@code s3}
-     * @param endpoint the configured endpoint; empty for the provider's own
+     * @param scheme the scheme of the locations; {@code s3a} and {@code s3n} are synonyms of {@code s3}
+     * @param endpoint the configured endpoint; empty for the default endpoint of the provider
      * @param region the configured region; empty if none is configured
      */
     public static OriginId of(String scheme, Optional<String> endpoint, Optional<String> region)
@@ -36,7 +37,7 @@ public record OriginId(Digest128 digest)
     }
 
     /**
-     * The scheme in lower case, with the older spellings of {@code s3} folded into one.
+     * Returns the scheme in lower case, with {@code s3a} and {@code s3n} replaced by {@code s3}.
      */
     public static String normalizeScheme(String scheme)
     {

@@ -6,15 +6,15 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Says whether files of some place are pinned by name. Of several that say it of the same place the newest holds, so that workers that learn of them in different orders come
- * to the same. A file is pinned if any place that it lies in is.
+ * States whether the files at a location are pinned by name. Of several pins for one location the newest wins, so
+ * workers that receive them in different orders agree. A file is pinned if any location that covers it is pinned.
  *
- * @param id made with it
- * @param location a whole location, or the beginning of locations if it ends in {@code /}
- * @param table {@code schema.table} that the place belongs to
- * @param partition of the table, by its name ({@code day=1/hour=2}); empty for the table itself
- * @param pinned false if it is pinned no longer
- * @param createdMillis since the epoch, later than that of any other one of the same place that whoever made it knew of
+ * @param id created with the pin
+ * @param location a whole location, or a prefix if it ends in {@code /}
+ * @param table the {@code schema.table} that the location belongs to
+ * @param partition the partition name ({@code day=1/hour=2}); empty for the table itself
+ * @param pinned false if the location is no longer pinned
+ * @param createdMillis milliseconds since the Unix epoch; later than every pin of this location that its creator knew
  */
 public record Pin(Digest128 id, OriginId origin, String location, String table, Optional<String> partition, boolean pinned, long createdMillis)
 {
@@ -33,7 +33,7 @@ public record Pin(Digest128 id, OriginId origin, String location, String table, 
     }
 
     /**
-     * Of the same place.
+     * Returns whether this pin replaces another pin of the same location.
      */
     public boolean isNewerThan(Pin other)
     {

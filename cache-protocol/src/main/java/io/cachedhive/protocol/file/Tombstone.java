@@ -3,12 +3,14 @@ package io.cachedhive.protocol.file;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Says that nothing of some files that was cached before may be served. It covers every block that a cache worker has, and every fill that has begun there, when the
- * worker first learns of it, whenever that is: so no clocks are compared, and a worker that was away does what the others did.
+ * Invalidates everything that was cached of some files. When a cache worker first receives a tombstone, it drops every
+ * block that it has of these files and every fill that has already begun. Workers therefore compare no clocks, and a
+ * worker that was offline applies the tombstone when it returns.
  *
- * @param id made with it, so that a worker knows whether it has done it already
- * @param location a whole location, or the beginning of locations if it ends in {@code /}
- * @param createdMillis since the epoch; only tells when everybody has had time enough to learn of it
+ * @param id created with the tombstone; lets a worker recognize one that it has already applied
+ * @param location a whole location, or a prefix if it ends in {@code /}
+ * @param createdMillis milliseconds since the Unix epoch; only used to decide when every worker has had time to receive
+ * it
  */
 public record Tombstone(Digest128 id, OriginId origin, String location, long createdMillis)
 {
@@ -33,7 +35,7 @@ public record Tombstone(Digest128 id, OriginId origin, String location, long cre
     }
 
     /**
-     * Whether a worker that learns of this one has nothing left to do for the other.
+     * Returns whether applying this tombstone makes the other one redundant.
      */
     public boolean covers(Tombstone other)
     {

@@ -5,8 +5,8 @@ import java.util.regex.Pattern;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Names a cache worker for as long as its store lives. Made once and kept with the store, so that a worker that comes back
- * under another address keeps its chunks.
+ * Identifies a cache worker for the lifetime of its store. The id is stored with the cached data, so a worker that
+ * returns under another address keeps its chunks.
  *
  * @param value 1 to 64 letters, digits, {@code -}, {@code _}, {@code .}
  */

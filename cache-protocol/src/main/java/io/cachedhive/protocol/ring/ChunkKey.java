@@ -8,7 +8,8 @@ import java.nio.ByteBuffer;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * What has an owner: an aligned range of a location. Not of a file version: a rewritten file stays with its owner.
+ * Identifies a chunk, the unit of ownership: an aligned range of a location. It does not include the file version, so a
+ * rewritten file keeps its owner.
  *
  * @param locationHash from {@link #locationHash}
  * @param index 0-based
@@ -23,7 +24,8 @@ public record ChunkKey(long locationHash, long index)
     }
 
     /**
-     * Not cheap (a SHA-256): keep it for as long as the file is open.
+     * Computes the location hash. This is expensive (a SHA-256), so callers should keep the result while the file is
+     * open.
      */
     public static long locationHash(OriginId origin, String location)
     {
@@ -37,7 +39,7 @@ public record ChunkKey(long locationHash, long index)
     }
 
     /**
-     * The chunk with the byte at the position.
+     * Returns the chunk that contains the byte at a position.
      */
     public static ChunkKey at(long locationHash, long position, long chunkSizeBytes)
     {

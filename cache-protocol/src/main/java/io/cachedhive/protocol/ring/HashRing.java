@@ -17,33 +17,34 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
- * An immutable set of members that gives each chunk an order of preference over them; the first is its owner.
+ * An immutable set of members that ranks them by preference for each chunk. The first member is the owner.
  *
- * <p>Weighted rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998; the weights after
- * Schindelhauer and Schomaker, "Weighted distributed hash tables", 2005): every member has a score for every chunk, the highest owns it.
- * A member that joins takes, and one that leaves gives up, its own share and nothing else moves, without virtual nodes or tables.
- * Without some of its members the order is the same for the rest ({@link #restrictedTo}).
+ * <p>The ranking is weighted rendezvous hashing. Every member has a score for every chunk, and the highest score owns
+ * it. A member that joins or leaves moves only its own share, without virtual nodes or tables. Removing some members
+ * does not change the order of the rest ({@link #restrictedTo}). Sources: Thaler and Ravishankar, "Using name-based
+ * mappings to increase hit rates", 1998; for the weights Schindelhauer and Schomaker, "Weighted distributed hash
+ * tables", 2005.
  *
- * <p>Scores are integers from integer hashes, but for members of unequal weights, where they are {@code -weight / ln(u)} by
- * {@link StrictMath}: every JVM on every machine computes the same order.
+ * <p>Every JVM on every machine computes the same order. Members of equal weights are ranked by integer hashes. With
+ * unequal weights the score is {@code -weight / ln(u)}, computed with {@link StrictMath}.
  */
 public final class HashRing
 {
     private static final HashRing EMPTY = new HashRing(List.of(), new long[0]);
 
-    // far above what a logarithm and three operations are rounded by, far below what a bound so loose lets pass
+    // far above the rounding error of a logarithm and three operations, yet too small to weaken the bound noticeably
     private static final double ROUNDING = 1e-9;
 
     private final List<RingMember> members;
     private final Map<CacheWorkerId, Integer> indexes;
     private final long[] seeds;
     private final double[] weights;
-    // a little more than the weights: what is below is so however it was rounded
+    // slightly more than the weights, so that rounding cannot exclude a member that belongs among the leaders
     private final double[] weightBounds;
     private final double totalWeight;
     private final boolean uniform;
     private final RingEpoch epoch;
-    // empty where all members are of one zone, or of none
+    // empty if all members are in the same zone or none has a zone
     private final Map<Optional<String>, HashRing> zones;
 
     private HashRing(List<RingMember> members, long[] seeds)
@@ -105,7 +106,7 @@ public final class HashRing
     }
 
     /**
-     * Those of the members that pass, in the same order for each chunk as here.
+     * Returns a ring of the members that match the filter. Their order for each chunk is unchanged.
      */
     public HashRing restrictedTo(Predicate<RingMember> filter)
     {
@@ -125,7 +126,7 @@ public final class HashRing
     }
 
     /**
-     * In the order of their ids.
+     * Returns the members sorted by id.
      */
     public List<RingMember> members()
     {
@@ -148,7 +149,7 @@ public final class HashRing
     }
 
     /**
-     * The share of all chunks that the member owns, 0 to 1.
+     * Returns the fraction of all chunks that the member owns, from 0 to 1.
      */
     public double share(CacheWorkerId id)
     {
@@ -157,7 +158,7 @@ public final class HashRing
     }
 
     /**
-     * The owner; empty on an empty ring.
+     * Returns the owner, or empty if the ring is empty.
      */
     public Optional<CacheWorkerId> owner(ChunkKey chunk)
     {
@@ -166,7 +167,7 @@ public final class HashRing
     }
 
     /**
-     * Whether members are of different zones, so that the owner of a chunk depends on who reads it.
+     * Returns whether the members are in different zones, so that the owner of a chunk depends on the reader's zone.
      */
     public boolean hasZones()
     {
@@ -174,8 +175,8 @@ public final class HashRing
     }
 
     /**
-     * Whom readers of a zone ask for the chunk: the first of its order within the zone. The owner for readers of no zone, and for those of a zone
-     * without a member. Empty on an empty ring.
+     * Returns the owner for readers of a zone: the first member within the zone. Readers without a zone, or of a zone
+     * without members, use the global owner. Empty if the ring is empty.
      */
     public Optional<CacheWorkerId> owner(ChunkKey chunk, Optional<String> zone)
     {
@@ -186,7 +187,8 @@ public final class HashRing
     }
 
     /**
-     * As {@link #owner(ChunkKey, Optional)}, but empty for a zone without a member: for what must not leave the zone.
+     * Returns the owner within a zone, or empty if the zone has no member. Use it for traffic that must not leave the
+     * zone.
      */
     public Optional<CacheWorkerId> ownerWithin(ChunkKey chunk, Optional<String> zone)
     {
@@ -194,7 +196,8 @@ public final class HashRing
     }
 
     /**
-     * Who reads the chunk when its owner is too busy: the next in the owner's zone. Empty if nobody else is in that zone.
+     * Returns the member that serves the chunk when its owner is overloaded: the next one in the owner's zone, or empty
+     * if the zone has no other member.
      */
     public Optional<CacheWorkerId> second(ChunkKey chunk)
     {
@@ -207,9 +210,10 @@ public final class HashRing
     }
 
     /**
-     * The owner, the others of its zone next, and then those of other zones, each in their order.
+     * Returns the owner, then the other members of its zone, then the members of other zones, each group in ranking
+     * order.
      *
-     * @param count of how many at most
+     * @param count the maximum number of members to return
      */
     public List<CacheWorkerId> nearest(ChunkKey chunk, int count)
     {
@@ -234,7 +238,7 @@ public final class HashRing
     }
 
     /**
-     * All members, the owner first.
+     * Returns all members in ranking order, the owner first.
      */
     public List<CacheWorkerId> order(ChunkKey chunk)
     {
@@ -242,7 +246,8 @@ public final class HashRing
     }
 
     /**
-     * The beginning of the chunk's order, whatever the zones: the owner first. All members if they are not more than the count.
+     * Returns the first members in ranking order regardless of zones, the owner first. Returns all members if there are
+     * no more than {@code count}.
      */
     public List<CacheWorkerId> first(ChunkKey chunk, int count)
     {
@@ -278,7 +283,8 @@ public final class HashRing
         for (int i = 0; i < seeds.length; i++) {
             long hash = mix(chunkHash ^ seeds[i]);
             double fraction = fraction(hash);
-            // -ln(u) >= 1 - u, so weight / (1 - u) is no less than the score: almost all members are done here, without a logarithm
+            // -ln(u) >= 1 - u, so weight / (1 - u) is an upper bound of the score. It rejects almost all members
+            // without a logarithm.
             if (leastScore * (1 - fraction) <= weightBounds[i]) {
                 leaders.offer(i, hash, -weights[i] / StrictMath.log(fraction));
                 leastScore = leaders.leastScore();
@@ -287,7 +293,7 @@ public final class HashRing
     }
 
     /**
-     * The first so far, in order.
+     * The highest-ranked members so far, in order.
      */
     private static final class Leaders
     {
@@ -309,7 +315,7 @@ public final class HashRing
         }
 
         /**
-         * Who has less is not among the first.
+         * Returns the hash below which a member cannot enter the leaders.
          */
         long leastHash()
         {
@@ -322,12 +328,12 @@ public final class HashRing
         }
 
         /**
-         * To be called in the order of indexes.
+         * Adds a member if it ranks high enough. Members must be offered in the order of their indexes.
          */
         void offer(int index, long hash, double score)
         {
             int position = size;
-            // equal hashes of two members: any fixed order does, and that of the ids is the same everywhere
+            // equal hashes keep the order of the ids, which is the same on every machine
             while (position > 0 && isBefore(hash, score, hashes[position - 1], scores[position - 1])) {
                 position--;
             }
@@ -362,14 +368,14 @@ public final class HashRing
         }
     }
 
-    // 53 bits, never 0 or 1
+    // Maps a hash to a fraction with 53 bits, never 0 or 1.
     private static double fraction(long hash)
     {
-        // the largest would be rounded up to 1
+        // the largest value would round up to 1
         return Math.min(((hash >>> 11) + 0.5) * 0x1p-53, 1 - 0x1p-53);
     }
 
-    // MurmurHash3's 64-bit finaliser with the constants of Stafford's variant 13
+    // The 64-bit finalizer of MurmurHash3 with the constants of Stafford's variant 13.
     private static long mix(long value)
     {
         long z = (value ^ (value >>> 30)) * 0xBF58476D1CE4E5B9L;

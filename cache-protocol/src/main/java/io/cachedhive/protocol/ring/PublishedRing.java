@@ -6,10 +6,11 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A ring as the coordinator publishes it: with what may change without moving a chunk.
+ * A ring as the coordinator publishes it, with the properties that may change without moving a chunk.
  *
- * @param addresses where the members listen; a member without an address is served by nobody at present, and its chunks are read from the origin
- * @param publishedMillis when the coordinator made this ring or last changed an address, milliseconds since the epoch: of two rings the later one is newer
+ * @param addresses where the members listen; chunks of a member without an address are read from the origin
+ * @param publishedMillis when the coordinator created this ring or last changed an address, in milliseconds since the
+ * Unix epoch; of two rings the later one is newer
  */
 public record PublishedRing(HashRing ring, Map<CacheWorkerId, WorkerAddress> addresses, long publishedMillis)
 {

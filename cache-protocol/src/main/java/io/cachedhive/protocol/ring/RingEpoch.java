@@ -3,7 +3,7 @@ package io.cachedhive.protocol.ring;
 import java.util.HexFormat;
 
 /**
- * The digest of a ring's members: equal sets have equal epochs, whoever built them. It says nothing about which of two rings is newer.
+ * A digest of a ring's members. Equal sets of members have equal epochs. Epochs do not order rings by age.
  */
 public record RingEpoch(long value)
 {

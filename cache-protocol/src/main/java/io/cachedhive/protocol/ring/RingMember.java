@@ -5,9 +5,10 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A place on the ring.
+ * A cache worker's membership in the ring.
  *
- * @param weight bytes of SSD, or of RAM for a worker without SSD; the share of the chunks is proportional to it
+ * @param weight bytes of SSD, or of RAM for a worker without SSD; the worker's share of the chunks is proportional to
+ * it
  */
 public record RingMember(CacheWorkerId id, long weight, Optional<String> zone)
 {

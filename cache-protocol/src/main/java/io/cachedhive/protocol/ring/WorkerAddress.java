@@ -3,9 +3,9 @@ package io.cachedhive.protocol.ring;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Where a cache worker's block server listens.
+ * The address on which a cache worker's block server listens.
  *
- * @param host name or IP address
+ * @param host a host name or an IP address
  */
 public record WorkerAddress(String host, int port)
 {
