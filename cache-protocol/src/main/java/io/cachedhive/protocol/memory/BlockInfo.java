@@ -1,8 +1,9 @@
 package io.cachedhive.protocol.memory;
 
 /**
- * What a read learns of a block besides its bytes. Filled in by {@link SharedMemoryReader#read} and used again for the next read, so
- * that a hit allocates nothing: one for each reading thread or open file. Holds the last hit; a miss leaves it as it was.
+ * The metadata of a block that a read returns besides its bytes. {@link SharedMemoryReader#read} fills it in and
+ * callers reuse it, so that a hit allocates nothing. Use one instance per reading thread or open file. A miss leaves it
+ * unchanged.
  */
 public final class BlockInfo
 {
@@ -11,7 +12,7 @@ public final class BlockInfo
     private boolean fetchedAhead;
 
     /**
-     * {@link io.cachedhive.protocol.file.ETags#digest} of the file's ETag when the block was filled.
+     * Returns the {@link io.cachedhive.protocol.file.ETags#digest} of the file's ETag when the block was filled.
      */
     public long etagDigest()
     {
@@ -19,7 +20,7 @@ public final class BlockInfo
     }
 
     /**
-     * Bytes of the whole block.
+     * Returns the length of the whole block in bytes.
      */
     public int payloadLength()
     {
@@ -27,7 +28,7 @@ public final class BlockInfo
     }
 
     /**
-     * Whether the block was fetched from its origin for this read, before the read: nobody else was seen to ask for it since.
+     * Returns whether the block was fetched ahead of this read, and no other read of it has been recorded since.
      */
     public boolean fetchedAhead()
     {

@@ -5,16 +5,18 @@ import java.lang.foreign.ValueLayout;
 import java.util.zip.CRC32C;
 
 /**
- * Checksums of shared memory.
+ * Computes checksums of shared memory.
  */
 public final class MemoryChecksum
 {
     private MemoryChecksum() {}
 
     /**
-     * CRC32C of mapped memory, by way of the heap: the checksum's own instructions over memory that is gone end the process, a copy fails.
+     * Computes the CRC32C of mapped memory through copies on the heap. If the mapping becomes invalid, the checksum
+     * intrinsic would crash the JVM, while a copy throws an error.
      *
-     * @param scratch is overwritten; the copies are made in pieces of its length, which should fit into a processor's cache
+     * @param scratch a buffer that is overwritten; its length is the size of each copy and should fit into a processor
+     * cache
      */
     public static int crc32c(MemorySegment memory, byte[] scratch)
     {

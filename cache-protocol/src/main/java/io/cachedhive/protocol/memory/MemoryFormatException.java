@@ -3,7 +3,8 @@ package io.cachedhive.protocol.memory;
 import java.io.IOException;
 
 /**
- * A file is not a shared-memory file that this code can read. The message names the file, the rule, what was expected and what was found.
+ * Thrown when a file is not a shared-memory file that this code can read. The message names the file, the violated
+ * rule, and the expected and actual values.
  */
 public class MemoryFormatException
         extends IOException

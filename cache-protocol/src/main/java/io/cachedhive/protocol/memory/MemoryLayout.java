@@ -14,7 +14,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Where everything lies in the shared-memory file of a cache worker. All numbers are little-endian.
+ * The layout of the shared-memory file of a cache worker. All numbers are little-endian.
  *
  * <pre>
  *   0            +--------------------------------------------------------------+
@@ -36,31 +36,33 @@ import static java.util.Objects.requireNonNull;
  *                     96 frames offset      104 slab size       112 worker id length, then its ASCII
  *                    184 CRC32C of the above without state, heartbeat, rings sequence
  *
- *   ring slot          0 length (0: none)     4 CRC32C of the body                    8 body: Message.writeRing
+ *   ring slot          0 length (0: none)     4 CRC32C of the body                    8 body: WireForms.writeRing
  *
  *   index entry        0 generation (0: none) 8 digest high      16 digest low       24 frame
  *
  *   frame header       0 generation           8 digest high      16 digest low       24 ETag digest
- *                     32 payload length      36 CRC32C of the payload                40 zero
+ *                     32 payload length      36 CRC32C of the payload                40 fetched ahead (0 or 1)
  * </pre>
  *
- * <p>A frame's number is the number of its first unit of 4 KiB, so that its offset and its header follow from it, and a slab may be cut
- * anew without moving headers. 64 bytes of header and 64 bytes of index for every unit cost 3.1 % of the file, and are enough for
- * blocks of the smallest size.
+ * <p>A frame's number is the number of its first unit of 4 KiB, which determines its offset and its header. A slab can
+ * therefore be divided into frames of another size without moving headers. 64 bytes of header and 64 bytes of index for
+ * every unit cost 3.1 % of the file, and suffice for blocks of the smallest size.
  *
- * <p>An entry of the index stays where it is put: a block belongs to one bucket, and to no place beyond it. Were entries moved, a reader
- * that is slower than the worker could miss a block that was there all the time. A full bucket (with blocks of at least 16 KiB:
- * fewer than 8 of a million buckets) means that the next block is found through the worker's socket only.
+ * <p>An index entry never moves: a block belongs to exactly one bucket. If entries moved, a reader that is slower than
+ * the worker could miss a block that was present all the time. When a bucket is full, readers find further blocks only
+ * through the worker's socket. With blocks of at least 16 KiB, fewer than 8 of a million buckets are full.
  *
- * <p><b>Generations.</b> A frame's generation is 0 while nothing is in it, odd while it is being written, and even while it holds a block.
- * No value is used twice in a file, so frame and generation name one stay of one block, and a reader that finds the same even value before and
- * after copying has copied that block and nothing else (a seqlock; Boehm, "Can seqlocks get along with programming language memory models?", 2012).
+ * <p><b>Generations.</b> The generation of a frame is 0 while it is empty, odd while it is being written, and even
+ * while it holds a block. No value is used twice in a file, so frame and generation identify one stay of one block. A
+ * reader that finds the same even value before and after copying has copied that block and nothing else (a seqlock;
+ * Boehm, "Can seqlocks get along with programming language memory models?", 2012).
  */
 public final class MemoryLayout
 {
     static final long MAGIC = 0x4D_45_4D_56_49_48_43_1AL; // bytes 1A "CHIVMEM"
     /**
-     * A reader that was made for another one does not use the file, and asks for bytes over the socket.
+     * The version of this layout. A reader for another version does not use the file and requests bytes over the
+     * socket.
      */
     public static final int LAYOUT_VERSION = 1;
 
@@ -87,7 +89,7 @@ public final class MemoryLayout
     private static final int HEADER_END = CHECKSUM_OFFSET + 4;
 
     /**
-     * Frames begin at multiples of this and are multiples of it: the page of the processor and of O_DIRECT.
+     * The alignment and granularity of frames: the page size of the processor and of O_DIRECT.
      */
     public static final int UNIT_BYTES = 4096;
 
@@ -95,7 +97,7 @@ public final class MemoryLayout
 
     static final long RING_SLOTS_OFFSET = HEADER_PAGE_BYTES;
     /**
-     * Rings that a file can show.
+     * The maximum number of rings in a file.
      */
     public static final int RING_SLOT_COUNT = 16;
     static final int RING_SLOT_BYTES = 128 << 10;
@@ -121,7 +123,7 @@ public final class MemoryLayout
     static final int FRAME_CHECKSUM_OFFSET = FRAME_LENGTH_OFFSET + 4;
     static final int FRAME_AHEAD_OFFSET = FRAME_CHECKSUM_OFFSET + 4;
     /**
-     * A cache line, so that two frames never share one.
+     * One cache line, so that two frames never share one.
      */
     static final int FRAME_HEADER_BYTES = 64;
 
@@ -157,16 +159,17 @@ public final class MemoryLayout
     }
 
     /**
-     * The largest layout that fits.
+     * Returns the largest layout that fits into a file size.
      *
-     * @throws IllegalArgumentException if the block size is not a power of two from 64 KiB to 8 MiB, or the size is below {@link #minFileSizeBytes}
+     * @throws IllegalArgumentException if the block size is not a power of two from 64 KiB to 8 MiB, or the size is
+     * below {@link #minFileSizeBytes}
      */
     public static MemoryLayout forFileSize(long maxFileSizeBytes, int blockSizeBytes)
     {
         checkBlockSize(blockSizeBytes);
         long slabBytes = slabBytes(blockSizeBytes);
         long slabCount = (maxFileSizeBytes - new MemoryLayout(blockSizeBytes, 0).fileSizeBytes) / slabBytes;
-        // less the headers and the index; at most one slab in 32, so this ends soon
+        // subtract the headers and the index, which take at most one slab in 32, so this ends soon
         while (slabCount >= MIN_SLABS) {
             MemoryLayout layout = new MemoryLayout(blockSizeBytes, slabCount);
             if (layout.fileSizeBytes <= maxFileSizeBytes) {
@@ -202,7 +205,8 @@ public final class MemoryLayout
     }
 
     /**
-     * Several blocks, so that size classes may grow by a quarter at most: 4, 5, 6, 7, 8, 10, ... frames in a slab.
+     * Returns the size of a slab. A slab holds several blocks, so that consecutive size classes differ by at most a
+     * quarter: 4, 5, 6, 7, 8, 10, ... frames in a slab.
      */
     private static long slabBytes(int blockSizeBytes)
     {
@@ -217,7 +221,7 @@ public final class MemoryLayout
     /**
      * Reads and checks the header of a mapped file.
      *
-     * @param file for the message
+     * @param file the path for error messages
      */
     static MemoryLayout validate(MemorySegment memory, Path file)
             throws MemoryFormatException
@@ -287,7 +291,7 @@ public final class MemoryLayout
     }
 
     /**
-     * Writes the header of a new file, in state STARTING, all but the changing fields.
+     * Writes the header of a new file in state STARTING, except for the fields that change.
      */
     void format(MemorySegment memory, Digest128 instance, CacheWorkerId workerId)
     {
@@ -314,7 +318,7 @@ public final class MemoryLayout
 
     private static int headerChecksum(MemorySegment memory)
     {
-        // on a heap copy, always: a fault inside the intrinsic over a mapping would end the JVM
+        // always on a heap copy: a fault in the intrinsic over a mapping would crash the JVM
         byte[] header = new byte[HEADER_END];
         MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, 0, header, 0, header.length);
         CRC32C checksum = new CRC32C();
@@ -355,7 +359,7 @@ public final class MemoryLayout
     }
 
     /**
-     * Bytes of the header, which stays readable when the rest of a file is given up.
+     * Returns the length of the header, which remains readable after the worker abandons the rest of the file.
      */
     public static long headerBytes()
     {
@@ -373,7 +377,7 @@ public final class MemoryLayout
     }
 
     /**
-     * Where the frame headers begin.
+     * Returns the offset of the frame headers.
      */
     public long headersOffset()
     {
@@ -381,7 +385,7 @@ public final class MemoryLayout
     }
 
     /**
-     * Where the frames begin.
+     * Returns the offset of the frames.
      */
     public long framesOffset()
     {
@@ -389,7 +393,7 @@ public final class MemoryLayout
     }
 
     /**
-     * Bytes from the start of the file.
+     * Returns the offset of a frame in bytes from the start of the file.
      */
     public long frameOffset(int frame)
     {
@@ -403,7 +407,8 @@ public final class MemoryLayout
 
     static long bucketOffset(long indexOffset, long bucketCount, long digestLow)
     {
-        // the digest is uniform, so its product with the count, divided by 2^64, is too (Lemire, "Fast random integer generation in an interval", 2019)
+        // the digest is uniform, and so is its product with the count divided by 2^64 (Lemire, "Fast random integer
+        // generation in an interval", 2019)
         return indexOffset + Math.unsignedMultiplyHigh(digestLow, bucketCount) * BUCKET_BYTES;
     }
 }

@@ -1,18 +1,19 @@
 package io.cachedhive.protocol.memory;
 
 /**
- * What the worker says of its shared-memory file. A reader uses {@link #LIVE} files only, and those only while its connection to the worker stands, or for less than a second
- * longer: of a worker that hangs what was there before is read, since nobody changes it.
+ * The state of a shared-memory file. Readers use only {@link #LIVE} files, and only while their connection to the
+ * worker is open or for less than a second after it closed. The blocks of a worker that hangs remain readable, since
+ * nothing changes them.
  */
 public enum MemoryState
 {
     /**
-     * Being laid out: nothing in it is to be believed.
+     * The worker is initializing the file; its content is not valid.
      */
     STARTING(1),
     LIVE(2),
     /**
-     * Given up, by its own worker or by the next one: the reader closes it and reconnects.
+     * The worker or its successor has abandoned the file. Readers close it and reconnect.
      */
     DEAD(3);
 
@@ -31,7 +32,7 @@ public enum MemoryState
     }
 
     /**
-     * An unknown code is a file that cannot be used: dead.
+     * Returns the state with this code. An unknown code means that the file is unusable: {@link #DEAD}.
      */
     static MemoryState fromCode(int code)
     {

@@ -57,29 +57,32 @@ import static java.util.Comparator.reverseOrder;
 import static java.util.Objects.checkFromIndexSize;
 
 /**
- * Reads the RAM tier of the cache worker on this host, without a system call and without writing to it. Safe for any number of threads.
+ * Reads the RAM tier of the local cache worker without system calls and without writing to it. Safe for any number of
+ * threads.
  *
- * <p>A read gives exactly the bytes of the named block or says that it has them not; it never waits. What keeps it right:
+ * <p>A read returns exactly the bytes of the requested block or reports a miss. It never waits. These rules make it
+ * correct:
  * <ol>
- * <li>The generation of the frame, read before (with acquire) and after copying (behind a fence), is the same even number: the frame held one block
- *     all the while. On x86-64 loads are not reordered with loads, which the fence only has to tell the compiler. On other processors
- *     that proof was not made, and every hit is verified against the block's checksum.
- * <li>The frame's own header, read between the two, names the block that was asked for: an outdated entry of the index is a miss.
- * <li>Every number that comes out of the memory is checked against the file's size before it is used as an offset.
- * <li>Checksums are computed on heap copies: a fault in a mapping inside the JDK's intrinsic would end the JVM, in a copy it is an
- *     {@link InternalError}, which is a miss.
+ * <li>The generation of the frame is the same even number before copying (read with acquire) and after copying (read
+ * behind a fence). The frame therefore held one block throughout. On x86-64 loads are not reordered with loads, so the
+ * fence only constrains the compiler. For other processors this is not proven, and every hit is verified against the
+ * block's checksum.
+ * <li>The frame's own header, read between the two, names the requested block. A stale index entry is therefore a miss.
+ * <li>Every number read from the memory is checked against the size of the file before it is used as an offset.
+ * <li>Checksums are computed on heap copies. A fault in a mapping inside the JDK's intrinsic would crash the JVM; in a
+ * copy it is an {@link InternalError}, which is a miss.
  * </ol>
  */
 public final class SharedMemoryReader
         implements AutoCloseable
 {
-    // a thread that copies cannot be stopped for a garbage collection: not longer than 10 µs at a time
+    // a copying thread cannot reach a safepoint, so a copy must not delay a garbage collection by more than 10 µs
     private static final int PIECE_BYTES = 128 << 10;
-    // a worker publishes in microseconds, unless it lost its processor, or its life, in the middle
+    // a worker publishes in microseconds, unless it is descheduled or killed while it does
     private static final int RINGS_SPINS = 100;
     private static final int RINGS_ATTEMPTS = 3000;
     private static final long RINGS_PAUSE_NANOS = 50_000;
-    // of a power of two of hits, one is verified: with 1 MiB blocks that costs some 20 ns a hit
+    // one hit in 2^13 is verified, which costs about 20 ns per hit with blocks of 1 MiB
     private static final int VERIFY_SAMPLE_MASK = (1 << 13) - 1;
     private static final boolean ORDERED_LOADS = isX86(System.getProperty("os.arch"));
 
@@ -117,8 +120,8 @@ public final class SharedMemoryReader
     /**
      * Maps the file that the worker named in its welcome.
      *
-     * @throws MemoryFormatException if the file is of another layout
-     * @throws IOException if it cannot be opened or mapped
+     * @throws MemoryFormatException if the file has another layout
+     * @throws IOException if the file cannot be opened or mapped
      */
     public static SharedMemoryReader open(Path file)
             throws IOException
@@ -126,7 +129,7 @@ public final class SharedMemoryReader
         return open(file, !ORDERED_LOADS);
     }
 
-    @SuppressWarnings("MustBeClosedChecker") // the reader closes it
+    @SuppressWarnings("MustBeClosedChecker") // SharedMemoryReader.close closes it
     static SharedMemoryReader open(Path file, boolean verifyAll)
             throws IOException
     {
@@ -152,7 +155,8 @@ public final class SharedMemoryReader
     }
 
     /**
-     * {@link MemoryState#DEAD} also after {@link #close}. Not a hot call: ask about once a second.
+     * Returns the state of the file, or {@link MemoryState#DEAD} after {@link #close}. Callers should poll about once a
+     * second, not on every read.
      */
     public MemoryState state()
     {
@@ -165,7 +169,8 @@ public final class SharedMemoryReader
     }
 
     /**
-     * When the worker last said that it lives: milliseconds since the epoch by this host's clock, renewed about every 200 ms; 0 after {@link #close}.
+     * Returns the worker's last heartbeat in milliseconds since the Unix epoch, by this host's clock. The worker
+     * updates it about every 200 ms. Returns 0 after {@link #close}.
      */
     public long heartbeatMillis()
     {
@@ -178,7 +183,7 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Names the run of the worker that made the file, as in its welcome.
+     * Returns the id of the worker run that created the file, as in its welcome.
      */
     public Digest128 instance()
     {
@@ -196,7 +201,7 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Changes whenever {@link #rings} does: compare before decoding them again.
+     * Returns a number that changes whenever {@link #rings} changes. Compare it before decoding the rings again.
      */
     public long ringsSequence()
     {
@@ -209,7 +214,8 @@ public final class SharedMemoryReader
     }
 
     /**
-     * The rings that the worker keeps, the newest first, at most 16. Those that do not decode are left out. Empty also when the file was given up.
+     * Returns the worker's rings, the newest first, at most 16. Rings that cannot be decoded are omitted. The list is
+     * empty if the file is no longer readable.
      */
     public List<PublishedRing> rings()
     {
@@ -230,7 +236,8 @@ public final class SharedMemoryReader
                     LockSupport.parkNanos(RINGS_PAUSE_NANOS);
                 }
             }
-            // left in the middle of a publication: every body that has its checksum is a ring that was published, but the slots are of two lists
+            // The worker stopped while publishing. Every body with a valid checksum is a published ring, but the slots
+            // belong to two lists.
             return decode(ringBodies()).stream()
                     .distinct()
                     .sorted(comparing(PublishedRing::publishedMillis, reverseOrder()))
@@ -252,7 +259,7 @@ public final class SharedMemoryReader
                 rings.add(ring);
             }
             catch (WireException | IllegalArgumentException e) {
-                // written by a newer worker: this reader does without it
+                // written by a newer worker: skip it
             }
         }
         return List.copyOf(rings);
@@ -283,12 +290,12 @@ public final class SharedMemoryReader
      * Copies a range of a block.
      *
      * @param digestHigh upper half of the block's digest ({@link io.cachedhive.protocol.file.BlockKey#digestHigh})
-     * @param digestLow lower half
+     * @param digestLow lower half of the block's digest
      * @param offsetInBlock bytes from the start of the block
-     * @param length bytes wanted
+     * @param length the number of bytes to read
      * @param info filled in on a hit
-     * @return {@code length}, or -1 if the block is not in shared memory, or the range reaches beyond it. Then the target's range
-     *         holds nothing of meaning
+     * @return {@code length}, or -1 if the block is not in shared memory or the range extends beyond it; the content of
+     * the target range is undefined then
      * @throws IndexOutOfBoundsException if the range does not fit into the target
      */
     public int read(long digestHigh, long digestLow, int offsetInBlock, byte[] target, int targetOffset, int length, BlockInfo info)
@@ -299,27 +306,30 @@ public final class SharedMemoryReader
             long end = entry + BUCKET_BYTES;
             for (; entry < end; entry += ENTRY_BYTES) {
                 if (memory.get(LONG, entry + ENTRY_DIGEST_LOW_OFFSET) == digestLow && memory.get(LONG, entry + ENTRY_DIGEST_HIGH_OFFSET) == digestHigh) {
-                    // an entry that is being rewritten may give a frame and a generation that never belonged together: the frame's header tells
+                    // frame and generation of an entry that is being rewritten may not match; the header of the frame
+                    // detects that
                     long generation = (long) LONG_HANDLE.getAcquire(memory, entry + ENTRY_GENERATION_OFFSET);
                     long frame = memory.get(LONG, entry + ENTRY_FRAME_OFFSET);
                     if (copy(frame, generation, digestHigh, digestLow, offsetInBlock, target, targetOffset, length, info)) {
                         return length;
                     }
-                    // a block may have a second, newer entry: go on
+                    // continue, because a newer entry of the block may follow
                 }
             }
             return -1;
         }
         catch (IllegalStateException | InternalError e) {
-            // closed by another thread, or the file was cut short
+            // closed by another thread, or the file was truncated
             return -1;
         }
     }
 
     /**
-     * Copies a range of a block from the frame that the worker named ({@link io.cachedhive.protocol.wire.ReadMessage.BlockFrame}).
+     * Copies a range of a block from the frame that the worker named
+     * ({@link io.cachedhive.protocol.wire.ReadMessage.BlockFrame}).
      *
-     * @return whether the bytes were copied; if not, the frame is not or no longer the block's, and the target's range holds nothing of meaning
+     * @return whether the bytes were copied; if not, the frame does not hold the block any more, and the content of the
+     * target range is undefined
      * @throws IndexOutOfBoundsException if the range does not fit into the target
      */
     public boolean readFrame(
@@ -410,7 +420,8 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Whether the bytes in the frame have the checksum. A frame that is given up meanwhile proves nothing, and what was copied before stands.
+     * Returns whether the bytes in the frame match the checksum. A frame that was reused meanwhile counts as valid,
+     * because the bytes copied before have been validated by the generation.
      */
     private boolean verify(long header, long payload, long generation, int payloadLength)
     {
@@ -430,7 +441,7 @@ public final class SharedMemoryReader
     }
 
     /**
-     * For processors on which the generation alone was not proven to be enough: what is given out is what was verified.
+     * Copies and verifies a block, for processors on which the generation alone is not proven to suffice.
      */
     private boolean copyVerified(long header, long payload, long generation, int payloadLength, int offsetInBlock, byte[] target, int targetOffset, int length)
     {
@@ -458,8 +469,8 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Hits whose bytes did not have the checksum of the block, found where hits are verified: by sampling, and on every hit on
-     * processors other than x86-64. They were answered as misses.
+     * Returns the number of hits whose bytes did not match the block's checksum; they were reported as misses. Hits are
+     * verified by sampling, and always on processors other than x86-64.
      */
     public long checksumFailures()
     {
@@ -467,7 +478,7 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Unmaps the file. Reads under way and later ones by other threads are misses. Closing twice is harmless.
+     * Unmaps the file. Concurrent and later reads by other threads are misses. Closing twice has no effect.
      */
     @Override
     public void close()
@@ -477,7 +488,7 @@ public final class SharedMemoryReader
                 arena.close();
             }
             catch (IllegalStateException e) {
-                // another thread was first
+                // another thread closed it first
             }
         }
     }

@@ -44,10 +44,10 @@ import static io.cachedhive.protocol.memory.MemoryLayout.STATE_OFFSET;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The other side of {@link SharedMemoryReader}: the order of stores that its proof rests on, in one place.
+ * Writes the shared-memory file in the order of stores on which {@link SharedMemoryReader} relies.
  *
- * <p>There is one writer of a file. Calls for one frame, calls for the index, and calls for the rings each have to come one at a time; the
- * caller's lock sees to it.
+ * <p>A file has one writer. Calls for one frame, calls for the index, and calls for the rings must each be serialized
+ * by the caller's lock.
  */
 public final class SharedMemoryWriter
 {
@@ -61,7 +61,7 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * Writes the header of a new file, all of whose bytes are zero, in state {@link MemoryState#STARTING}.
+     * Writes the header of a new file in state {@link MemoryState#STARTING}. All bytes of the file must be zero.
      */
     public static SharedMemoryWriter format(MemorySegment memory, MemoryLayout layout, Digest128 instance, CacheWorkerId workerId)
     {
@@ -73,7 +73,7 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * Takes over the file of a worker that is gone, in order to withdraw what it shows.
+     * Opens the file of a worker that has terminated, in order to withdraw its content.
      */
     public static SharedMemoryWriter takeOver(MemorySegment memory, Path file)
             throws MemoryFormatException
@@ -92,7 +92,7 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * @param millis milliseconds since the epoch
+     * @param millis milliseconds since the Unix epoch
      */
     public void setHeartbeat(long millis)
     {
@@ -100,9 +100,9 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * Shows these rings and no others.
+     * Publishes these rings in place of all earlier ones.
      *
-     * @param newestFirst rings beyond the sixteenth, and those that do not fit into a slot, are left out
+     * @param newestFirst rings; those beyond the sixteenth, and those that do not fit into a slot, are omitted
      */
     public void publishRings(List<PublishedRing> newestFirst)
     {
@@ -136,7 +136,7 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * The bytes of a frame.
+     * Returns the bytes of a frame.
      */
     public MemorySegment payload(int frame, long length)
     {
@@ -144,9 +144,10 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * From now on no reader accepts the frame: call before its bytes are touched.
+     * Marks a frame as being written, so that readers reject it. Call it before changing the bytes of the frame.
      *
-     * @param generation the even number under which the frame will be published; the one before it is shown meanwhile
+     * @param generation the even number under which the frame will be published; readers see the number before it
+     * meanwhile
      */
     public void beginFrame(int frame, long generation)
     {
@@ -154,14 +155,15 @@ public final class SharedMemoryWriter
             throw new IllegalArgumentException("generation is not a positive even number: " + generation);
         }
         LONG_HANDLE.setOpaque(memory, layout.headerOffset(frame), generation - 1);
-        // no store to the frame may be seen before this one
+        // no store to the frame may become visible before this one
         VarHandle.storeStoreFence();
         memory.set(INT, layout.headerOffset(frame) + FRAME_AHEAD_OFFSET, 0);
     }
 
     /**
-     * Tells readers whether the frame's block was fetched for a reader who has not asked for it yet. Between {@link #beginFrame} and {@link #publishFrame}, or later
-     * while the frame holds the block: readers may see the old or the new answer. False until it is said.
+     * Sets whether the frame's block was fetched ahead for a reader that has not requested it yet. Call it between
+     * {@link #beginFrame} and {@link #publishFrame}, or later while the frame holds the block; readers may then see the
+     * old or the new value. The initial value is false.
      */
     public void setFetchedAhead(int frame, boolean ahead)
     {
@@ -169,7 +171,7 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * The frame holds the block from now on.
+     * Publishes the block that the frame holds.
      *
      * @param checksum CRC32C of the payload
      */
@@ -189,7 +191,7 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * The frame holds nothing from now on.
+     * Marks a frame as empty.
      */
     public void withdrawFrame(int frame)
     {
@@ -197,9 +199,9 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * Lets readers find the block. An entry of the same block is replaced.
+     * Adds an index entry for a block, replacing an entry of the same block.
      *
-     * @return false if the bucket is full, so that readers find the block through the worker only
+     * @return false if the bucket is full; readers then find the block only through the worker
      */
     public boolean putEntry(long digestHigh, long digestLow, int frame, long generation)
     {
@@ -230,7 +232,7 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * Readers no longer find the block in this frame. Nothing happens if they did not.
+     * Removes the index entry of a block in this frame, if there is one.
      */
     public void removeEntry(long digestHigh, long digestLow, int frame)
     {
@@ -245,7 +247,7 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * No frame of the file holds anything from now on.
+     * Marks all frames of the file as empty.
      */
     public void withdrawAllFrames()
     {
@@ -259,7 +261,7 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * CRC32C of a frame's bytes, by way of the heap.
+     * Computes the CRC32C of a frame's bytes through copies on the heap.
      */
     public int checksum(int frame, int length, byte[] scratch)
     {

@@ -1,16 +1,16 @@
 package io.cachedhive.protocol.ssd;
 
 /**
- * Versions of the files on SSD that a release reads and writes ({@code docs/formats/ssd.md}). Superblock, checkpoints and journal of a directory have one
- * common version.
+ * A range of versions of the files on SSD that a release supports ({@code docs/formats/ssd.md}). The superblock, the
+ * checkpoints and the journal of a directory share one version.
  *
  * <p>The packages and {@code cache-admin} compare these versions with those of other releases.
  *
- * <p>A directory keeps its version until an operator raises it, as long as the release still supports that version. After a rollback of an upgrade, the
- * previous release therefore finds the blocks.
+ * <p>A directory keeps its version until an operator raises it, as long as the release supports that version. After the
+ * rollback of an upgrade, the previous release can therefore read the blocks.
  *
- * @param oldest version that is read and written
- * @param newest version that is read and written
+ * @param oldest the oldest supported version
+ * @param newest the newest supported version
  */
 public record SsdFormat(int oldest, int newest)
 {

@@ -5,8 +5,8 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A counter or gauge of a cache worker. The list of all metrics is the source of their names and descriptions in JMX, in {@code /metrics}, in the table
- * {@code cache.stats_detail}, and on the page about monitoring.
+ * A counter or gauge of a cache worker. The list of all metrics is the source of the names and descriptions in JMX,
+ * {@code /metrics}, the table {@code cache.stats_detail} and the monitoring page.
  *
  * @param name unique, in snake case; the suffix {@code _bytes} is the unit, counts have none
  * @param description a noun phrase that stands alone
@@ -102,7 +102,7 @@ public record CacheMetric(String name, Type type, Scope scope, String descriptio
     public enum Type
     {
         /**
-         * Only grows.
+         * A metric that only increases.
          */
         COUNTER,
         GAUGE,
@@ -111,11 +111,11 @@ public record CacheMetric(String name, Type type, Scope scope, String descriptio
     public enum Scope
     {
         /**
-         * Clients count it for each table.
+         * A metric that clients count per table.
          */
         TABLE,
         /**
-         * The cache worker counts or measures it for itself.
+         * A metric that the cache worker measures itself.
          */
         WORKER,
     }

@@ -1,13 +1,13 @@
 package io.cachedhive.protocol.wire;
 
 /**
- * About requests of any kind.
+ * Messages that apply to requests of any kind.
  */
 public sealed interface ControlMessage
         extends Message
 {
     /**
-     * The client no longer waits for the answer to the request. Not answered itself; answers already under way still come.
+     * Cancels a request. It is not answered itself, and answers to the request that are already in flight still arrive.
      */
     record Cancel(long request)
             implements ControlMessage
@@ -50,9 +50,9 @@ public sealed interface ControlMessage
     }
 
     /**
-     * The request was refused. With request id 0: the connection is, and will be closed.
+     * Rejects a request. With request id 0 it rejects the connection, which is then closed.
      */
-    @SuppressWarnings("AvoidCommonTypeNames") // always written with the name of the interface
+    @SuppressWarnings("AvoidCommonTypeNames") // always referenced as ControlMessage.Error
     record Error(String message)
             implements ControlMessage
     {

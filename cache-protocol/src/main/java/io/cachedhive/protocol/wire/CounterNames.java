@@ -1,7 +1,8 @@
 package io.cachedhive.protocol.wire;
 
 /**
- * The names of counters and gauges, on the wire and in the HTTP API of the cache worker. {@link CacheMetric} describes them. A reader ignores unknown names.
+ * The names of counters and gauges, on the wire and in the HTTP API of the cache worker. {@link CacheMetric} describes
+ * them. Readers ignore unknown names.
  */
 public final class CounterNames
 {
@@ -18,7 +19,7 @@ public final class CounterNames
     public static final String REMOTE_READ_REQUESTS = "remote_read_requests";
     public static final String BYPASS_REQUESTS = "bypass_requests";
     /**
-     * Followed by a cause in lower case: {@code bypass_bytes_timeout}.
+     * The prefix of a cause in lower case: {@code bypass_bytes_timeout}.
      */
     public static final String BYPASS_BYTES_PREFIX = "bypass_bytes_";
 
@@ -95,9 +96,9 @@ public final class CounterNames
     private CounterNames() {}
 
     /**
-     * The bytes of {@link #SIZING_REQUESTED_BYTES} that a cache of another capacity would have had.
+     * Returns the name of the gauge for predicted hits, out of {@link #SIZING_REQUESTED_BYTES}, with another capacity.
      *
-     * @param percent of the capacity
+     * @param percent the capacity relative to the current one
      */
     public static String sizingHitBytes(int percent)
     {

@@ -1,14 +1,15 @@
 package io.cachedhive.protocol.wire;
 
 /**
- * How much a read wants its blocks to be worth keeping, from little to much. Guests have a class below, which no read asks for.
+ * The retention class that a read requests for its blocks, in ascending order. Guest blocks have a lower class, which
+ * reads cannot request.
  */
 public enum FillClass
 {
     NORMAL,
     HIGH,
     /**
-     * Not to leave for want of space.
+     * Never evicted to free space.
      */
     PINNED;
 

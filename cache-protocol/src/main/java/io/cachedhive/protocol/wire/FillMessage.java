@@ -7,16 +7,17 @@ import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import java.nio.ByteBuffer;
 
 /**
- * Blocks whose bytes come from a client.
+ * Messages that carry block bytes from a client to a cache worker.
  */
 public sealed interface FillMessage
         extends Message
 {
     /**
-     * The bytes of a leased block, read by the client through Trino's own file system. Answered by {@link Ack} or {@link Error}.
+     * The bytes of a leased block, which the client read through Trino's file system. Answered by {@link Ack} or
+     * {@link Error}.
      *
-     * @param observedLength the file's length, asked anew after the bytes were read
-     * @param observedLastModifiedMillis likewise
+     * @param observedLength the length of the file, checked again after the bytes were read
+     * @param observedLastModifiedMillis the last-modified time of the file, checked again after the bytes were read
      * @param checksum CRC32C of the payload
      */
     record Fill(long lease, long observedLength, long observedLastModifiedMillis, int checksum, ByteBuffer payload)
@@ -42,7 +43,7 @@ public sealed interface FillMessage
     }
 
     /**
-     * The client gives the lease back without bytes. Not answered.
+     * Returns a lease without bytes. Not answered.
      */
     record ReleaseLease(long lease)
             implements FillMessage
@@ -67,10 +68,11 @@ public sealed interface FillMessage
     }
 
     /**
-     * A block that another worker had, for the worker of the client's host to keep as a guest. Not answered: the worker takes it or not.
+     * Offers a block of another cache worker to the local cache worker, to be kept as a guest block. Not answered,
+     * since the worker is free to reject it.
      *
-     * @param origin the place of the file's origin in {@link Hello#origins}
-     * @param etagDigest as the worker that had it told it
+     * @param origin the index of the file's origin in {@link Hello#origins}
+     * @param etagDigest the ETag digest that the serving worker returned
      * @param checksum CRC32C of the payload
      */
     record OfferGuest(int origin, FileVersion file, int block, String table, long etagDigest, int checksum, ByteBuffer payload)

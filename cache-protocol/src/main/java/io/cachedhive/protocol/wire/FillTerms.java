@@ -6,22 +6,25 @@ import java.util.OptionalLong;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a read says of how the blocks that it asks for, and all of its table, are to be kept.
+ * The retention terms of a read: how to keep its blocks, and the quota of its table.
  *
- * @param fillClass also of blocks that are there already; empty for normal, and to leave as they are those that are there
- * @param ttlMillis from the fill until they expire, as the worker's clock has it; empty for the worker's {@code cache.ttl}
- * @param tableQuotaBytes of the table, over all cache workers of the ring; {@link #NO_QUOTA} if it has none, empty to leave it as it is. Travels by itself
- *         ({@link PolicyMessage.TableQuota}): a read of what is in shared memory has no request that it could go with
+ * @param fillClass the class of the blocks, which also applies to blocks already cached; empty for normal, without
+ * changing blocks already cached
+ * @param ttlMillis the time from the fill until the blocks expire, by the worker's clock; empty for the worker's
+ * {@code cache.ttl}
+ * @param tableQuotaBytes the quota of the table over all cache workers of the ring; {@link #NO_QUOTA} for none, empty
+ * to leave it unchanged. It is sent separately ({@link PolicyMessage.TableQuota}), because a read from shared memory
+ * sends no request
  */
 public record FillTerms(Optional<FillClass> fillClass, OptionalLong ttlMillis, OptionalLong tableQuotaBytes)
 {
     /**
-     * That the table has no quota, in place of its bytes.
+     * The value of {@code tableQuotaBytes} for a table without a quota.
      */
     public static final long NO_QUOTA = Long.MAX_VALUE;
 
     /**
-     * Nothing.
+     * Terms that leave everything to the worker.
      */
     public static final FillTerms UNSAID = new FillTerms(Optional.empty(), OptionalLong.empty());
 
@@ -39,7 +42,7 @@ public record FillTerms(Optional<FillClass> fillClass, OptionalLong ttlMillis, O
     }
 
     /**
-     * With nothing said of the table.
+     * Creates terms that do not change the table's quota.
      */
     public FillTerms(Optional<FillClass> fillClass, OptionalLong ttlMillis)
     {
@@ -47,7 +50,7 @@ public record FillTerms(Optional<FillClass> fillClass, OptionalLong ttlMillis, O
     }
 
     /**
-     * What is said of the blocks, without what is said of their table.
+     * Returns the terms of the blocks only, without the table's quota.
      */
     public FillTerms ofBlocks()
     {

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * What every frame of the wire begins with; all numbers are little-endian.
+ * The header of every frame on the wire. All numbers are little-endian.
  *
  * <pre>
  *   0        4      5      6        8                16
@@ -15,19 +15,19 @@ import java.nio.ByteOrder;
  * </pre>
  *
  * @param bodyLength bytes after the header
- * @param requestId chosen by the client and repeated in every answer; 0 for what is not answered
+ * @param requestId chosen by the client and repeated in every answer; 0 for messages that are not answered
  */
 public record FrameHeader(int bodyLength, MessageType type, long requestId)
 {
     public static final int BYTES = 16;
 
     /**
-     * The largest body: one block of the largest size and its description.
+     * The largest body: one block of the maximum size and its description.
      */
     public static final int MAX_BODY_BYTES = (8 << 20) + (64 << 10);
 
     /**
-     * The largest body before the peer has proven itself: bounds the memory that a stranger can take.
+     * The largest body before the peer has authenticated. It bounds the memory that an unauthenticated peer can use.
      */
     public static final int MAX_HANDSHAKE_BODY_BYTES = 16 << 10;
 
@@ -42,7 +42,9 @@ public record FrameHeader(int bodyLength, MessageType type, long requestId)
     }
 
     /**
-     * @param maxBodyBytes what the connection's state allows
+     * Reads a header and checks it.
+     *
+     * @param maxBodyBytes the limit in the current state of the connection
      */
     public static FrameHeader readFrom(ByteBuffer buffer, int maxBodyBytes)
             throws WireException

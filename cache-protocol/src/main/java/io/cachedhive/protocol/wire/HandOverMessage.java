@@ -8,13 +8,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What one worker takes over from another.
+ * Messages that transfer blocks from one cache worker to another.
  */
 public sealed interface HandOverMessage
         extends Message
 {
     /**
-     * From one worker to another: what of a file has it, and on which terms? Answered by {@link Description}.
+     * Asks another worker which blocks of a file it has and on which terms it keeps them. Answered by
+     * {@link Description}.
      */
     record Describe(FileVersionId file, int firstBlock, int blockCount)
             implements HandOverMessage
@@ -48,10 +49,12 @@ public sealed interface HandOverMessage
     }
 
     /**
-     * @param known false if there is nothing of the file that may be shown: then the rest is empty
-     * @param etag to which the file version is bound; empty if the origin told none
-     * @param table {@code schema.table} of the read that filled the file first
-     * @param blocks that are there
+     * Describes the blocks of a file that a worker has.
+     *
+     * @param known false if the worker has nothing of the file that the peer may see; the other fields are empty then
+     * @param etag the ETag to which the file version is bound; empty if the origin returned none
+     * @param table {@code schema.table} of the read that first filled the file
+     * @param blocks the cached blocks
      */
     record Description(boolean known, Optional<String> etag, String table, List<DescribedBlock> blocks)
             implements HandOverMessage
@@ -90,17 +93,17 @@ public sealed interface HandOverMessage
     /**
      * The terms on which a worker keeps a block.
      *
-     * @param block its index in the file
-     * @param blockClass how much it is worth keeping, from 0
-     * @param expirySeconds since the epoch, when it expires; 2^32 - 1 if never
+     * @param block the block's index in the file
+     * @param blockClass the retention class, from 0
+     * @param expirySeconds when the block expires, in seconds since the Unix epoch; 2^32 - 1 if never
      */
     record DescribedBlock(int block, int blockClass, long expirySeconds) {}
 
     /**
-     * From a worker that leaves to the owner of these blocks on the ring without it, which reads them from the sender and keeps them. Answered by {@link HandedOver} when
-     * that is done.
+     * Sent by a draining worker to the next owner of these blocks, which reads them from the sender and keeps them.
+     * Answered by {@link HandedOver} when the transfer is complete.
      *
-     * @param sender whom to read them from, at its address on the rings
+     * @param sender the worker to read from, at its address on the rings
      * @param files the hottest blocks first
      */
     record HandOver(CacheWorkerId sender, List<FileBlocks> files)
@@ -141,7 +144,9 @@ public sealed interface HandOverMessage
     }
 
     /**
-     * @param blocks their indexes in the file
+     * Blocks of one file.
+     *
+     * @param blocks the indexes of the blocks in the file
      */
     record FileBlocks(FileVersion file, List<Integer> blocks)
     {
@@ -152,7 +157,9 @@ public sealed interface HandOverMessage
     }
 
     /**
-     * @param blocks how many of those that were named the worker has now
+     * Reports the result of a {@link HandOver}.
+     *
+     * @param blocks how many of the named blocks the worker now has
      */
     record HandedOver(int blocks)
             implements HandOverMessage

@@ -8,7 +8,7 @@ import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
 import java.util.List;
 
 /**
- * How a connection begins.
+ * Messages that open a connection.
  */
 public sealed interface HandshakeMessage
         extends Message
@@ -16,10 +16,10 @@ public sealed interface HandshakeMessage
     /**
      * The first message of a client.
      *
-     * @param cluster the Trino cluster: its counters are kept apart
-     * @param catalog the catalog: its counters are kept apart; empty for clients that are not a catalog
+     * @param cluster the Trino cluster, which has its own counters
+     * @param catalog the catalog, which has its own counters; empty for clients other than catalogs
      * @param node the Trino node
-     * @param origins the origins that the client's reads name, by their place in this list
+     * @param origins the origins of the client's files; reads refer to an origin by its index in this list
      */
     record Hello(int minVersion, int maxVersion, byte[] nonce, String cluster, String catalog, String node, List<NamedOrigin> origins)
             implements HandshakeMessage
@@ -60,14 +60,16 @@ public sealed interface HandshakeMessage
     }
 
     /**
-     * An origin as a catalog names it ({@code cachedhive.origin}).
+     * An origin and its name in the catalog ({@code cachedhive.origin}).
      */
     record NamedOrigin(String name, OriginId id) {}
 
     /**
-     * @param version the version to speak
+     * The server's reply to {@link Hello}.
+     *
+     * @param version the negotiated protocol version
      * @param proofRequired whether the client has to prove that it knows the shared secret
-     * @param proof the server's own proof; empty without a secret
+     * @param proof the proof of the server; empty without a secret
      */
     record Challenge(int version, boolean proofRequired, byte[] nonce, byte[] proof)
             implements HandshakeMessage
@@ -92,6 +94,8 @@ public sealed interface HandshakeMessage
     }
 
     /**
+     * The client's proof that it knows the shared secret.
+     *
      * @param proof empty if none is required
      */
     record Proof(byte[] proof)
@@ -117,11 +121,12 @@ public sealed interface HandshakeMessage
     }
 
     /**
-     * The connection stands.
+     * Completes the handshake.
      *
-     * @param instance names this run of the worker's process
-     * @param memoryFile the absolute path of the shared-memory file; empty over TCP, or when the worker has no RAM tier
-     * @param keepsGuests whether an {@link OfferGuest} can be of use: whether any share of the RAM tier is for guests
+     * @param instance identifies this run of the worker process
+     * @param memoryFile the absolute path of the shared-memory file; empty over TCP, or if the worker has no RAM tier
+     * @param keepsGuests whether the worker accepts {@link OfferGuest}: whether part of the RAM tier is reserved for
+     * guests
      * @param origins in the order of {@link Hello#origins}
      */
     record Welcome(CacheWorkerId worker, Digest128 instance, int blockSizeBytes, String memoryFile, boolean keepsGuests, List<OriginStatus> origins)
@@ -154,7 +159,8 @@ public sealed interface HandshakeMessage
     }
 
     /**
-     * By which size the client finds the owners of the files of its origins, so that the worker can tell who owned a block before it. Said once, before all requests. Not answered.
+     * Reports the chunk size by which the client finds the owners of its files, so that the worker can find former
+     * owners. Sent once, before all requests. Not answered.
      */
     record ChunkSize(long bytes)
             implements HandshakeMessage

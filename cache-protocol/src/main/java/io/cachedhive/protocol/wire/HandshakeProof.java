@@ -10,8 +10,8 @@ import java.util.Optional;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * Both ends prove that they know the shared secret without sending it: each signs both nonces and its own role (HMAC-SHA256).
- * The role keeps a stranger from sending a proof back to whom it came from.
+ * Lets both peers prove that they know the shared secret without sending it. Each signs both nonces and its own role
+ * with HMAC-SHA256. The role prevents an attacker from reflecting a proof to its sender.
  */
 public final class HandshakeProof
 {
@@ -26,6 +26,8 @@ public final class HandshakeProof
     }
 
     /**
+     * Computes a proof.
+     *
      * @return empty if there is no secret
      */
     public static byte[] prove(Optional<String> secret, Role role, byte[] clientNonce, byte[] serverNonce)
@@ -47,7 +49,7 @@ public final class HandshakeProof
     }
 
     /**
-     * Takes equally long whatever differs.
+     * Verifies a proof in constant time.
      */
     public static boolean verify(Optional<String> secret, Role role, byte[] clientNonce, byte[] serverNonce, byte[] proof)
     {

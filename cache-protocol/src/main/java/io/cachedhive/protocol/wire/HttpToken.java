@@ -11,8 +11,9 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * Proves to a worker's HTTP API that the caller knows the shared secret, without sending it: {@code Authorization: Bearer 1.TIME.SIGNATURE}, where TIME is
- * milliseconds since the epoch and SIGNATURE the HMAC-SHA256 of the time. A token is good for a minute before and after its time, so clocks must agree that far.
+ * Authenticates callers of a worker's HTTP API without sending the shared secret. The header is
+ * {@code Authorization: Bearer 1.TIME.SIGNATURE}, where TIME is milliseconds since the Unix epoch and SIGNATURE is the
+ * HMAC-SHA256 of the time. A token is valid for one minute before and after its time, so clocks must agree that far.
  */
 public final class HttpToken
 {
@@ -24,7 +25,9 @@ public final class HttpToken
     private HttpToken() {}
 
     /**
-     * @return the value of the header {@code Authorization}
+     * Creates a token.
+     *
+     * @return the value of the {@code Authorization} header
      */
     public static String authorization(String secret, long nowMillis)
     {
@@ -32,9 +35,9 @@ public final class HttpToken
     }
 
     /**
-     * Takes equally long whatever differs in the signature.
+     * Verifies a token, comparing the signature in constant time.
      *
-     * @param authorization the value of the header {@code Authorization}, as it came
+     * @param authorization the value of the {@code Authorization} header, as received
      */
     public static boolean verify(String secret, String authorization, long nowMillis)
     {

@@ -11,14 +11,14 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What is no longer true, or no longer wanted.
+ * Messages that remove cached data.
  */
 public sealed interface InvalidationMessage
         extends Message
 {
     /**
-     * A reader saw two ETags in one file version: the worker asks the origin which of them is true, and drops the file version if
-     * its own is not. Answered by {@link Ack} when done.
+     * Reports that a reader saw two ETags in one file version. The worker asks the origin for the current one and drops
+     * the file version if its own differs. Answered by {@link Ack} when done.
      */
     record Revalidate(int origin, FileVersion file)
             implements InvalidationMessage
@@ -43,8 +43,8 @@ public sealed interface InvalidationMessage
     }
 
     /**
-     * A reader found that the origin has other bytes in a range than the worker gave, while the file is the same: the worker drops the file version with all its
-     * blocks. Answered by {@link Ack} when it is durable.
+     * Reports that a reader received other bytes from the worker than from the origin, although the file is unchanged.
+     * The worker drops the file version with all its blocks. Answered by {@link Ack} when the drop is durable.
      *
      * @param position bytes from the start of the file
      * @param length bytes
@@ -72,8 +72,8 @@ public sealed interface InvalidationMessage
     }
 
     /**
-     * What the worker has of these files is to go, and its bytes are to be overwritten. Answered by {@link Flushed} when that is done; from the moment on when the worker has
-     * read it, it tells others of the tombstones, also if the answer is lost.
+     * Removes these files from the cache and overwrites their bytes. Answered by {@link Flushed} when done. As soon as
+     * the worker has read the message, it forwards the tombstones to its peers, even if the answer is lost.
      */
     record Flush(List<Tombstone> tombstones)
             implements InvalidationMessage
@@ -105,8 +105,10 @@ public sealed interface InvalidationMessage
     }
 
     /**
-     * @param files file versions of which something went
-     * @param problem what could not be overwritten, though it is not served any more; empty if nothing is left
+     * Reports the result of a {@link Flush}.
+     *
+     * @param files the number of file versions of which blocks were removed
+     * @param problem the data that could not be overwritten, although it is no longer served; empty if there is none
      */
     record Flushed(long files, Optional<String> problem)
             implements InvalidationMessage
@@ -131,10 +133,10 @@ public sealed interface InvalidationMessage
     }
 
     /**
-     * Asks which tombstones the worker has done. Answered by {@link Tombstones}.
+     * Asks which tombstones the worker has applied. Answered by {@link Tombstones}.
      *
-     * @param known exclusive or of the ids of those that the asker has: a worker that has the same answers with none
-     * @param after only ids beyond this one, as unsigned numbers; zero for the first
+     * @param known the XOR of the ids that the requester has; a worker with the same XOR returns no tombstones
+     * @param after only tombstones with a greater id, compared as unsigned numbers; zero for the first request
      */
     record GetTombstones(Digest128 known, Digest128 after)
             implements InvalidationMessage
@@ -165,8 +167,10 @@ public sealed interface InvalidationMessage
     }
 
     /**
-     * @param all exclusive or of the ids of all that the worker has done
-     * @param tombstones in the order of their ids, at most {@link Flush#MAX_TOMBSTONES}; fewer if there are no more
+     * Lists tombstones that the worker has applied.
+     *
+     * @param all the XOR of the ids of all applied tombstones
+     * @param tombstones sorted by id, at most {@link Flush#MAX_TOMBSTONES}; fewer if there are no more
      */
     record Tombstones(Digest128 all, List<Tombstone> tombstones)
             implements InvalidationMessage

@@ -7,16 +7,16 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Which files a worker has something of.
+ * Messages that list the cached files of a worker.
  */
 public sealed interface ListingMessage
         extends Message
 {
     /**
-     * Asks which files of the connection's origins the worker has something of: those whose ids begin with these bits. So an answer can be made as small as it should be, and the
-     * answers of several workers are of the same files. Answered by {@link Files}.
+     * Asks for the cached files of the connection's origins whose ids begin with these bits. The prefix bounds the size
+     * of an answer and lets the answers of several workers cover the same files. Answered by {@link Files}.
      *
-     * @param bits how many of the prefix count, from its highest
+     * @param bits the number of bits of the prefix that count, from the highest
      */
     record GetFiles(int bits, long prefix)
             implements ListingMessage
@@ -50,7 +50,10 @@ public sealed interface ListingMessage
     }
 
     /**
-     * @param complete false if there are too many, so that none is told: ask with more bits
+     * Lists cached files.
+     *
+     * @param complete false if there are too many files; the list is empty then, and the requester should ask with more
+     * bits
      */
     record Files(boolean complete, List<ListedFile> files)
             implements ListingMessage
@@ -91,14 +94,14 @@ public sealed interface ListingMessage
     }
 
     /**
-     * How much a worker has of a file version.
+     * The usage of a file version on a worker.
      *
-     * @param table {@code schema.table} of the read that filled it first
-     * @param ramBytes of its blocks in RAM
-     * @param ssdBytes of its blocks on SSD
-     * @param cachedBytes of its blocks in either
-     * @param blockClass the highest of its blocks, from 0: guest, normal, high, pinned
-     * @param nextExpirySeconds since the epoch, when the first of its blocks expires; 2^32 - 1 if none does
+     * @param table {@code schema.table} of the read that first filled the file
+     * @param ramBytes bytes of its blocks in RAM
+     * @param ssdBytes bytes of its blocks on SSD
+     * @param cachedBytes bytes of its blocks in either tier
+     * @param blockClass the highest class of its blocks, from 0: guest, normal, high, pinned
+     * @param nextExpirySeconds when its first block expires, in seconds since the Unix epoch; 2^32 - 1 if none expires
      */
     record ListedFile(FileVersion file, String table, long ramBytes, long ssdBytes, long cachedBytes, int blockClass, long nextExpirySeconds)
     {

@@ -49,11 +49,13 @@ import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import java.nio.ByteBuffer;
 
 /**
- * What cache workers and their clients say to each other: one interface for each family of messages, which has the messages as records with what writes and reads them.
+ * A message between a cache worker and a client. Each family of messages is an interface that contains its messages as
+ * records, with the code that writes and reads them.
  *
- * <p>A connection begins with {@link Hello}, {@link Challenge}, {@link Proof}, {@link Welcome}, the same over a Unix socket (where the
- * file's permissions decide who may speak, and no secret is asked for) and over TCP. After that the client sends requests in any number at once,
- * and answers come in any order, matched by the frame's request id.
+ * <p>A connection begins with {@link Hello}, {@link Challenge}, {@link Proof} and {@link Welcome}. A Unix socket
+ * requires no secret, because its file permissions control access; otherwise it behaves like TCP. After the handshake
+ * the client sends any number of concurrent requests. Answers arrive in any order and carry the request id of the
+ * frame.
  */
 public sealed interface Message
         permits
@@ -71,7 +73,7 @@ public sealed interface Message
         StatusMessage
 {
     /**
-     * The newest protocol version that this code speaks, and the oldest that it still speaks.
+     * The newest and the oldest protocol version that this code supports.
      */
     int MAX_VERSION = 1;
     int MIN_VERSION = 1;
@@ -81,12 +83,12 @@ public sealed interface Message
     void writeTo(WireWriter writer);
 
     /**
-     * The whole frame, header and body, ready to be sent.
+     * Returns the whole frame, header and body, ready to send.
      */
     default ByteBuffer toFrame(long requestId)
     {
         WireWriter writer = new WireWriter(256);
-        // room for the header, which needs the body's length
+        // space for the header, which contains the length of the body
         writer.putLong(0).putLong(0);
         writeTo(writer);
         ByteBuffer frame = writer.finish();
@@ -150,7 +152,7 @@ public sealed interface Message
             };
         }
         catch (IllegalArgumentException | IllegalStateException | ArithmeticException e) {
-            // from the constructors of what it holds, and from maps that are given a key twice
+            // thrown by constructors of messages and by maps with a duplicate key
             throw new WireException("%s message is not valid: %s".formatted(type, e.getMessage()));
         }
         reader.expectEnd();

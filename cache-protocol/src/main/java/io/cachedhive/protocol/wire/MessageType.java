@@ -1,7 +1,7 @@
 package io.cachedhive.protocol.wire;
 
 /**
- * The kinds of messages. Codes are part of the protocol: never used again for something else.
+ * The kinds of messages. Codes are part of the protocol and are never reused.
  */
 public enum MessageType
 {

@@ -1,12 +1,13 @@
 package io.cachedhive.protocol.wire;
 
 /**
- * Why a worker does not serve a block: the client reads it from the origin and counts it as bypass with this cause.
+ * Why a worker does not serve a block. The client reads it from the origin and counts it as bypass with this cause.
  */
 public enum NoCause
 {
     /**
-     * Not in the cache, and the read did not ask for a fill; or dropped while it was fetched, by a flush for instance.
+     * The block is not cached and the read did not request a fill, or the block was dropped while it was fetched, for
+     * instance by a flush.
      */
     ABSENT,
     /**
@@ -14,15 +15,16 @@ public enum NoCause
      */
     OVERLOADED,
     /**
-     * The origin refused or failed; the client's own attempt tells the user how.
+     * The origin rejected the request or failed. The client's own attempt reports the error to the user.
      */
     ORIGIN_FAILED,
     /**
-     * The file at the origin is not the version that was asked for. Said only when the origin said so: a reader that has bytes of the version fails.
+     * The file at the origin is not the requested version. Sent only if the origin reported so, because a reader that
+     * already has bytes of the version fails.
      */
     VERSION_GONE,
     /**
-     * The origin is unknown to this worker, and nobody else filled the block in time.
+     * The worker does not know the origin, and no other client filled the block in time.
      */
     LEASE_TIMEOUT,
     /**
@@ -30,7 +32,7 @@ public enum NoCause
      */
     ORIGIN_MISMATCH,
     /**
-     * The worker is stopping or starting.
+     * The worker is starting or stopping.
      */
     UNAVAILABLE,
     /**

@@ -1,20 +1,21 @@
 package io.cachedhive.protocol.wire;
 
 /**
- * What a worker knows of a catalog's origin.
+ * How a worker handles an origin of a catalog.
  */
 public enum OriginStatus
 {
     /**
-     * The worker fetches from it.
+     * The worker fetches from the origin.
      */
     KNOWN,
     /**
-     * The worker has no origin of that name: clients read and offer the bytes.
+     * The worker has no origin of that name. Clients read it and offer the bytes to the worker.
      */
     UNKNOWN,
     /**
-     * The worker has an origin of that name with another endpoint or region: nothing is cached, lest two files be taken for one.
+     * The worker has an origin of that name with another endpoint or region. Nothing is cached, because files of the
+     * two origins could be confused.
      */
     MISMATCH;
 

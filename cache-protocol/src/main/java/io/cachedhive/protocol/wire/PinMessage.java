@@ -9,14 +9,15 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What is pinned by name.
+ * Messages that pin files by name.
  */
 public sealed interface PinMessage
         extends Message
 {
     /**
-     * From now on, files of these places are pinned, or not any more. Answered by {@link Ack} when blocks that are there are so; from the moment on when the worker has read it,
-     * it tells others, also if the answer is lost.
+     * Pins or unpins the files at these locations. Answered by {@link Ack} when the blocks that are already cached have
+     * changed. As soon as the worker has read the message, it forwards the pins to its peers, even if the answer is
+     * lost.
      */
     record SetPins(List<Pin> pins)
             implements PinMessage
@@ -48,11 +49,11 @@ public sealed interface PinMessage
     }
 
     /**
-     * Asks what is pinned by name, or was lately. Answered by {@link Pins}.
+     * Asks for the current and recent pins. Answered by {@link Pins}.
      *
-     * @param known exclusive or of the ids of those that the asker has: a worker that has the same answers with none
-     * @param after only ids beyond this one, as unsigned numbers; zero for the first
-     * @param usage whether to say what there is of each, for which the worker looks through all its files
+     * @param known the XOR of the ids that the requester has; a worker with the same XOR returns no pins
+     * @param after only pins with a greater id, compared as unsigned numbers; zero for the first request
+     * @param usage whether to report the cached bytes of each pin, for which the worker scans all its files
      */
     record GetPins(Digest128 known, Digest128 after, boolean usage)
             implements PinMessage
@@ -83,8 +84,10 @@ public sealed interface PinMessage
     }
 
     /**
-     * @param all exclusive or of the ids of all that the worker has
-     * @param pins in the order of their ids, at most {@link SetPins#MAX_PINS}; fewer if there are no more
+     * Lists pins.
+     *
+     * @param all the XOR of the ids of all pins that the worker has
+     * @param pins sorted by id, at most {@link SetPins#MAX_PINS}; fewer if there are no more
      */
     record Pins(Digest128 all, List<PinState> pins)
             implements PinMessage
@@ -118,8 +121,10 @@ public sealed interface PinMessage
     }
 
     /**
-     * @param cachedBytes bytes of blocks of its files that the worker has; 0 if that was not asked
-     * @param pinnedBytes bytes of those that are of class pinned
+     * A pin and its usage.
+     *
+     * @param cachedBytes bytes of blocks of its files that the worker has; 0 if not requested
+     * @param pinnedBytes bytes of the cached blocks that have class pinned
      */
     record PinState(Pin pin, long cachedBytes, long pinnedBytes)
     {

@@ -9,15 +9,16 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How blocks are to be kept.
+ * Messages that set how blocks are kept.
  */
 public sealed interface PolicyMessage
         extends Message
 {
     /**
-     * A request that fills blocks, and says how they are to be kept. Answered as the request by itself, which leaves that to the worker.
+     * Wraps a request that fills blocks to set the terms for them. Answered like the request itself, which leaves the
+     * terms to the worker.
      *
-     * @param terms of the blocks only
+     * @param terms the terms of the blocks only
      * @param request a {@link Read} or a {@link FetchAhead}
      */
     record OnTerms(FillTerms terms, Message request)
@@ -60,7 +61,8 @@ public sealed interface PolicyMessage
     }
 
     /**
-     * Blocks that were read from shared memory by reads that want them to have this class. Not answered: the worker changes the class of those that it has.
+     * Requests a class for blocks that a client read from shared memory. Not answered: the worker changes those blocks
+     * that it still has.
      */
     record Reclassify(FillClass fillClass, List<Digest128> blocks)
             implements PolicyMessage
@@ -91,10 +93,11 @@ public sealed interface PolicyMessage
     }
 
     /**
-     * The quota of a table that is about to be read, said before its reads and again from time to time. Not answered: the worker keeps to its share of it from then on.
+     * Sets the quota of a table. Sent before the table is read, and again periodically. Not answered: the worker
+     * applies its share of the quota from then on.
      *
      * @param table {@code schema.table}
-     * @param bytes over all cache workers of the ring; {@link FillTerms#NO_QUOTA} for none
+     * @param bytes the quota over all cache workers of the ring; {@link FillTerms#NO_QUOTA} for none
      */
     record TableQuota(String table, long bytes)
             implements PolicyMessage

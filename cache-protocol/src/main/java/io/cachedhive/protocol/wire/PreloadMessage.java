@@ -12,14 +12,14 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What is fetched before it is read.
+ * Messages that request data before it is read.
  */
 public sealed interface PreloadMessage
         extends Message
 {
     /**
-     * Fetches what is missing of a range of a file. Answered by {@link Preloaded} when all of it is there or given up, by
-     * {@link ReadMessage.BlockNo} if the worker does not take it now, but may later.
+     * Fetches the missing blocks of a range of a file. Answered by {@link Preloaded} when every block is cached or has
+     * failed, or by {@link ReadMessage.BlockNo} if the worker rejects it for now.
      *
      * @param position bytes from the start of the file; widened to whole blocks
      * @param length bytes
@@ -47,7 +47,9 @@ public sealed interface PreloadMessage
     }
 
     /**
-     * @param problem what went wrong first; empty if nothing did
+     * Reports the result of a {@link Preload}.
+     *
+     * @param problem the first problem; empty if there was none
      */
     record Preloaded(long fetchedBytes, long presentBytes, long failedBytes, Optional<String> problem)
             implements PreloadMessage
@@ -72,11 +74,11 @@ public sealed interface PreloadMessage
     }
 
     /**
-     * What a scan is about to read. The worker fetches as much of it as it thinks right, before it is asked for it. Answered by {@link Ack} when nothing of the list
-     * waits any more, whether it was fetched or not; {@link Cancel} ends it sooner.
+     * Lists the files that a scan is about to read. The worker decides how much of them to fetch in advance. Answered
+     * by {@link Ack} when no file of the list is queued any more, fetched or not. {@link Cancel} ends it sooner.
      *
-     * @param scan by which the worker knows the lists of one scan
-     * @param files in the order in which they are likely to be read; whole files of at most one block, others are passed over
+     * @param scan identifies the scan across its lists
+     * @param files in the expected order of reads; only files of at most one block, longer ones are skipped
      */
     record FetchAhead(int origin, Digest128 scan, String table, List<FileVersion> files)
             implements PreloadMessage

@@ -9,20 +9,20 @@ import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import java.nio.ByteBuffer;
 
 /**
- * Blocks that are read, and the answers for each of them.
+ * Messages that read blocks, with one answer per block.
  */
 public sealed interface ReadMessage
         extends Message
 {
     /**
-     * Asks for blocks of a file. Each block is answered by one of {@link BlockFrame}, {@link BlockBytes}, {@link BlockLease}, {@link BlockNo};
-     * a {@link Fetching} may come before.
+     * Requests blocks of a file. Each block is answered by one of {@link BlockFrame}, {@link BlockBytes},
+     * {@link BlockLease}, {@link BlockNo}. A {@link Fetching} may precede them.
      *
-     * @param origin the place of the file's origin in {@link Hello#origins}
-     * @param inline whether the bytes are wanted in the answer (always over TCP) or a frame in shared memory
-     * @param mayFill whether blocks that are missing shall be fetched and kept
-     * @param mayLease whether the client is ready to read a block that the worker cannot fetch, and to offer its bytes
-     * @param epoch of the ring by which the client chose this worker
+     * @param origin the index of the file's origin in {@link Hello#origins}
+     * @param inline whether the answer contains the bytes (always over TCP) instead of a frame in shared memory
+     * @param mayFill whether the worker may fetch and keep missing blocks
+     * @param mayLease whether the client can read a block that the worker cannot fetch, and offer its bytes
+     * @param epoch the epoch of the ring by which the client chose this worker
      * @param table {@code schema.table}, for the counters and the policy
      */
     record Read(
@@ -67,7 +67,8 @@ public sealed interface ReadMessage
     }
 
     /**
-     * Some of the blocks of a read have to come from the origin: the answer will take the origin's time. Sent at most once a read.
+     * Reports that some blocks of a read come from the origin, so that the answer takes as long as the origin. Sent at
+     * most once per read.
      */
     record Fetching()
             implements ReadMessage
@@ -88,10 +89,10 @@ public sealed interface ReadMessage
     }
 
     /**
-     * The block is in a frame of shared memory. Valid as long as the frame has this generation: at least 100 ms.
+     * Locates a block in a frame of shared memory. Valid while the frame has this generation, which is at least 100 ms.
      *
-     * @param block its index in the file
-     * @param frame the frame's number
+     * @param block the block's index in the file
+     * @param frame the frame number
      * @param frameOffset bytes from the start of the shared-memory file
      */
     record BlockFrame(int block, Source source, long etagDigest, int length, int frame, long frameOffset, long generation)
@@ -117,16 +118,16 @@ public sealed interface ReadMessage
     }
 
     /**
-     * The block's bytes.
+     * Carries the bytes of a block.
      *
-     * @param block its index in the file
-     * @param checksum CRC32C of the payload, verified by the client on its own copy
+     * @param block the block's index in the file
+     * @param checksum CRC32C of the payload, which the client verifies on its own copy
      */
     record BlockBytes(int block, Source source, long etagDigest, int checksum, ByteBuffer payload)
             implements ReadMessage
     {
         /**
-         * Bytes of the body before the payload, for senders that gather the payload from where it lies.
+         * Bytes of the body before the payload, for senders that write the payload from where it is stored.
          */
         public static final int PREFIX_BYTES = 4 + 1 + 8 + 4;
 
@@ -149,7 +150,7 @@ public sealed interface ReadMessage
         }
 
         /**
-         * Header and prefix only: to be followed by the payload itself.
+         * Returns the header and prefix only. The sender writes the payload after them.
          */
         public ByteBuffer toFramePrefix(long requestId)
         {
@@ -169,7 +170,8 @@ public sealed interface ReadMessage
     }
 
     /**
-     * The worker cannot fetch the block, and this client is the one to read it from the origin: it sends {@link Fill} or {@link ReleaseLease}.
+     * Grants a lease for a block that the worker cannot fetch. This client reads it from the origin and sends
+     * {@link Fill} or {@link ReleaseLease}.
      */
     record BlockLease(int block, long lease)
             implements ReadMessage

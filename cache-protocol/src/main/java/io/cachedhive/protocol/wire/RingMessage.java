@@ -6,13 +6,13 @@ import io.cachedhive.protocol.wire.ControlMessage.Ack;
 import java.util.List;
 
 /**
- * Who belongs to the cluster.
+ * Messages about the members of the ring.
  */
 public sealed interface RingMessage
         extends Message
 {
     /**
-     * From the coordinator. Answered by {@link Ack}.
+     * Publishes a ring. Sent by the coordinator. Answered by {@link Ack}.
      */
     record PublishRing(PublishedRing ring)
             implements RingMessage
@@ -37,7 +37,7 @@ public sealed interface RingMessage
     }
 
     /**
-     * Answered by {@link Rings}.
+     * Asks for the rings that the worker has. Answered by {@link Rings}.
      */
     record GetRings()
             implements RingMessage
@@ -58,6 +58,8 @@ public sealed interface RingMessage
     }
 
     /**
+     * Lists rings.
+     *
      * @param rings the newest first, at most 16
      */
     record Rings(List<PublishedRing> rings)

@@ -1,19 +1,21 @@
 package io.cachedhive.protocol.wire;
 
 /**
- * Where the answering worker had a block from. The client turns that into one of the five sources: what a worker of another host
- * has in RAM or on SSD is a non-local hit, and so is what any worker took from the block's former owner; what any worker had to fetch is a remote read.
+ * The source from which the answering worker read a block. The client maps it to one of the five sources of its
+ * counters. RAM or SSD of a worker on another host is a non-local hit, and so is a block that any worker received from
+ * its former owner. A block that any worker had to fetch is a remote read.
  */
 public enum Source
 {
     RAM,
     SSD,
     /**
-     * The origin: fetched for this read, or this read waited for somebody else's fetch.
+     * The origin, including reads that waited for a fetch that another read started.
      */
     REMOTE,
     /**
-     * The worker that owned the block before: read from there for this read. Said to clients that told their chunk size.
+     * The former owner of the block, from which the worker read it for this read. Only sent to clients that sent their
+     * chunk size.
      */
     PEER;
 

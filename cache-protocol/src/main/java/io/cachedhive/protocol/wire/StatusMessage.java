@@ -12,7 +12,7 @@ import java.util.Optional;
 import static java.util.stream.Collectors.toMap;
 
 /**
- * How a worker is, and what was counted.
+ * Messages about the state and the counters of a worker.
  */
 public sealed interface StatusMessage
         extends Message
@@ -36,12 +36,14 @@ public sealed interface StatusMessage
     }
 
     /**
-     * How a worker is.
+     * Reports the state of a worker.
      *
      * @param version of the worker's software
      * @param state {@code STARTING}, {@code RESTORING}, {@code RUNNING} or {@code DRAINING}
      * @param weight bytes of SSD, or of RAM without SSD
-     * @param newestRing the epoch and the publishing time of the newest ring it has; 0 and 0 without one
+     * @param newestRing the epoch of the worker's newest ring; 0 without one
+     * @param newestRingPublishedMillis when that ring was published, in milliseconds since the Unix epoch; 0 without
+     * one
      */
     record Pong(
             CacheWorkerId worker,
@@ -88,12 +90,13 @@ public sealed interface StatusMessage
     }
 
     /**
-     * What a client counted since the last batch, and the blocks that it read from shared memory (for their recency). Answered by {@link Ack};
-     * a client that got no answer sends the same batch again, and the worker counts it once.
+     * Reports what a client counted since its last batch, and the blocks that it read from shared memory (for their
+     * recency). Answered by {@link Ack}. A client that receives no answer sends the same batch again, and the worker
+     * counts it once.
      *
-     * @param client names the sending catalog instance of one JVM for as long as it lives
-     * @param batch 1, 2, 3, ...: a batch that is not above the last one counted is acknowledged and ignored
-     * @param counters by table ({@code schema.table}), each a map from a name of {@link CounterNames} to what is to be added
+     * @param client identifies the catalog instance in one JVM, for the lifetime of the instance
+     * @param batch 1, 2, 3, ...; a batch that is not above the last one counted is acknowledged and ignored
+     * @param counters increments by table ({@code schema.table}) and by name of {@link CounterNames}
      */
     record Usage(Digest128 client, long batch, Map<String, Map<String, Long>> counters, List<Digest128> hits)
             implements StatusMessage
@@ -124,7 +127,8 @@ public sealed interface StatusMessage
     }
 
     /**
-     * Asks for the counters of the connection's own cluster and catalog and for the worker's gauges. Answered by {@link Stats}.
+     * Asks for the counters of the connection's cluster and catalog, and for the worker's gauges. Answered by
+     * {@link Stats}.
      */
     record GetStats()
             implements StatusMessage
@@ -145,10 +149,12 @@ public sealed interface StatusMessage
     }
 
     /**
-     * @param sinceMillis since when the counters count, milliseconds since the epoch
-     * @param problem one sentence with its remedy; empty when the worker is well
-     * @param tables counters of the cluster and catalog by table, names of {@link CounterNames}
-     * @param gauges of the whole worker, names of {@link CounterNames}
+     * Reports counters and gauges.
+     *
+     * @param sinceMillis when counting started, in milliseconds since the Unix epoch
+     * @param problem the current problem and its fix; empty if the worker is healthy
+     * @param tables counters of the cluster and catalog by table and by name of {@link CounterNames}
+     * @param gauges gauges of the whole worker by name of {@link CounterNames}
      */
     record Stats(Pong status, long sinceMillis, Optional<String> problem, Map<String, Map<String, Long>> tables, Map<String, Long> gauges)
             implements StatusMessage

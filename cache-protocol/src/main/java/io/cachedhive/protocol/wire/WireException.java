@@ -3,7 +3,7 @@ package io.cachedhive.protocol.wire;
 import java.io.IOException;
 
 /**
- * What came from the peer is not of this protocol, or over a limit: the connection is of no more use.
+ * Thrown when a peer violates the protocol or exceeds a limit. The connection is no longer usable.
  */
 public class WireException
         extends IOException

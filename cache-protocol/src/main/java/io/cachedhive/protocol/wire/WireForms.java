@@ -15,14 +15,14 @@ import java.util.Optional;
 import static java.util.stream.Collectors.toMap;
 
 /**
- * How things are written that stand in messages as well as elsewhere.
+ * The encodings of values that are used outside of messages too.
  */
 public final class WireForms
 {
     private WireForms() {}
 
     /**
-     * Also the form in which a worker keeps a tombstone.
+     * Writes a tombstone. Workers store tombstones in this encoding.
      */
     public static void writeTombstone(WireWriter writer, Tombstone tombstone)
     {
@@ -36,7 +36,7 @@ public final class WireForms
     }
 
     /**
-     * Also the form in which a worker keeps a pin.
+     * Writes a pin. Workers store pins in this encoding.
      */
     public static void writePin(WireWriter writer, Pin pin)
     {
@@ -62,7 +62,7 @@ public final class WireForms
     }
 
     /**
-     * Also the form in which a ring stands in shared memory.
+     * Writes a ring. The shared-memory file contains rings in this encoding.
      */
     public static void writeRing(WireWriter writer, PublishedRing published)
     {
@@ -93,10 +93,10 @@ public final class WireForms
     }
 
     /**
-     * A copy of what a message holds.
+     * Copies a list of a message.
      *
-     * @param name of the elements, for the error
-     * @throws IllegalArgumentException if there are more
+     * @param name the plural name of the elements, for the error message
+     * @throws IllegalArgumentException if there are more than {@code maxCount} elements
      */
     static <T> List<T> copyOfAtMost(int maxCount, List<T> elements, String name)
     {

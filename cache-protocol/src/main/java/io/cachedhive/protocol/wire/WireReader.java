@@ -18,7 +18,7 @@ import static java.util.Collections.unmodifiableList;
 import static java.util.Collections.unmodifiableMap;
 
 /**
- * Takes the body of a message apart. Believes nothing: every length is checked against what is left before anything is allocated.
+ * Decodes the body of a message. It checks every length against the remaining bytes before it allocates memory.
  */
 public final class WireReader
 {
@@ -103,7 +103,7 @@ public final class WireReader
     }
 
     /**
-     * Passes over what {@link #getBytes} would read.
+     * Skips the value that {@link #getBytes} would read.
      */
     public void skipBytes()
             throws WireException
@@ -140,7 +140,7 @@ public final class WireReader
             throws WireException
     {
         int count = getInt();
-        // an element has at least one byte, so a count beyond what is left is a lie
+        // an element has at least one byte, so the count cannot exceed the remaining bytes
         require(count);
         List<T> values = new ArrayList<>();
         for (int i = 0; i < count; i++) {
@@ -160,7 +160,7 @@ public final class WireReader
     }
 
     /**
-     * What is left, as a view: the payload of a message that ends with one.
+     * Returns the remaining bytes as a view: the payload at the end of a message.
      */
     public ByteBuffer getRest()
     {

@@ -13,7 +13,7 @@ import java.util.function.BiConsumer;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * Builds the body of a message, little-endian. Grows as needed.
+ * Encodes the body of a message, little-endian. The buffer grows as needed.
  */
 public final class WireWriter
 {
@@ -71,7 +71,7 @@ public final class WireWriter
     }
 
     /**
-     * Without a length: the payload that a message ends with. The buffer is left as it was.
+     * Writes a payload at the end of a message, without a length. The position of the payload does not change.
      */
     public WireWriter putRest(ByteBuffer payload)
     {
@@ -116,7 +116,7 @@ public final class WireWriter
     }
 
     /**
-     * Bytes written so far.
+     * Returns the number of bytes written so far.
      */
     public int length()
     {
@@ -124,7 +124,7 @@ public final class WireWriter
     }
 
     /**
-     * The body, as a view; nothing may be written afterwards.
+     * Returns the body as a view. Nothing may be written afterwards.
      */
     public ByteBuffer finish()
     {
@@ -132,7 +132,7 @@ public final class WireWriter
     }
 
     /**
-     * Begins anew, in the same memory: what {@link #finish} returned is of no use any more.
+     * Resets the writer and reuses its memory, which overwrites the result of {@link #finish}.
      */
     public void clear()
     {
