@@ -38,13 +38,14 @@ import static java.time.temporal.ChronoUnit.SECONDS;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Blocks that this worker cannot fetch: one client at a time holds the lease to read a block through Trino's own file system and to offer its bytes,
- * the others wait a moment for them.
+ * Leases for blocks that this worker cannot fetch. One client at a time holds the lease to read a block through Trino's
+ * file system and to offer its bytes; other requests wait briefly for them.
  *
- * <p>An offer is taken only from the holder of the lease, with the right length and checksum, and only if the client saw the file's length and last-modified time
- * unchanged after it had read. There is no ETag, so a version that can still be overwritten unseen (by this host's clock) is given to those who wait and kept by nobody.
+ * <p>An offer is accepted only from the lease holder, with the right length and checksum, and only if the client found
+ * the file's length and last-modified time unchanged after reading. Leased blocks have no ETag. A version so recent
+ * that an overwrite could go unnoticed (by this host's clock) is therefore served to the waiters but not stored.
  *
- * <p>One lock guards the table; it is not held while waiters are called or bytes are copied.
+ * <p>One lock guards the table. It is not held while waiters are called or bytes are copied.
  */
 public final class FillLeases
 {
@@ -64,8 +65,10 @@ public final class FillLeases
     private final Map<Long, LeasedBlock> leases = new HashMap<>();
 
     /**
+     * A block to be leased.
+     *
      * @param table {@code schema.table} of the read
-     * @param terms on which the block is kept
+     * @param terms the terms on which the block is kept
      */
     public record LeaseTarget(FileVersion version, BlockKey key, int length, String table, FillTerms terms)
     {
@@ -83,7 +86,7 @@ public final class FillLeases
         private final LeaseTarget target;
         private final Deque<Waiting> waiting = new ArrayDeque<>();
         private Optional<Holder> holder = Optional.empty();
-        // an offer is being copied: the lease can no longer pass to another
+        // an offer is being copied, so the lease cannot pass to another client
         private boolean filling;
 
         private LeasedBlock(LeaseTarget target)
@@ -105,13 +108,14 @@ public final class FillLeases
     }
 
     /**
-     * Gives the lease to the first who may have it; everybody else waits. Exactly one call to the waiter follows, unless it abandons.
+     * Grants the lease to the first waiter that may have it; other waiters wait. Exactly one call to the waiter
+     * follows, unless it is abandoned.
      */
     public void ask(LeaseTarget target, LeaseWaiter waiter)
     {
         int index = target.key().index();
         if (store.file(target.key().file()).flatMap(FileMetadata::etag).isPresent()) {
-            // bytes without an ETag cannot join those with one
+            // bytes without an ETag cannot be combined with blocks that have one
             waiter.failed(index, NoCause.ORIGIN_FAILED);
             return;
         }
@@ -152,7 +156,7 @@ public final class FillLeases
     @GuardedBy("lock")
     private long grant(LeasedBlock block, Object owner)
     {
-        // not to be guessed from an earlier one, and never 0
+        // unpredictable, and never 0
         long lease;
         do {
             lease = ThreadLocalRandom.current().nextLong();
@@ -189,7 +193,7 @@ public final class FillLeases
     }
 
     /**
-     * The waiter waits no more for any block.
+     * Removes a waiter from all blocks.
      */
     public void abandon(LeaseWaiter waiter)
     {
@@ -212,7 +216,7 @@ public final class FillLeases
     }
 
     /**
-     * The holder gives the lease back: the next who waits may have it. Nothing happens if it is not the owner's.
+     * Releases a lease, so that the next waiter can have it. Does nothing if another owner holds the lease.
      */
     public void release(Object owner, long lease)
     {
@@ -220,7 +224,7 @@ public final class FillLeases
     }
 
     /**
-     * The leases of a connection end with it.
+     * Releases all leases of a connection that has closed.
      */
     public void closed(Object owner)
     {
@@ -289,9 +293,9 @@ public final class FillLeases
     }
 
     /**
-     * Takes the bytes that the holder of a lease offers. The lease ends, whatever comes of it.
+     * Stores the bytes that the lease holder offers. The lease ends in any case.
      *
-     * @return empty if they were taken; otherwise why not
+     * @return empty if the bytes were accepted; otherwise the reason for the rejection
      */
     public Optional<String> fill(Object owner, FillMessage.Fill offer)
     {
@@ -380,7 +384,7 @@ public final class FillLeases
         return Optional.empty();
     }
 
-    // to those who wait, and to nobody else
+    // serves the bytes to the waiters without storing them
     private void handOver(LeasedBlock block, FillMessage.Fill offer)
     {
         int index = block.target.key().index();
@@ -421,7 +425,7 @@ public final class FillLeases
     }
 
     /**
-     * Leases that somebody holds.
+     * Returns the number of leases that clients hold.
      */
     public int leaseCount()
     {

@@ -29,9 +29,9 @@ import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.Executors.newSingleThreadScheduledExecutor;
 
 /**
- * Listens on the Unix socket and on TCP, and speaks the same protocol on both. A connection has two threads.
+ * Serves the block protocol on the Unix socket and on TCP. A connection has two threads.
  *
- * <p>What a stranger can take: one of a few places for connections that have not proven themselves (the oldest gives way), for a few seconds,
+ * <p>An unauthenticated peer can use only one of a few connections (a new one closes the oldest), for a few seconds,
  * with frames of a few KiB.
  */
 public final class BlockServer
@@ -40,10 +40,12 @@ public final class BlockServer
     private static final Logger log = Logger.get(BlockServer.class);
 
     /**
-     * @param handshakeTimeout from the connection to its last word
-     * @param maxUnproven connections in their handshake at the same time
-     * @param stuckTimeout a peer that takes no byte of its answer for so long is closed
-     * @param bodyBytes of large requests in memory at the same time
+     * Limits of the server.
+     *
+     * @param handshakeTimeout the maximum duration of a handshake
+     * @param maxUnproven the maximum number of connections in their handshake
+     * @param stuckTimeout a connection is closed when its peer reads no byte of an answer for this long
+     * @param bodyBytes the memory for the bodies of concurrent large requests
      */
     public record Limits(Duration handshakeTimeout, int maxUnproven, Duration stuckTimeout, int bodyBytes)
     {
@@ -70,7 +72,7 @@ public final class BlockServer
     private volatile boolean stopped;
 
     /**
-     * @param secret that peers on TCP must know
+     * @param secret the secret that peers on TCP must know
      */
     public BlockServer(ListenSockets sockets, Optional<String> secret, Limits limits, Welcomer welcomer, RequestHandler handler, PeerRefusals refusals)
     {
@@ -102,7 +104,7 @@ public final class BlockServer
                 return;
             }
             catch (IOException e) {
-                // out of descriptors, most likely: others have to end first
+                // most likely out of file descriptors, until other connections close
                 log.warn("Block server cannot accept a connection: %s", e);
                 pause();
                 continue;
@@ -142,8 +144,9 @@ public final class BlockServer
     }
 
     /**
-     * A virtual thread that waits for a socket is woken up through two others, which takes as long as a sixth of a block; beyond as many
-     * connections as hosts are likely to have of a cluster, its small stack counts for more.
+     * Returns a builder for reader threads. Waking a virtual thread that waits for a socket involves two other threads,
+     * which takes as long as a sixth of a block. With more connections than the hosts of a typical cluster, the smaller
+     * stack of a virtual thread matters more.
      */
     private Thread.Builder reader()
     {
@@ -191,7 +194,9 @@ public final class BlockServer
     }
 
     /**
-     * @return whether the connection may go on
+     * Records that the handshake of a connection has completed.
+     *
+     * @return whether the connection may continue
      */
     boolean established(Connection connection)
     {
@@ -260,7 +265,7 @@ public final class BlockServer
     }
 
     /**
-     * Connections whose handshake was done, since the start.
+     * Returns the number of handshakes completed since the start.
      */
     public long acceptedConnections()
     {
@@ -268,7 +273,7 @@ public final class BlockServer
     }
 
     /**
-     * Connections whose handshake is done.
+     * Returns the number of open connections that have completed their handshake.
      */
     public int connectionCount()
     {
@@ -281,12 +286,12 @@ public final class BlockServer
             channel.close();
         }
         catch (IOException _) {
-            // it is of no more use anyway
+            // the channel is discarded anyway
         }
     }
 
     /**
-     * Stops listening and ends all connections.
+     * Stops listening and closes all connections.
      */
     @Override
     public void close()

@@ -25,20 +25,21 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A peer of the block server. One thread reads its requests and answers those that need no waiting, another one writes: a peer that does not
- * read its answers keeps neither the workers that make them nor other peers waiting, and is not asked for more requests. A single
- * answer that is there when its request was read is written by the reader itself: waking up another thread takes as long as a piece of the answer.
+ * A connection to a peer of the block server. The reader thread reads requests and answers those that need no waiting;
+ * the writer thread sends the answers. A peer that does not read its answers therefore blocks neither the threads that
+ * produce them nor other peers, and the server stops reading its requests. If a request has a single answer at once,
+ * the reader writes it itself, because waking the writer takes as long as sending a piece of the answer.
  */
 public final class Connection
 {
     private static final Logger log = Logger.get(Connection.class);
 
     private static final int READ_BUFFER_BYTES = 16 << 10;
-    // the platform copies heap buffers through a direct one as large as what is read at once, and keeps it
+    // the JDK copies heap buffers through a cached direct buffer of the size of the read
     private static final int READ_SLICE_BYTES = 128 << 10;
     private static final int BUDGETED_BODY_BYTES = 64 << 10;
     /**
-     * Answers waiting to be written before the reader stops taking requests.
+     * The number of queued answers at which the reader stops reading requests.
      */
     private static final int MAX_QUEUED_ANSWERS = 4096;
     // answers written with one system call
@@ -91,7 +92,7 @@ public final class Connection
     }
 
     /**
-     * By which the client finds owners; 0 if it did not say.
+     * Returns the chunk size by which the client finds owners, or 0 if the client did not report it.
      */
     public long chunkSizeBytes()
     {
@@ -104,7 +105,7 @@ public final class Connection
     }
 
     /**
-     * Queues the answer, or closes it if the connection has ended. Never waits.
+     * Queues an answer, or closes it if the connection has ended. Never blocks.
      */
     public void send(Outgoing answer)
     {
@@ -112,7 +113,7 @@ public final class Connection
         try {
             if (!ended) {
                 answers.addLast(answer);
-                // the reader sees to its own answers when it has made them all
+                // the reader sends its own answers after the request
                 if (answers.size() == 1 && !(readerAnswers && Thread.currentThread() == reader)) {
                     answersWaiting.signal();
                 }
@@ -131,7 +132,7 @@ public final class Connection
     }
 
     /**
-     * The reader's whole life.
+     * Runs the reader thread until the connection ends.
      */
     void read()
     {
@@ -229,7 +230,7 @@ public final class Connection
             if (answers.isEmpty()) {
                 return;
             }
-            // with more to write or to read, two threads get on faster
+            // with more to write or to read, two threads are faster than one
             if (answers.size() > 1 || writerWrites || ended || input.remaining() >= FrameHeader.BYTES) {
                 answersWaiting.signal();
                 return;
@@ -313,7 +314,7 @@ public final class Connection
     }
 
     /**
-     * The writer's whole life.
+     * Runs the writer thread until the connection ends.
      */
     void writeAnswers()
     {
@@ -400,7 +401,7 @@ public final class Connection
     }
 
     /**
-     * Whether the peer has not taken a byte of what is being written for that long.
+     * Returns whether the peer has read no byte of the current write for the given time.
      */
     boolean isStuck(long limitNanos)
     {
@@ -408,7 +409,7 @@ public final class Connection
         return progress != 0 && System.nanoTime() - progress > limitNanos;
     }
 
-    // the reader's last word, before the writer has begun or instead of it
+    // sends the reason for closing the connection, while no writer is running
     private void tell(String message)
     {
         if (session.isPresent()) {
@@ -429,7 +430,7 @@ public final class Connection
     }
 
     /**
-     * Ends reader and writer, and closes what was not sent. Closing twice is harmless.
+     * Ends the reader and the writer, and closes answers that were not sent. Closing twice has no effect.
      */
     void close()
     {

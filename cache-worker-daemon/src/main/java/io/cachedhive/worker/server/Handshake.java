@@ -14,11 +14,11 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The server's side of the handshake, without I/O: HELLO, CHALLENGE, PROOF.
+ * The server side of the handshake, without I/O: HELLO, CHALLENGE, PROOF.
  */
 final class Handshake
 {
-    // shared by all handshakes: making one reads from the kernel
+    // shared by all handshakes, because creating one reads from the kernel
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private final Optional<String> secret;
@@ -26,7 +26,8 @@ final class Handshake
     private Hello hello;
 
     /**
-     * @param secret that the peer must know; empty if there is none, or if the transport itself vouches for the peer
+     * @param secret the secret that the peer must know; empty if there is none, or if the transport authenticates the
+     * peer
      */
     Handshake(Optional<String> secret)
     {
@@ -35,7 +36,7 @@ final class Handshake
     }
 
     /**
-     * The peer is told why, and closed.
+     * Thrown to reject a peer. The message is sent to the peer before the connection is closed.
      */
     static final class RefusedException
             extends Exception

@@ -13,7 +13,8 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The two sockets of the block server, bound but not served yet: so that a worker that cannot have them ends before it takes memory and disk.
+ * The two bound sockets of the block server. They are bound before the server starts, so that a worker that cannot
+ * listen exits before it allocates memory and disk space.
  */
 public final class ListenSockets
         implements AutoCloseable
@@ -30,9 +31,11 @@ public final class ListenSockets
     }
 
     /**
-     * @param port 0 for any free one
-     * @param socketGroup that may connect to the Unix socket; without one only the user of this process may
-     * @throws StartupException if one of them cannot be had
+     * Binds both sockets.
+     *
+     * @param port 0 for any free port
+     * @param socketGroup the group that may connect to the Unix socket; empty for only the user of this process
+     * @throws StartupException if a socket cannot be bound
      */
     public static ListenSockets bind(InetAddress address, int port, Path socketPath, Optional<String> socketGroup)
     {
@@ -94,13 +97,13 @@ public final class ListenSockets
                 channel.close();
             }
             catch (IOException _) {
-                // it is not used any more, whatever is wrong with it
+                // the channel is discarded anyway
             }
         }
     }
 
     /**
-     * Removes the file of the Unix socket, too. Closing twice is harmless.
+     * Closes both sockets and removes the file of the Unix socket. Closing twice has no effect.
      */
     @Override
     public void close()

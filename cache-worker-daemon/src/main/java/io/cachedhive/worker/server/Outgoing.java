@@ -6,18 +6,19 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * Something to send on a connection.
+ * An answer to send on a connection.
  */
 public interface Outgoing
         extends AutoCloseable
 {
     /**
-     * Its turn has come: adds the bytes to be sent. Does not wait.
+     * Adds the bytes to send. Called when the answer is next in line; does not block.
      */
     void prepare(List<ByteBuffer> buffers);
 
     /**
-     * The bytes are sent, or the connection has ended, perhaps without {@link #prepare}. Called once.
+     * Releases the answer after it was sent, or when the connection has ended, possibly without {@link #prepare}.
+     * Called once.
      */
     @Override
     void close();

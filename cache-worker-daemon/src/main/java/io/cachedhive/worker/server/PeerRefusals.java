@@ -9,7 +9,7 @@ import java.util.function.LongSupplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Counts the peers that were turned away, and says so at most once a minute: a stranger cannot fill the log.
+ * Counts rejected peers, and logs at most one per minute so that a peer cannot flood the log.
  */
 public final class PeerRefusals
 {
@@ -35,7 +35,9 @@ public final class PeerRefusals
     }
 
     /**
-     * @return whether this one was logged
+     * Counts a rejected peer.
+     *
+     * @return whether it was logged
      */
     synchronized boolean refused(String peer, String reason)
     {

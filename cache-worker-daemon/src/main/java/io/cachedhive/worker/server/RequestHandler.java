@@ -4,20 +4,21 @@ import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
 
 /**
- * What the worker does with the requests of proven peers.
+ * Handles the requests of authenticated peers.
  */
 public interface RequestHandler
 {
     /**
-     * Called by the connection's reader, which reads no further meanwhile: returns soon. A payload in the message is valid until this returns.
+     * Handles a request. The connection's reader waits for it and reads no other request meanwhile, so it must return
+     * quickly. A payload in the message is valid until this method returns.
      *
-     * @throws WireException if no client would send this: the connection is closed
+     * @throws WireException if the request violates the protocol; the connection is closed then
      */
     void handle(Connection connection, long requestId, Message request)
             throws WireException;
 
     /**
-     * The connection has ended: nothing can be sent on it any more. Called once for each connection that stood.
+     * Called once when an established connection has ended and nothing can be sent on it any more.
      */
     void closed(Connection connection);
 }

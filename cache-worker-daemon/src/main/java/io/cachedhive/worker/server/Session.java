@@ -11,7 +11,7 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Who is at the other end of a connection, as its handshake told.
+ * The identity of a connection's peer, from its handshake.
  *
  * @param origins in the client's order
  */
@@ -26,8 +26,10 @@ public record Session(String cluster, String catalog, String node, List<SessionO
     }
 
     /**
-     * @param id the client's
-     * @param origin the worker's of the same name, if it is the same store
+     * An origin of the client.
+     *
+     * @param id the client's id of the origin
+     * @param origin the worker's origin of the same name, if it is the same store
      */
     public record SessionOrigin(OriginId id, OriginStatus status, Optional<Origin> origin)
     {

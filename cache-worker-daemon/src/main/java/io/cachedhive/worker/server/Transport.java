@@ -3,7 +3,7 @@ package io.cachedhive.worker.server;
 public enum Transport
 {
     /**
-     * From this host, by a user that the socket file's permissions admit: no secret is asked for.
+     * A local peer whose user has access to the socket file; it needs no secret.
      */
     UNIX,
     TCP,

@@ -27,15 +27,15 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The Unix socket of the block server and its file. Whoever may write to the file may connect, so the file gets its group and mode
- * before it gets its name: there is no moment at which others could connect.
+ * The Unix socket of the block server and its file. Every user who may write to the file may connect. The file
+ * therefore gets its group and mode before it is moved to its final path, so that other users can connect at no time.
  */
 final class UnixSocketFile
         implements AutoCloseable
 {
     private static final Logger log = Logger.get(UnixSocketFile.class);
 
-    // sockaddr_un.sun_path has 108 bytes, of which the JDK leaves two free, and clients run on it as well
+    // sockaddr_un.sun_path has 108 bytes, of which the JDK, also used by clients, leaves two unused
     private static final int MAX_PATH_BYTES = 106;
     private static final int BACKLOG = 1024;
     private static final String PROPERTY = "cache.worker.socket-path";
@@ -52,8 +52,10 @@ final class UnixSocketFile
     }
 
     /**
-     * @param group that may connect; without one only the user of this process may
-     * @throws StartupException if the path cannot be had
+     * Binds the socket.
+     *
+     * @param group the group that may connect; empty for only the user of this process
+     * @throws StartupException if the socket cannot be bound to the path
      */
     static UnixSocketFile bind(Path configured, Optional<String> group)
     {
@@ -93,7 +95,7 @@ final class UnixSocketFile
     }
 
     /**
-     * A socket file that a killed process left is in nobody's way; one on which somebody answers is.
+     * Checks that no process listens on the path. A socket file that a killed process left behind will be replaced.
      */
     private static void checkFree(Path path)
     {
@@ -145,7 +147,7 @@ final class UnixSocketFile
         }
     }
 
-    // with a name so short that the path in it is hardly ever longer than the socket's own
+    // a short name, so that the temporary path is rarely longer than the path of the socket
     private static Path createPrivateDirectory(Path directory)
             throws IOException
     {
@@ -155,7 +157,7 @@ final class UnixSocketFile
                 return Files.createDirectory(candidate, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
             }
             catch (FileAlreadyExistsException _) {
-                // another name
+                // try another name
             }
         }
     }
@@ -184,7 +186,7 @@ final class UnixSocketFile
     }
 
     /**
-     * Stops listening and removes the file, unless it has become somebody else's.
+     * Stops listening and removes the file, unless another process has replaced it.
      */
     @Override
     public void close()
@@ -196,7 +198,7 @@ final class UnixSocketFile
             }
         }
         catch (NoSuchFileException _) {
-            // removed by somebody else
+            // another process removed it
         }
         catch (IOException e) {
             log.warn("Socket file %s cannot be removed: %s", path, e);

@@ -4,12 +4,12 @@ import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 
 /**
- * Makes the last word of a handshake.
+ * Creates the last message of a handshake.
  */
 public interface Welcomer
 {
     /**
-     * Who the peer is, and which of its origins this worker has.
+     * Returns the peer's identity, with those of its origins that this worker has.
      */
     Session session(Hello hello);
 

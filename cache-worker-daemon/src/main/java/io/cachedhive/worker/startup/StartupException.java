@@ -1,7 +1,8 @@
 package io.cachedhive.worker.startup;
 
 /**
- * The worker cannot start for a reason that the operator can mend. The message is one sentence: what is wrong, where, and how to mend it.
+ * Thrown when the worker cannot start for a reason that the operator can fix. The message states the problem, its
+ * location and the fix.
  */
 public class StartupException
         extends RuntimeException

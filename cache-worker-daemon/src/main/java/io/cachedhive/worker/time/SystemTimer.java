@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 
 /**
- * The machine's time.
+ * A timer that uses the system clock.
  */
 public final class SystemTimer
         implements WorkerTimer, AutoCloseable
@@ -23,7 +23,7 @@ public final class SystemTimer
 
     public SystemTimer()
     {
-        // time-outs are cancelled far more often than they happen
+        // timeouts are cancelled far more often than they fire
         executor.setRemoveOnCancelPolicy(true);
         executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }
@@ -48,7 +48,7 @@ public final class SystemTimer
             return () -> future.cancel(false);
         }
         catch (RejectedExecutionException _) {
-            // stopping: nothing happens later any more
+            // the timer is closed, so the task never runs
             return () -> {};
         }
     }

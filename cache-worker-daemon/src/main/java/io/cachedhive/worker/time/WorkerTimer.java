@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * Time and what shall happen later: tests move it by hand.
+ * The clock and scheduler of a worker. Tests control its time.
  */
 public interface WorkerTimer
 {
@@ -13,14 +13,16 @@ public interface WorkerTimer
     long nanoTime();
 
     /**
-     * @param task runs on the timer's only thread: hands over whatever may wait
+     * Schedules a task.
+     *
+     * @param task runs on the timer's only thread, so it must pass on work that may block
      */
     Scheduled schedule(Duration delay, Runnable task);
 
     interface Scheduled
     {
         /**
-         * Harmless when the task has run.
+         * Cancels the task; has no effect if it has already run.
          */
         void cancel();
     }
