@@ -8,8 +8,8 @@ import java.util.function.Supplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Makes a source only when it is needed: a client of an object store takes a good part of a second to be made, in which a worker that starts serves
- * what it has.
+ * Creates an object source on first use. Creating a client of an object store takes a large fraction of a second,
+ * during which a starting worker can already serve cached blocks.
  */
 final class DeferredSource
         implements ObjectSource
@@ -19,7 +19,7 @@ final class DeferredSource
     private Optional<ObjectSource> made = Optional.empty();
 
     /**
-     * @param maker asked once; once more if it failed
+     * @param maker creates the source; called once, and again after a failure
      */
     DeferredSource(Supplier<ObjectSource> maker)
     {
@@ -27,7 +27,7 @@ final class DeferredSource
     }
 
     /**
-     * Makes the source, if it is not made yet. Throws what the maker throws.
+     * Creates the source if necessary. Throws the exceptions of the maker.
      */
     synchronized ObjectSource connect()
     {

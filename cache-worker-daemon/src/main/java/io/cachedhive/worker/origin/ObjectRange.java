@@ -3,7 +3,7 @@ package io.cachedhive.worker.origin;
 import java.io.IOException;
 
 /**
- * A range of an object on its way from the origin. Used by one thread.
+ * A range of an object that is being read from the origin. Used by one thread.
  */
 public interface ObjectRange
         extends AutoCloseable
@@ -11,13 +11,13 @@ public interface ObjectRange
     ObjectState state();
 
     /**
-     * @return bytes read, or -1 at the end of the answer, which may come early
+     * @return the number of bytes read, or -1 at the end of the response, which may come before the end of the range
      */
     int read(byte[] buffer, int offset, int length)
             throws IOException;
 
     /**
-     * Ends the connection if the answer was not read to its end; otherwise the connection is used again.
+     * Returns the connection to the pool, or closes it if the response was not read to its end.
      */
     @Override
     void close();

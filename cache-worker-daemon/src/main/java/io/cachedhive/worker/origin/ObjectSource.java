@@ -3,14 +3,14 @@ package io.cachedhive.worker.origin;
 import java.util.Optional;
 
 /**
- * Reads the objects of one object store. All calls block until the head of the answer is there, retries of failures included. An answer that a GET is one too many
- * is the caller's to deal with: it knows what else is asked of the bucket.
+ * Reads the objects of one object store. All calls block until the response headers have arrived, including retries.
+ * GET requests that the store throttles are not retried here but by the caller, which knows all requests to the bucket.
  */
 public interface ObjectSource
         extends AutoCloseable
 {
     /**
-     * Exactly the range is asked for; a server that answers with another one is a failure.
+     * Requests exactly this range; a response with another range is a failure.
      *
      * @param ifMatch the ETag that the object must have
      */
@@ -21,7 +21,7 @@ public interface ObjectSource
             throws ObjectSourceException;
 
     /**
-     * How often to make a request that is refused as one too many.
+     * Returns the maximum number of attempts of a throttled request.
      */
     int maxAttempts();
 

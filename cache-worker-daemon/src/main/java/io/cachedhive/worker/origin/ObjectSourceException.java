@@ -3,7 +3,7 @@ package io.cachedhive.worker.origin;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The origin did not give what was asked for. The message says what it said instead.
+ * Thrown when the origin does not return the requested object. The message describes the response.
  */
 public class ObjectSourceException
         extends Exception
@@ -11,7 +11,7 @@ public class ObjectSourceException
     public enum Reason
     {
         /**
-         * There is no such object, or it is shorter.
+         * The object does not exist or is shorter.
          */
         GONE,
         /**
@@ -19,15 +19,15 @@ public class ObjectSourceException
          */
         CHANGED,
         /**
-         * This worker may not read it, or has no credentials.
+         * This worker has no permission to read the object, or no credentials.
          */
         DENIED,
         /**
-         * Answered that it is asked too much.
+         * The origin throttled the request.
          */
         THROTTLED,
         /**
-         * Could not be reached, or broke off.
+         * The origin could not be reached, or the connection broke.
          */
         UNREACHABLE,
         FAILED,

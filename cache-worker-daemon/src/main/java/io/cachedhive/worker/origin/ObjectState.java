@@ -6,12 +6,13 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What an origin says of an object in the head of an answer.
+ * The metadata of an object from the response headers of its origin.
  *
- * @param length of the whole object, bytes
- * @param etag as the origin wrote it, with quotes
+ * @param length the length of the whole object in bytes
+ * @param etag as sent by the origin, with quotes
  * @param lastModified in whole seconds
- * @param answered the origin's own clock when it answered, in whole seconds; empty if it does not tell
+ * @param answered the time of the response by the origin's clock, in whole seconds; empty if the origin does not send
+ * it
  */
 public record ObjectState(long length, Optional<String> etag, Optional<Instant> lastModified, Optional<Instant> answered)
 {

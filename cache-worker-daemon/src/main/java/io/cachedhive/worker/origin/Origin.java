@@ -9,8 +9,8 @@ import static java.util.Objects.requireNonNull;
 /**
  * An object store that this worker fetches from.
  *
- * @param name as {@code cachedhive.origin} names it
- * @param file where its properties are
+ * @param name the value of {@code cachedhive.origin} that refers to it
+ * @param file the properties file of the origin
  */
 public record Origin(String name, OriginId id, Path file, ObjectSource source, OriginHealth health)
 {

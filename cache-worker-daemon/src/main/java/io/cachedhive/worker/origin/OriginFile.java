@@ -28,8 +28,9 @@ import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
 
 /**
- * The properties file of an origin. Every property is honoured, or concerns writing only, or is refused by its name:
- * a property without effect would let the worker read another store, or with other rights, than the operator believes.
+ * The properties file of an origin. Every property is applied, ignored because it affects only writes, or rejected by
+ * name. If a property were silently ignored, the worker could read another store, or with other permissions, than the
+ * operator expects.
  */
 public record OriginFile(String name, Path path, S3OriginConfig config)
 {
@@ -56,7 +57,9 @@ public record OriginFile(String name, Path path, S3OriginConfig config)
     }
 
     /**
-     * @throws StartupException naming the file and everything that is wrong in it
+     * Reads a properties file.
+     *
+     * @throws StartupException naming the file and all of its problems
      */
     public static OriginFile read(Path path)
     {
@@ -119,7 +122,7 @@ public record OriginFile(String name, Path path, S3OriginConfig config)
 
     private static List<String> messages(RuntimeException e)
     {
-        // the factory's exception is not public, but it is one of Guice's, with a message for each problem
+        // the exception class of the factory is not public, but it extends Guice's, which has one message per problem
         Optional<List<String>> messages = getCausalChain(e).stream()
                 .filter(com.google.inject.ConfigurationException.class::isInstance)
                 .map(com.google.inject.ConfigurationException.class::cast)

@@ -14,13 +14,16 @@ import java.util.function.LongSupplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What is wrong with an origin, so that it is asked no more than makes sense, said no more often than helps, and shown as the worker's problem.
+ * Tracks the failures of an origin. It limits the requests to a failing origin, limits the log messages, and provides
+ * the problem that the worker reports.
  *
  * <ul>
- * <li>Denied in a bucket: for a minute the bucket is left to the clients, who have rights of their own.
- * <li>Unreachable: for a second, then longer up to ten, reads are refused at once; then one may try.
- * <li>Overloaded, so that a bucket gave nothing at all for some time: the same for that bucket.
- * <li>Anything else passes with the request.
+ * <li>Access to a bucket denied: the worker does not read the bucket for one minute; clients read it with their own
+ * permissions.
+ * <li>Origin unreachable: reads fail immediately for 1 second, and for up to 10 seconds after repeated failures. Then
+ * one request probes the origin.
+ * <li>Bucket throttled without a success for 5 seconds: the same for the bucket.
+ * <li>Other failures affect only their request.
  * </ul>
  */
 public final class OriginHealth
@@ -30,7 +33,7 @@ public final class OriginHealth
     private static final long DENIED_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final long FIRST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
-    // while other requests come through, those that are refused are only unlucky
+    // while other requests of the bucket succeed, a throttled one does not mean that the bucket is overloaded
     private static final long OVERLOADED_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(5);
 
@@ -69,7 +72,7 @@ public final class OriginHealth
     }
 
     /**
-     * Whether the bucket is left to the clients.
+     * Returns whether the worker currently leaves the bucket to the clients.
      */
     public synchronized boolean isDenied(String bucket)
     {
@@ -85,7 +88,8 @@ public final class OriginHealth
     }
 
     /**
-     * Whether to refuse reads without asking. Of those who ask when a pause has ended, only one is let through until it is known how that went.
+     * Returns whether to fail reads of the bucket immediately. After a pause this returns false to one caller, whose
+     * request probes the origin. Other callers wait for its result, or for another pause.
      */
     public synchronized boolean isPaused(String bucket)
     {
@@ -140,7 +144,9 @@ public final class OriginHealth
     }
 
     /**
-     * @param request what was asked, for the message
+     * Records a failed request.
+     *
+     * @param request a description of the request for the log message
      */
     public synchronized void failed(String bucket, String request, ObjectSourceException failure)
     {
@@ -173,7 +179,7 @@ public final class OriginHealth
     }
 
     /**
-     * One sentence with its remedy, while the last answer was a failure.
+     * Returns the problem and its fix, or empty if the last request succeeded.
      */
     public synchronized Optional<String> problem()
     {

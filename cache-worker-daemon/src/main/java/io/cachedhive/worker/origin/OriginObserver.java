@@ -1,7 +1,7 @@
 package io.cachedhive.worker.origin;
 
 /**
- * Is told of every single HTTP request to an origin, also of those that the SDK repeats on its own.
+ * Observes every HTTP request to an origin, including retries by the SDK.
  */
 public interface OriginObserver
 {
@@ -14,12 +14,12 @@ public interface OriginObserver
     void requested(Operation operation);
 
     /**
-     * The request that was just told of is one that the SDK made before.
+     * Called after {@link #requested} if the request is a retry by the SDK.
      */
     void repeated();
 
     /**
-     * @param status of HTTP
+     * @param status the HTTP status code
      */
     void answered(String bucket, int status);
 

@@ -32,10 +32,10 @@ public final class Origins
     }
 
     /**
-     * Takes over what the files say. Clients are made by {@link #connect}, or when one is needed before.
+     * Loads the properties files. Clients are created by {@link #connect}, or earlier on first use.
      *
-     * @param observers makes the observer of an origin by its name
-     * @throws StartupException if a file is wrong
+     * @param observers returns the observer of an origin by name
+     * @throws StartupException if a file is invalid
      */
     public static Origins load(Path directory, Function<String, OriginObserver> observers)
     {
@@ -58,9 +58,9 @@ public final class Origins
     }
 
     /**
-     * Makes the clients.
+     * Creates the clients of all origins.
      *
-     * @throws StartupException if one cannot be made of what its file says
+     * @throws StartupException if a client cannot be created from its properties
      */
     public void connect()
     {
@@ -72,9 +72,9 @@ public final class Origins
     }
 
     /**
-     * Reads all files without opening anything.
+     * Reads all properties files without opening connections.
      *
-     * @throws StartupException if a file is wrong
+     * @throws StartupException if a file is invalid
      */
     public static List<OriginFile> read(Path directory)
     {
@@ -120,7 +120,7 @@ public final class Origins
     }
 
     /**
-     * Requests under way fail. Closing twice is harmless.
+     * Closes all clients, so that requests in progress fail. Closing twice has no effect.
      */
     @Override
     public void close()

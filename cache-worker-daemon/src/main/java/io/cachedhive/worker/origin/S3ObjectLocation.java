@@ -6,8 +6,8 @@ import java.util.Set;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Bucket and key of a location, taken apart as Trino's {@code Location} and {@code S3Location} do: whatever follows the first slash
- * after the bucket is the key as it stands, without any decoding.
+ * The bucket and key of a location, parsed like Trino's {@code Location} and {@code S3Location}. The key is everything
+ * after the first slash behind the bucket, without any decoding.
  */
 public record S3ObjectLocation(String bucket, String key)
 {
@@ -20,7 +20,9 @@ public record S3ObjectLocation(String bucket, String key)
     }
 
     /**
-     * @return empty if Trino's S3 file system would not read a file from there
+     * Parses a location.
+     *
+     * @return empty if Trino's S3 file system would not read a file from this location
      */
     public static Optional<S3ObjectLocation> parse(String location)
     {
@@ -35,7 +37,7 @@ public record S3ObjectLocation(String bucket, String key)
         }
         String bucket = rest.substring(0, bucketEnd);
         String key = rest.substring(bucketEnd + 1);
-        // user info and port have no meaning for S3, and a file's name is never empty
+        // S3 locations have no user info and no port, and file names are not empty
         if (bucket.indexOf('@') >= 0 || bucket.indexOf(':') >= 0 || key.isEmpty() || key.endsWith("/")) {
             return Optional.empty();
         }

@@ -20,7 +20,8 @@ import java.util.Set;
 import static com.google.common.base.Strings.nullToEmpty;
 
 /**
- * How an object store is reached: the properties of Trino's S3 file system that concern reading, with its names, defaults and rules.
+ * The connection to an object store: the properties of Trino's S3 file system that affect reads, with the same names,
+ * defaults and rules.
  */
 public class S3OriginConfig
 {

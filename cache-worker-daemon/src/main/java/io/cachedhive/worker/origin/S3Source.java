@@ -78,15 +78,16 @@ import static io.cachedhive.worker.origin.ObjectSourceException.Reason.UNREACHAB
 import static java.util.Objects.requireNonNull;
 
 /**
- * An object store that speaks S3, through the AWS SDK with its synchronous client: bytes go from the socket into the caller's array without
- * another copy on the heap, and without the buffers and thread changes of the asynchronous one.
+ * Reads an S3-compatible object store with the synchronous client of the AWS SDK. It reads from the socket directly
+ * into the caller's array, without the extra copies and thread switches of the asynchronous client.
  *
- * <p>The client is built from the same properties in the same way as Trino's own, so that both reach the same store with the same rights.
+ * <p>The client is configured from the same properties as Trino's own, so that both use the same store with the same
+ * permissions.
  */
 public final class S3Source
         implements ObjectSource
 {
-    // beyond it the readers have given up waiting and read for themselves
+    // after this time the readers have given up and read from the origin themselves
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(15);
     private static final int TOO_MANY_REQUESTS = 429;
     private static final int UNAVAILABLE = 503;
@@ -119,8 +120,10 @@ public final class S3Source
     }
 
     /**
-     * @throws SdkClientException if the SDK cannot make a client of the configuration, for instance because no region is known
-     * @throws IllegalArgumentException if a value has not the form that it must have
+     * Creates a source.
+     *
+     * @throws SdkClientException if the SDK cannot create a client, for instance because no region is configured
+     * @throws IllegalArgumentException if a value is malformed
      */
     public static S3Source create(S3OriginConfig config, OriginObserver observer)
     {
@@ -165,7 +168,8 @@ public final class S3Source
     }
 
     /**
-     * The SDK's own would keep each request's time-out until it is due, and wake a thread for it, long after the answer.
+     * Creates the executor for timeouts. The SDK's own executor would keep each timeout until it is due and wake a
+     * thread for it, long after the response.
      */
     private static ScheduledExecutorService createTimeouts()
     {
@@ -203,7 +207,7 @@ public final class S3Source
     }
 
     /**
-     * Empty for the SDK's default chain.
+     * Returns the configured credentials, or empty for the SDK's default provider chain.
      */
     private static Optional<AwsCredentialsProvider> credentials(S3OriginConfig config)
     {
@@ -307,13 +311,13 @@ public final class S3Source
     {
         long objectLength;
         if (response.contentRange() == null) {
-            // a server may answer with the whole object, which is right only if that was asked for
+            // a server may return the whole object, which is valid only if the whole object was requested
             objectLength = response.contentLength();
             if (position != 0 || objectLength < length) {
                 throw new ObjectSourceException(FAILED, "the origin ignored the range of a request", null);
             }
             if (objectLength > length) {
-                // the caller learns from the state that the object is longer than it thought
+                // the caller sees from the state that the object is longer than expected
                 return state(response, objectLength, Optional.ofNullable(response.eTag()), response.lastModified());
             }
         }
@@ -410,8 +414,8 @@ public final class S3Source
     }
 
     /**
-     * Repeats what the other strategy repeats, but not what the origin refused as one too many: that is asked again by those who know what else is asked of the
-     * bucket, and who hold no connection and no thread meanwhile.
+     * Retries like the delegate, except for throttled requests. The caller retries those: it knows all requests to the
+     * bucket, and occupies no connection and no thread while it waits.
      */
     private record RefusalsLeftToCaller(RetryStrategy retries)
             implements RetryStrategy
@@ -443,7 +447,7 @@ public final class S3Source
             return retries.maxAttempts();
         }
 
-        // it has those of AWS already
+        // the delegate already has the defaults of AWS
         @Override
         public boolean useClientDefaults()
         {
@@ -495,7 +499,7 @@ public final class S3Source
         public void close()
         {
             if (left > 0) {
-                // closing would read the rest
+                // closing would read the rest of the response
                 stream.abort();
                 return;
             }

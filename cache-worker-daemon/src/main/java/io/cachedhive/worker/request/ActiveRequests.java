@@ -8,14 +8,14 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The requests of a connection that are not answered yet.
+ * The requests of a connection that have not been answered yet.
  */
 final class ActiveRequests
 {
     interface Active
     {
         /**
-         * Nobody waits for the answer any more.
+         * Cancels the request, because no client waits for the answer any more.
          */
         void cancel();
     }

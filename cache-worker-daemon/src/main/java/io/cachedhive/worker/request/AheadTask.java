@@ -11,7 +11,7 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A FETCH_AHEAD: answered when nothing of its list waits any more.
+ * Handles a FETCH_AHEAD request. It is answered when no file of the list is queued any more.
  */
 final class AheadTask
         implements ActiveRequests.Active

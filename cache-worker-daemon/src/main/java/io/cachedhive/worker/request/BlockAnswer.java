@@ -18,10 +18,11 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A block from a frame: its place in shared memory, or its bytes written straight from there.
+ * An answer with a block from a frame: its location in shared memory, or its bytes sent directly from the frame.
  *
- * <p>The frame stays pinned until the answer is written, while the budget lasts: a peer that does not read cannot keep all frames. Beyond it the frame is looked for again when
- * the answer's turn comes, and what was evicted meanwhile is answered with {@link NoCause#OVERLOADED}.
+ * <p>The frame stays pinned until the answer is written, as long as the budget permits, so that a peer that does not
+ * read cannot pin all frames. Without budget, the block is looked up again when the answer is sent. If it was evicted
+ * meanwhile, the answer is {@link NoCause#OVERLOADED}.
  */
 final class BlockAnswer
         implements Outgoing
@@ -35,7 +36,7 @@ final class BlockAnswer
     private Optional<PinnedBlock> pinned;
 
     /**
-     * @param pinned belongs to the answer from now on
+     * @param pinned owned by the answer from now on
      */
     BlockAnswer(InFlight inFlight, long requestId, BlockKey key, Source source, boolean inline, PinnedBlock pinned)
     {

@@ -12,7 +12,7 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A block that is not in a frame, also to a client that asked for one.
+ * An answer with a block that is not in a frame, even if the client requested a frame.
  */
 final class BytesAnswer
         implements Outgoing

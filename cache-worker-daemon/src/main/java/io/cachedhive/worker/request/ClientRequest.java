@@ -7,9 +7,9 @@ import io.cachedhive.worker.server.Connection;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A request that is answered in several steps, and may be cancelled meanwhile.
+ * A request that is answered asynchronously and can be cancelled.
  *
- * @param active requests of the connection
+ * @param active the active requests of the connection
  */
 record ClientRequest(Connection connection, ActiveRequests active, long id)
 {

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What answers on their way need, and how many blocks they keep from eviction.
+ * The resources of answers that have not been written yet, and the number of blocks that they keep from eviction.
  */
 public final class InFlight
 {
@@ -19,7 +19,7 @@ public final class InFlight
     private final AtomicInteger referencedBlocks = new AtomicInteger();
 
     /**
-     * @param budget bounds the bytes of frames that answers keep from eviction until they are written
+     * @param budget limits the bytes of frames that answers keep from eviction until they are written
      */
     public InFlight(BlockStore store, ByteBudget budget, WorkerCounters counters)
     {

@@ -23,12 +23,13 @@ import java.util.concurrent.Executor;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A PRELOAD: whatever is missing of a range, fetched behind all reads. Ends when the version is confirmed, if it was a provisional one.
+ * Handles a PRELOAD request: fetches the missing blocks of a range with the lowest priority. For a provisional version,
+ * the task ends when the version has been confirmed.
  */
 final class PreloadTask
         implements BlockWaiter, ActiveRequests.Active
 {
-    // a version that was provisional at the first may have left blocks that could not be kept
+    // while the version is provisional, some fetched blocks cannot be kept
     private static final int MAX_ROUNDS = 3;
 
     private final BlockStore store;
@@ -45,19 +46,19 @@ final class PreloadTask
     private int waiting;
     @GuardedBy("this")
     private long presentBytes;
-    // given to this task by a fetch that kept nothing
+    // a fetch passed bytes to this task without keeping them
     @GuardedBy("this")
     private boolean unkept;
     @GuardedBy("this")
     private Optional<String> problem = Optional.empty();
-    // why this worker does nothing more for it, while the owner of a later time may
+    // why this worker cannot load the blocks now; they can be requested again later
     @GuardedBy("this")
     private Optional<NoCause> refusal = Optional.empty();
     private volatile boolean cancelled;
 
     /**
-     * @param executor runs later rounds: they look into the store
-     * @param endBlock the first that is not wanted
+     * @param executor runs later rounds, because they access the store
+     * @param endBlock the exclusive end of the range
      */
     PreloadTask(BlockStore store, BlockFetcher fetcher, Executor executor, ClientRequest request, FetchTarget target, int firstBlock, int endBlock)
     {

@@ -11,7 +11,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * The sources of blocks that reads use.
  *
- * @param loads runs reads from SSD; refuses when its queue is full
+ * @param loads runs reads from SSD; rejects tasks when its queue is full
  */
 public record ReadServices(InFlight inFlight, BlockFetcher fetcher, FetchAhead fetchAhead, FillLeases leases, Executor loads)
 {

@@ -33,7 +33,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A READ: each of its blocks comes from RAM at once, from SSD by another thread, from the origin by the fetcher, or from another client under a lease.
+ * Handles a READ request. Each block comes from RAM immediately, from SSD through another thread, from the origin
+ * through the fetcher, or from another client under a lease.
  */
 final class ReadTask
         implements LeaseWaiter, ActiveRequests.Active
@@ -48,14 +49,14 @@ final class ReadTask
     private final boolean inline;
     private final int blockSizeBytes;
     private final AtomicInteger left;
-    // written before anybody else knows of this task; null for none
+    // written before other threads see this task; null for none
     private BitSet fetchedAhead;
     private final AtomicBoolean fetchingSaid = new AtomicBoolean();
     private volatile boolean cancelled;
 
     /**
-     * @param terms on which the blocks are to be kept
-     * @param target empty if this worker has no way to the file
+     * @param terms the terms on which the blocks are kept
+     * @param target empty if this worker cannot fetch the file
      */
     ReadTask(ReadServices services, ClientRequest request, ReadMessage.Read read, FillTerms terms, FileVersionId file, Optional<FetchTarget> target)
     {
@@ -103,12 +104,13 @@ final class ReadTask
     }
 
     /**
-     * The origin was asked for what was fetched ahead of this read: that it was in time makes no hit of it.
+     * Returns REMOTE for a block that was fetched ahead of this read. It came from the origin for this read, so it is
+     * not a hit.
      */
     private Source ramSource(int block)
     {
         boolean knownAhead = fetchedAhead != null && fetchedAhead.get(block - read.firstBlock());
-        // it may have been announced and landed since this read looked
+        // the block may have been announced and fetched since the check in start
         return knownAhead || services.fetchAhead().asked(file.block(block).digest()) ? Source.REMOTE : Source.RAM;
     }
 
@@ -137,11 +139,11 @@ final class ReadTask
             answer(block, loaded.get().tier() == BlockOrigin.RAM ? Source.RAM : Source.SSD, loaded.get());
         }
         else if (services.inFlight().store().isOnSsd(key)) {
-            // there is no frame for it
+            // the block is on SSD, but there is no free frame for it
             overloaded(block, OverloadCause.FRAMES);
         }
         else {
-            // it did not verify, or has just been evicted
+            // the block failed its verification or has just been evicted
             fetch(ImmutableList.of(block));
         }
     }
@@ -161,7 +163,7 @@ final class ReadTask
             sayFetching();
             services.fetcher().fetch(target.get(), missing, Priority.READ, this);
             if (cancelled) {
-                // by a thread that came before the fetcher knew of this task
+                // another thread cancelled this task before the fetcher knew it
                 services.fetcher().abandon(file, this);
             }
         }
@@ -199,7 +201,7 @@ final class ReadTask
     @Override
     public void handedOver(int block)
     {
-        // a client of the release before does not know it
+        // clients of the previous release do not know PEER and do not send their chunk size
         answerStored(block, connection.chunkSizeBytes() > 0 ? Source.PEER : Source.REMOTE);
     }
 
@@ -210,7 +212,7 @@ final class ReadTask
             answer(block, source, pinned.get());
         }
         else {
-            // dropped while it was handed out, which a flush does to files that are as they were
+            // dropped after the fetch, for instance by a flush, which does not mean that the file changed
             failed(block, NoCause.ABSENT);
         }
     }
@@ -230,7 +232,7 @@ final class ReadTask
         if (answerFromRam(block) || loadFromSsd(block)) {
             return;
         }
-        // present a moment ago, evicted since
+        // the block was evicted in the meantime
         fetch(ImmutableList.of(block));
     }
 
@@ -279,7 +281,7 @@ final class ReadTask
             pinned.close();
         }
         else {
-            // it may have been there before, or have been filled for somebody else
+            // the block may have been cached before, or fetched for another read
             terms.fillClass().ifPresent(fillClass -> services.inFlight().store().setClass(file.block(block).digest(), KeptTerms.blockClass(fillClass)));
             connection.send(new BlockAnswer(services.inFlight(), request.id(), file.block(block), source, inline, pinned));
         }

@@ -81,11 +81,11 @@ import static java.util.Objects.requireNonNull;
 import static java.util.Objects.requireNonNullElse;
 
 /**
- * Takes every request of every connection to those who answer it.
+ * Dispatches every request of every connection to the component that handles it.
  *
- * <p><b>Who owns a block is the client's decision.</b> The size of chunks is a property of its catalog. The worker serves any block that it has and
- * fetches any block that it is asked to fetch: a client with another ring gets right bytes, at worst a block is kept on two hosts until it is evicted on one. So the epoch
- * in a READ is not looked at.
+ * <p><b>The client decides which worker owns a block.</b> The chunk size is a property of its catalog. The worker
+ * serves any block that it has and fetches any requested block. A client with another ring still gets correct bytes; at
+ * worst two workers keep a block until one evicts it. The worker therefore ignores the epoch in a READ.
  */
 public final class RequestDispatcher
         implements RequestHandler
@@ -112,7 +112,7 @@ public final class RequestDispatcher
     private volatile boolean stopping;
 
     /**
-     * @param background runs what may take long; refuses when its queue is full
+     * @param background runs slow tasks; rejects them when its queue is full
      */
     public RequestDispatcher(
             ReadServices reads,
@@ -145,7 +145,7 @@ public final class RequestDispatcher
         Optional<String> contradiction = validator.contradiction(connection.session(), request);
         if (contradiction.isPresent()) {
             if (request instanceof OfferGuest) {
-                // which has no answer
+                // the message has no answer that could report the error
                 throw new WireException(contradiction.get());
             }
             connection.send(requestId, new ControlMessage.Error(contradiction.get()));
@@ -242,12 +242,12 @@ public final class RequestDispatcher
     private void revalidate(Connection connection, long requestId, Revalidate revalidate)
     {
         FileVersionId file = revalidate.file().id();
-        // the worker that they are from is asked as well, and whoever reads them next gets them from there again
+        // the worker that served them is asked to revalidate as well, and later reads get the blocks from it again
         store.dropGuests(file);
         Optional<FetchTarget> target = target(connection, connection.session().origins().get(revalidate.origin()), revalidate.file(), file, "", FillTerms.UNSAID);
         inBackground(connection, requestId, () -> {
             if (target.isEmpty()) {
-                // nobody to ask
+                // this worker cannot ask the origin
                 store.flushes().dropFile(file);
                 connection.send(requestId, new Ack());
                 return;
@@ -263,14 +263,15 @@ public final class RequestDispatcher
     }
 
     /**
-     * The whole file version: whoever wrote wrong bytes into one block may have written them into others, and the next reader binds the file anew.
+     * Drops the whole file version: if one block has wrong bytes, others may have them too. The next read binds the
+     * file again.
      */
     private void quarantine(Connection connection, long requestId, Quarantine quarantine)
     {
         FileVersionId file = quarantine.file().id();
         inBackground(connection, requestId, () -> {
             fetcher.distrustPeers(file);
-            // a second reader may have found the same
+            // a second reader may have reported the same file already
             if (store.flushes().dropFile(file)) {
                 readServices.inFlight().counters().addQuarantinedFile();
                 log.error("Trino node %s found other bytes at the origin than in the cache, in %s, %s bytes at %s: the file is dropped",
@@ -281,11 +282,11 @@ public final class RequestDispatcher
     }
 
     /**
-     * Kept or not, nobody waits to hear of it.
+     * Keeps or rejects a guest block; the client receives no answer.
      */
     private void offerGuest(Connection connection, OfferGuest offer)
     {
-        // a flush that ends after this block was judged refuses it
+        // a flush that completes after this point rejects the block
         long flushesBefore = store.flushes().count();
         boolean mayKeep = !stopping && flushes.mayBeGuest(offer.file()) && connection.session().origins().get(offer.origin()).status() != OriginStatus.MISMATCH;
         readServices.inFlight().counters().addGuest(
@@ -293,7 +294,7 @@ public final class RequestDispatcher
     }
 
     /**
-     * Of the origins that the connection names: another catalog's files are not its business.
+     * Lists files of the origins that the connection named, so that a catalog sees only files of its own origins.
      */
     private ListingMessage.Files files(Connection connection, GetFiles slice)
     {
@@ -361,7 +362,7 @@ public final class RequestDispatcher
         int blockSize = store.blockSizeBytes();
         int firstBlock = (int) (preload.position() / blockSize);
         if (stopping || requests(connection).count() >= MAX_ACTIVE_REQUESTS) {
-            // no error: somebody will load it later
+            // not an error, because the blocks can be loaded later
             connection.send(requestId, new BlockNo(firstBlock, stopping ? NoCause.UNAVAILABLE : NoCause.OVERLOADED));
             return;
         }
@@ -405,7 +406,7 @@ public final class RequestDispatcher
                             .toList()));
         }
         catch (RejectedExecutionException _) {
-            // there is enough to do: the files are fetched when they are asked for
+            // overloaded: the files are fetched when they are read
             request.end();
             connection.send(requestId, new Ack());
         }
@@ -422,7 +423,7 @@ public final class RequestDispatcher
     }
 
     /**
-     * Reads are refused from now on.
+     * Rejects reads from now on.
      */
     public void stop()
     {
@@ -430,7 +431,7 @@ public final class RequestDispatcher
     }
 
     /**
-     * Reads since the start of the process.
+     * Returns the number of reads since the process started.
      */
     public long readsBegun()
     {
@@ -438,7 +439,7 @@ public final class RequestDispatcher
     }
 
     /**
-     * Reads and preloads that are not answered yet.
+     * Returns the number of reads, preloads and fetch-ahead requests that have not been answered yet.
      */
     public int activeRequests()
     {

@@ -14,14 +14,16 @@ import io.cachedhive.worker.server.Session;
 import java.util.Optional;
 
 /**
- * Validates requests, once, when they arrive: the code that answers them relies on it.
+ * Validates requests once, when they arrive. Later code relies on it.
  */
 record RequestValidator(int blockSizeBytes)
 {
     private static final int MAX_BLOCKS_PER_READ = 1024;
 
     /**
-     * @return why the request cannot be meant; empty if it is valid
+     * Checks a request.
+     *
+     * @return why the request is invalid; empty if it is valid
      */
     Optional<String> contradiction(Session session, Message request)
     {
