@@ -26,25 +26,29 @@ import static java.util.Objects.requireNonNull;
 /**
  * Fetches missing blocks from their origins.
  *
- * <p><b>Single flight.</b> A block that is on its way is not asked for again: whoever wants it waits for it. A block leaves the table of blocks on their way
- * only after it is in the store, and whoever does not find it in the table looks into the store again before a request is made.
+ * <p><b>Single flight.</b> A block that is being fetched is not requested again; later requests wait for it. A block
+ * leaves the table of running fetches only after it has been stored. A caller that does not find a block in the table
+ * checks the store again before it makes a request.
  *
- * <p><b>Joined ranges.</b> Wanted blocks wait in a queue per bucket for one of its requests (see {@link RequestLimits}); a request takes the longest run of
- * neighbours that is wanted at that moment ({@link FetchQueues}, {@link RangeFetch}).
+ * <p><b>Joined ranges.</b> Requested blocks wait in a queue per bucket for one of the bucket's requests (see
+ * {@link RequestLimits}). A request takes the longest run of adjacent blocks that are queued when it starts
+ * ({@link FetchQueues}, {@link RangeFetch}).
  *
- * <p><b>Refusals.</b> A request that the origin refuses as one too many gives its place up and its blocks are asked for again after a pause (see {@link Pauses}),
- * joined with whatever else is wanted by then, and only if somebody still waits. So the bucket's limit is of requests that are really being made. Blocks that would
- * make a reader wait longer than it is willing to, and blocks of a bucket that refuses everything, are given up, for the reader to ask for itself: its first request
- * is the one that would be made again here.
+ * <p><b>Throttling.</b> A throttled request gives up its slot, so that the bucket's limit counts only requests in
+ * progress. Its blocks are requested again after a pause (see {@link Pauses}), joined with adjacent queued blocks, if a
+ * waiter is left. Blocks fail immediately if the wait would exceed the readers' patience, or if the bucket throttles
+ * everything. Their readers then read from the origin, which replaces the retry here.
  *
- * <p><b>Bounded queues.</b> What waits for a request of a bucket is at most what its limit can serve soon; blocks beyond that are refused at once. A reader that is
- * refused asks the origin itself, as it would without the cache, and loses no time.
+ * <p><b>Bounded queues.</b> The queue of a bucket is limited to the blocks that can be fetched soon; further blocks are
+ * rejected immediately. A rejected reader reads from the origin, as it would without the cache, and loses no time.
  *
- * <p><b>One version.</b> The first answer binds the file version to its ETag; later requests carry it in {@code If-Match}; length and last-modified time must be
- * the version's. Whatever else is answered drops the file version with all its blocks. A version that could have been overwritten unseen is shown to nobody but those
- * who waited for its fetch until it is known ({@link ProvisionalVersions}).
+ * <p><b>One version.</b> The first response binds the file version to its ETag, and later requests send it in
+ * {@code If-Match}. Length and last-modified time must match the version. Any other response drops the file version
+ * with all its blocks. A version so recent that an overwrite could go unnoticed is returned only to the waiters of its
+ * fetch, until it is confirmed ({@link ProvisionalVersions}).
  *
- * <p><b>Former owners first.</b> A request asks the workers that owned its blocks until recently ({@link PeerSource}), and the origin for what they do not have.
+ * <p><b>Former owners first.</b> A request first asks the former owners of its blocks ({@link PeerSource}), then the
+ * origin for the rest.
  */
 public final class BlockFetcher
 {
@@ -61,20 +65,21 @@ public final class BlockFetcher
     private final RangeFetch.Takers takers = new QueueTakers();
 
     /**
-     * The most urgent first.
+     * The priority of a fetch, the most urgent first.
      */
     public enum Priority
     {
         READ,
         PRELOAD,
         /**
-         * Nobody waits for it yet. Never queued: asked for when the bucket has places to spare, or not at all.
+         * A fetch that no read waits for. It is never queued: it starts if the bucket has spare requests, or not at
+         * all.
          */
         AHEAD,
     }
 
     /**
-     * @param peers asked before the origins
+     * @param peers cache workers that are asked before the origins
      */
     public BlockFetcher(BlockStore store, FetchLimits limits, WorkerCounters counters, WorkerTimer timer, Pauses pauses, FetchExecutors executors, PeerSource peers)
     {
@@ -90,7 +95,7 @@ public final class BlockFetcher
     }
 
     /**
-     * Asks for blocks; the waiter is told of each.
+     * Fetches blocks and notifies the waiter of each.
      */
     public void fetch(FetchTarget target, Collection<Integer> blocks, Priority priority, BlockWaiter waiter)
     {
@@ -108,21 +113,22 @@ public final class BlockFetcher
     public enum AheadOutcome
     {
         /**
-         * A request is under way; the waiter is told how it ends.
+         * A request has started. The waiter will be notified of its result.
          */
         BEGUN,
         /**
-         * It is here, on its way, or wanted by others anyway. The waiter is told nothing.
+         * The block is cached, being fetched, or already queued. The waiter is not notified.
          */
         NEEDLESS,
         /**
-         * The bucket is busy with what is read now, or bears fewer requests than it may be asked. The waiter is told nothing.
+         * The bucket has no spare requests, or its limit is currently lowered. The waiter is not notified.
          */
         NO_PLACE,
     }
 
     /**
-     * Asks for a block that nobody waits for yet, if it takes nothing from those who wait. Readers that come meanwhile join it.
+     * Fetches a block that no read waits for yet, unless this would delay fetches that reads wait for. Reads that
+     * arrive meanwhile join the fetch.
      */
     public AheadOutcome fetchAhead(FetchTarget target, int block, BlockWaiter waiter)
     {
@@ -155,7 +161,7 @@ public final class BlockFetcher
             log.error(e, "Fetch of %s failed", request.file().target.version().location());
         }
         finally {
-            // whatever happened, nobody waits for ever
+            // ensures that every waiter is notified
             fetch.failRest(NoCause.ORIGIN_FAILED);
             execute(queues.finished(request));
         }
@@ -178,13 +184,14 @@ public final class BlockFetcher
             if (!refused.again().isEmpty()) {
                 timer.schedule(refused.pause(), () -> execute(queues.resume(file, refused.again())));
             }
-            // one refusal of a request that nobody waited for says nothing of the origin's health
+            // a throttled request that no read waited for does not indicate that the origin is unhealthy
             return refused.again().isEmpty() && refused.givenUp().stream().anyMatch(block -> block.priority != Priority.AHEAD);
         }
     }
 
     /**
-     * The waiter waits no more for any block of the file. A request under way goes on: it is paid for. One that has not begun is not made for nobody.
+     * Removes a waiter from all blocks of a file. A request in progress continues, because it has already been paid
+     * for. A request that has not started is dropped if no waiter is left.
      */
     public void abandon(FileVersionId id, BlockWaiter waiter)
     {
@@ -192,10 +199,10 @@ public final class BlockFetcher
     }
 
     /**
-     * What is wanted of a bucket at the moment.
+     * The current fetches of a bucket.
      *
-     * @param limit requests at the same time, as many as the bucket bears
-     * @param requests under way
+     * @param limit the current limit on concurrent requests
+     * @param requests requests in progress
      * @param queuedReads blocks that reads wait for, without a request yet
      * @param queuedPreloads blocks of preloads without a request yet
      */
@@ -207,9 +214,9 @@ public final class BlockFetcher
     }
 
     /**
-     * Whether the file version is fetched but may not be shown yet.
+     * Returns the pending confirmation of a file version that has been fetched but is still provisional.
      *
-     * @return ends with whether it was confirmed; empty if there is nothing to wait for
+     * @return completes with whether the version was confirmed; empty if no confirmation is pending
      */
     public Optional<CompletableFuture<Boolean>> confirmation(FileVersionId id)
     {
@@ -217,9 +224,9 @@ public final class BlockFetcher
     }
 
     /**
-     * Asks the origin which version it has, and drops this one if it is another.
+     * Asks the origin for its current version of a file, and drops the cached version if it differs.
      *
-     * @throws ObjectSourceException if the origin does not say
+     * @throws ObjectSourceException if the origin does not return a version
      */
     public void revalidate(FetchTarget target)
             throws ObjectSourceException
@@ -248,7 +255,7 @@ public final class BlockFetcher
     }
 
     /**
-     * What other cache workers have of a file is not taken over any more: it may be what was found wrong here.
+     * Stops receiving blocks of a file from other cache workers, because they may have the same wrong bytes.
      */
     public void distrustPeers(FileVersionId id)
     {
@@ -262,7 +269,7 @@ public final class BlockFetcher
     }
 
     /**
-     * Frames of provisional versions.
+     * Returns the number of frames with blocks of provisional versions.
      */
     public int heldBlocks()
     {
@@ -270,7 +277,7 @@ public final class BlockFetcher
     }
 
     /**
-     * No request begins any more, and who waits is told. What is under way ends by itself when the origins are closed.
+     * Stops starting requests and fails the blocks that wait. Requests in progress end when the origins are closed.
      */
     public void stop()
     {

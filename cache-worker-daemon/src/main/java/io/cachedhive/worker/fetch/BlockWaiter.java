@@ -3,18 +3,18 @@ package io.cachedhive.worker.fetch;
 import io.cachedhive.protocol.wire.NoCause;
 
 /**
- * Who wants blocks fetched. Each block that was asked for and not abandoned ends with exactly one of these calls, from any thread, also from within the asking call.
- * They return soon.
+ * Receives the results of a fetch. Each requested block that is not abandoned leads to exactly one of these calls, from
+ * any thread, possibly within the requesting call. Implementations must return quickly.
  */
 public interface BlockWaiter
 {
     /**
-     * The block is in RAM, and stays there during this call.
+     * Called when the block has been stored in RAM. It stays there during this call.
      */
     void stored(int block);
 
     /**
-     * The same, but that another worker had it, and not the origin.
+     * Called instead of {@link #stored} when another worker provided the block.
      */
     default void handedOver(int block)
     {
@@ -22,17 +22,18 @@ public interface BlockWaiter
     }
 
     /**
-     * The block was fetched but is not in the store: it may not be shown to others yet, or there is no room. Valid during this call, or longer if retained.
+     * Called when the block was fetched but not stored, because its version is provisional or there is no free frame.
+     * The bytes are valid during this call, or longer if retained.
      */
     void bytes(int block, SharedBytes bytes);
 
     /**
-     * The store has the block after all: somebody else's fetch ended a moment ago.
+     * Called when the store has the block, because another fetch has just completed.
      */
     void present(int block);
 
     /**
-     * This worker has no right to read it: a client may.
+     * Called when this worker has no permission to read the block. A client may have it.
      */
     void denied(int block);
 

@@ -9,17 +9,18 @@ import java.util.Deque;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Files of a bucket of which something is wanted, in the order of their turns. Guarded by the lock of {@link FetchQueues}.
+ * The queue of a bucket: files with queued blocks, in the order of their turns. Guarded by the lock of
+ * {@link FetchQueues}.
  */
 final class BucketQueue
 {
     final Bucket bucket;
     final Deque<FileFetches> files = new ArrayDeque<>();
     final Deque<FileFetches> preloads = new ArrayDeque<>();
-    // under way, without those for blocks that nobody waited for when they began
+    // requests in progress, except those that started with priority AHEAD
     int requests;
     int aheadRequests;
-    // blocks
+    // numbers of blocks
     private int queuedReads;
     private int queuedPreloads;
 

@@ -3,7 +3,7 @@ package io.cachedhive.worker.fetch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A bound on bytes in flight.
+ * A limit on bytes in use.
  */
 public final class ByteBudget
 {

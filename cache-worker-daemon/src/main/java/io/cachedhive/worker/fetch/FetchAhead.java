@@ -23,32 +23,36 @@ import java.util.concurrent.locks.ReentrantLock;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Fetches small files that scans are about to read, so that the readers of many files do not wait for the origin once for each of them.
+ * Fetches small files that scans are about to read, so that readers of many files do not wait for the origin for each
+ * file.
  *
- * <p><b>A window.</b> Of each scan, only so much is fetched that nobody has asked for yet, and the window is small until files of the scan are asked for: who reads
- * one file and leaves has cost little. All windows together are bounded by a share of RAM, so that little is evicted before it is read.
+ * <p><b>A window.</b> The window of a scan limits the data that is fetched but not read yet. It is small until files of
+ * the scan are read, so a query that reads one file and stops costs little. All windows together are limited to a
+ * fraction of RAM, so that few blocks are evicted before they are read.
  *
- * <p><b>Never in the way.</b> Nothing is fetched ahead while the bucket is busy with what is read now, or has refused requests lately (see {@link FetchQueues}).
- * What is not fetched in time is fetched when it is asked for, as ever. A request that fails is forgotten: whoever asks finds out for itself.
+ * <p><b>Lowest priority.</b> No file is fetched ahead while the bucket is busy with current reads or has recently
+ * throttled requests (see {@link FetchQueues}). A file that is not fetched in time is fetched when it is read. A failed
+ * request is ignored; the reader will see the failure itself.
  *
- * <p><b>Counting.</b> Readers are told by the block itself that it was fetched ahead ({@link BlockStore#asked} ends it), and count it as the remote read that it is.
- * What nobody asked for within a minute was extra.
+ * <p><b>Counting.</b> The block itself records that it was fetched ahead (until {@link BlockStore#asked}), and readers
+ * count it as a remote read. A block that is not read within a minute counts as extra bytes.
  *
- * <p>Invariants, under the lock: {@code unaskedBytes} of a scan is the sum over its entries in {@code unasked}; {@code inFlight} is the number of all entries that
- * have not landed. An entry leaves the table once: when it is asked for, fails, or was not asked for in time.
+ * <p>Invariants, under the lock: {@code unaskedBytes} of a scan is the sum over its entries in {@code unasked}.
+ * {@code inFlight} is the number of entries that have not landed. An entry leaves the table once: when it is read,
+ * fails, or times out.
  */
 public final class FetchAhead
 {
     /**
-     * Of a scan of which nothing was asked for yet.
+     * The window of a scan that has not read a file yet.
      */
     static final long FIRST_WINDOW_BYTES = 4 << 20;
     /**
-     * What a scan may make this worker fetch in vain.
+     * The maximum window, which limits the data that a scan can fetch in vain.
      */
     static final long MAX_WINDOW_BYTES = 64 << 20;
     /**
-     * The same in files, for each of which the origin is asked once.
+     * The same limits as a number of files, because each file takes one request to the origin.
      */
     static final int FIRST_WINDOW_FILES = 64;
     static final int MAX_WINDOW_FILES = 4096;
@@ -57,7 +61,8 @@ public final class FetchAhead
     static final int MAX_WAITING_FILES = 32 << 10;
     static final Duration LIFETIME = Duration.ofMinutes(1);
     /**
-     * Younger files may not be shown to readers that did not wait for them ({@link ProvisionalVersions}): with room for clocks that differ.
+     * The minimum age of a file. Younger files may still be provisional ({@link ProvisionalVersions}); the value
+     * includes a margin for differing clocks.
      */
     static final Duration MIN_AGE = Duration.ofMinutes(1);
     private static final Duration RETRY = Duration.ofMillis(20);
@@ -71,7 +76,7 @@ public final class FetchAhead
     private final int maxInFlight;
     private final long maxUnaskedBytes;
 
-    // by block; whoever takes an entry out answers for it
+    // by block; the thread that removes an entry updates the counts
     private final Map<Digest128, Flight> unasked = new ConcurrentHashMap<>();
     private final AtomicBoolean pumping = new AtomicBoolean();
     private final AtomicBoolean retrying = new AtomicBoolean();
@@ -91,9 +96,9 @@ public final class FetchAhead
     private boolean stopped;
 
     /**
-     * @param executor runs what readers and the timer set off
-     * @param maxInFlight requests that nobody waits for
-     * @param ramBytes of the RAM tier
+     * @param executor runs the work that readers and the timer trigger
+     * @param maxInFlight the maximum number of concurrent requests
+     * @param ramBytes the capacity of the RAM tier
      */
     public FetchAhead(BlockStore store, BlockFetcher fetcher, WorkerCounters counters, WorkerTimer timer, Executor executor, int maxInFlight, long ramBytes)
     {
@@ -113,7 +118,7 @@ public final class FetchAhead
         private long windowBytes = FIRST_WINDOW_BYTES;
         private int windowFiles = FIRST_WINDOW_FILES;
         private long unaskedBytes;
-        // fetched or on their way, and not asked for yet
+        // files that have been fetched or are being fetched, and not been read yet
         private int flights;
 
         private Scan(Digest128 id)
@@ -137,7 +142,7 @@ public final class FetchAhead
     {
         private final Scan scan;
         private final Runnable ended;
-        // guarded by the lock of FetchAhead, which the check cannot follow through the enclosing instance
+        // guarded by the lock of FetchAhead, which the checker cannot track through the enclosing instance
         private int left;
         private boolean cancelled;
 
@@ -149,7 +154,7 @@ public final class FetchAhead
         }
 
         /**
-         * Nobody will read the rest. Requests under way go on.
+         * Drops the queued files of the list, because the scan has ended. Requests in progress continue.
          */
         public void cancel()
         {
@@ -168,8 +173,11 @@ public final class FetchAhead
     }
 
     /**
-     * @param files in the order in which they are likely to be read; those that cannot be fetched ahead are passed over
-     * @param ended is run once, when nothing of the list waits or is on its way any more, unless it is cancelled; perhaps within this call
+     * Queues the files of a scan.
+     *
+     * @param files in the expected order of reads; files that cannot be fetched ahead are skipped
+     * @param ended called once, possibly within this call, when no file of the list is queued or being fetched any
+     * more; not called after a cancellation
      */
     public Announcement announce(Digest128 scanId, List<FetchTarget> files, Runnable ended)
     {
@@ -206,9 +214,9 @@ public final class FetchAhead
     }
 
     /**
-     * Somebody asked for the block. Cheap while nothing is fetched ahead.
+     * Records that a block has been read. Inexpensive while nothing is fetched ahead.
      *
-     * @return whether it was fetched ahead, or is on its way, and nobody had asked before
+     * @return whether the block was fetched ahead, or is being fetched, and this is its first read
      */
     public boolean asked(Digest128 block)
     {
@@ -241,7 +249,7 @@ public final class FetchAhead
     }
 
     /**
-     * Files that were not fetched yet.
+     * Returns the number of queued files.
      */
     public int waitingFiles()
     {
@@ -255,7 +263,7 @@ public final class FetchAhead
     }
 
     /**
-     * Scans of which files wait, are on their way, or were not asked for yet.
+     * Returns the number of scans with files that are queued, being fetched, or not read yet.
      */
     int scans()
     {
@@ -269,7 +277,7 @@ public final class FetchAhead
     }
 
     /**
-     * Bytes that were fetched, or are on their way, and that nobody asked for yet.
+     * Returns the number of bytes that have been fetched, or are being fetched, and have not been read yet.
      */
     public long unaskedBytes()
     {
@@ -283,7 +291,7 @@ public final class FetchAhead
     }
 
     /**
-     * Nothing is fetched ahead any more.
+     * Stops fetching ahead and drops all queued files.
      */
     public void stop()
     {
@@ -347,7 +355,7 @@ public final class FetchAhead
     }
 
     /**
-     * The next file of the scan whose turn it is; null if there is none, or no room for it.
+     * Returns the next file of the scan whose turn it is, or null if there is none or the limits are reached.
      */
     private Flight next()
     {
@@ -368,7 +376,7 @@ public final class FetchAhead
                 waitingFiles--;
                 Flight flight = new Flight(waiting);
                 if (unasked.putIfAbsent(flight.block, flight) != null) {
-                    // announced twice: the other one is on its way
+                    // announced twice: the other entry is already being fetched
                     flight.duplicate = true;
                 }
                 else {
@@ -377,7 +385,7 @@ public final class FetchAhead
                     scan.unaskedBytes += waiting.length();
                     unaskedBytes += waiting.length();
                 }
-                // its next turn is after all others'
+                // move the scan behind all others
                 scans.remove(scan.id);
                 scans.put(scan.id, scan);
                 forgetIfIdle(scan);
@@ -408,12 +416,12 @@ public final class FetchAhead
             }
         }
         else {
-            // asked for in this moment: its reader fetches it
+            // the block has just been read: its reader fetches it
             flight.ended();
         }
     }
 
-    // of an entry that was taken out of the table
+    // updates the counts for an entry that was removed from the table
     @GuardedBy("lock")
     private void left(Flight flight)
     {
@@ -477,7 +485,7 @@ public final class FetchAhead
     }
 
     /**
-     * A file that is fetched although nobody has asked for it, until somebody does.
+     * A file that is being fetched or has been fetched, until it is read.
      */
     private final class Flight
             implements BlockWaiter
@@ -485,7 +493,7 @@ public final class FetchAhead
         private final Waiting waiting;
         private final Digest128 block;
         private boolean duplicate;
-        // guarded by the lock of FetchAhead, which the check cannot follow through the enclosing instance
+        // guarded by the lock of FetchAhead, which the checker cannot track through the enclosing instance
         private boolean landed;
         private long landedNanos;
         private boolean gone;
@@ -517,7 +525,7 @@ public final class FetchAhead
                 store.asked(block);
             }
             ended();
-            // readers that joined are told after this
+            // not here but in the executor, because readers that joined are notified after this waiter
             if (pumping.compareAndSet(false, true)) {
                 pumpLater();
             }
@@ -526,7 +534,7 @@ public final class FetchAhead
         @Override
         public void bytes(int index, SharedBytes bytes)
         {
-            // there was no room for it, or it may not be shown: more of the kind would be fetched in vain
+            // the block could not be stored or is provisional, so fetching more files of the scan would be in vain
             Scan scan = waiting.announcement().scan;
             List<Announcement> given = new ArrayList<>();
             lock.lock();

@@ -5,10 +5,10 @@ import java.util.concurrent.Executor;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Runs what waits for origins.
+ * The executors of tasks that wait for origins.
  *
- * @param requests runs each request in a thread of its own; {@link FetchLimits} bounds how many
- * @param confirmations runs the HEADs of provisional versions, a few at a time
+ * @param requests runs each request in a thread of its own; {@link FetchLimits} limits their number
+ * @param confirmations runs the HEAD requests of provisional versions, a few at a time
  */
 public record FetchExecutors(Executor requests, Executor confirmations)
 {

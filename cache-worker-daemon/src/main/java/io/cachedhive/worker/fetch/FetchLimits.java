@@ -3,12 +3,12 @@ package io.cachedhive.worker.fetch;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Limits on what a cache worker fetches at the same time.
+ * Limits on the concurrent fetches of a cache worker.
  *
- * @param requests to each bucket
- * @param heap bytes of blocks that are on the heap
- * @param maxRangeBytes of one request
- * @param maxPreloadRequests to all buckets
+ * @param requests requests to each bucket
+ * @param heap bytes of blocks on the heap
+ * @param maxRangeBytes bytes of one request
+ * @param maxPreloadRequests requests for preloads to all buckets
  * @param maxHeldBlocks frames of provisional versions
  */
 public record FetchLimits(RequestLimits requests, ByteBudget heap, int maxRangeBytes, int maxPreloadRequests, int maxHeldBlocks)

@@ -25,14 +25,16 @@ import static com.google.common.collect.ImmutableList.toImmutableList;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Which blocks are wanted and which are on their way, and whose turn it is to be asked for. Makes no requests, only says which are to be made.
+ * Tracks the blocks that are queued or being fetched, and decides which requests to start. It does not make requests
+ * itself.
  *
- * <p>One lock guards all tables. It is never held while waiting, while the origin or the disk is asked, or while waiters are called.
+ * <p>One lock guards all tables. It is never held while waiting, during requests to the origin or to disks, or while
+ * waiters are called.
  */
 final class FetchQueues
 {
     /**
-     * Ranges that may wait for each request that a bucket's limit allows.
+     * The number of queued ranges per request that a bucket's limit allows.
      */
     static final int QUEUED_RANGES = 16;
 
@@ -62,14 +64,18 @@ final class FetchQueues
     }
 
     /**
-     * @param present blocks that need not be fetched
-     * @param refused blocks for which the bucket's queue has no room
-     * @param requests to be made now
+     * The result of {@link #want}.
+     *
+     * @param present blocks that are already cached
+     * @param refused blocks rejected because the bucket's queue is full
+     * @param requests requests to start now
      */
     record Wanted(List<Integer> present, List<Integer> refused, List<RangeRequest> requests) {}
 
     /**
-     * @return empty if nothing is fetched any more
+     * Queues blocks.
+     *
+     * @return empty after {@link #stop}
      */
     Optional<Wanted> want(FetchTarget target, Collection<Integer> blocks, Priority priority, BlockWaiter waiter)
     {
@@ -107,10 +113,11 @@ final class FetchQueues
     }
 
     /**
-     * A block that nobody waits for yet. It is asked for at once or not at all: only where the bucket bears all that it may be asked, and has places that
-     * no read needs now. Reads do not see the places that such requests have, so they wait for none of them.
+     * Starts a fetch with priority AHEAD, or rejects it; it is never queued. It starts only if the bucket's limit is
+     * not lowered and reads currently leave requests unused. These requests do not count against the limit for reads,
+     * so no read waits for them.
      *
-     * @param requests the request is added to it
+     * @param requests the list to which the request is added
      */
     AheadOutcome wantAhead(FetchTarget target, int block, BlockWaiter waiter, List<RangeRequest> requests)
     {
@@ -125,7 +132,7 @@ final class FetchQueues
             }
             BucketQueue queue = buckets.computeIfAbsent(target.bucket(), BucketQueue::new);
             int limit = limits.limit(queue.bucket);
-            // those that readers joined meanwhile are among them
+            // includes requests that reads have joined since they started
             if (limit < limits.maxRequests() || queue.requests + queue.aheadRequests >= limit || queue.aheadRequests >= Math.max(1, limit / 2)) {
                 return AheadOutcome.NO_PLACE;
             }
@@ -155,7 +162,7 @@ final class FetchQueues
     }
 
     /**
-     * Makes requests while the bucket's limit allows: a range of each file in turn, preloads after all reads.
+     * Starts requests while the bucket's limit allows: a range of each file in turn, preloads after all reads.
      */
     @GuardedBy("lock")
     private void pump(BucketQueue queue, List<RangeRequest> requests)
@@ -185,9 +192,9 @@ final class FetchQueues
     }
 
     /**
-     * The request has ended, one way or the other.
+     * Records that a request has ended.
      *
-     * @return requests to be made now
+     * @return requests to start now
      */
     List<RangeRequest> finished(RangeRequest request)
     {
@@ -203,10 +210,10 @@ final class FetchQueues
                 case PRELOAD -> {
                     ended.requests--;
                     preloadRequests--;
-                    // the bound is over all buckets: another one may have waited for this
+                    // the limit covers all buckets, so another bucket may have waited for this request
                     buckets.values().forEach(queue -> pump(queue, requests));
                 }
-                // nobody waited for its place
+                // no other request waited for it to end
                 case AHEAD -> ended.aheadRequests--;
             }
             forgetIfIdle(request.file());
@@ -217,7 +224,7 @@ final class FetchQueues
         return requests;
     }
 
-    // queues hold idle files until their turn, and find nothing wanted in them
+    // an idle file may still be queued; its turn then finds no blocks
     @GuardedBy("lock")
     private void forgetIfIdle(FileFetches file)
     {
@@ -243,9 +250,9 @@ final class FetchQueues
     }
 
     /**
-     * Takes a block of a request out of the table.
+     * Removes a block of a request from the table.
      *
-     * @return who waits for it; empty if it was taken out before
+     * @return its waiters; empty if the block was removed before
      */
     Optional<List<BlockWaiter>> take(FileFetches file, WantedBlock block)
     {
@@ -259,14 +266,16 @@ final class FetchQueues
     }
 
     /**
-     * @param pause until {@link #resume}
-     * @param again blocks for which somebody still waits
-     * @param givenUp blocks whose waiters are to be told
+     * The result of {@link #refused}.
+     *
+     * @param pause the time until {@link #resume}
+     * @param again blocks to request again
+     * @param givenUp blocks whose waiters must be notified of the failure
      */
     record Refused(Duration pause, List<WantedBlock> again, List<WantedBlock> givenUp) {}
 
     /**
-     * The origin refused a request as one too many: what is worth it is to be asked for again after a pause.
+     * Handles a throttled request: pauses the blocks that should be requested again, and returns the blocks to fail.
      */
     Refused refused(FileFetches file, List<WantedBlock> blocks, Pauses pauses)
     {
@@ -297,7 +306,9 @@ final class FetchQueues
     }
 
     /**
-     * @return requests to be made now
+     * Queues paused blocks again.
+     *
+     * @return requests to start now
      */
     List<RangeRequest> resume(FileFetches file, List<WantedBlock> blocks)
     {
@@ -334,9 +345,9 @@ final class FetchQueues
     }
 
     /**
-     * No request is to be made any more.
+     * Stops queueing blocks and starting requests.
      *
-     * @return who waits for blocks for which none is under way
+     * @return the waiters of blocks for which no request is in progress
      */
     Map<BlockWaiter, List<Integer>> stop()
     {

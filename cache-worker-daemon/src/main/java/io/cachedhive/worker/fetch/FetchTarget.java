@@ -9,11 +9,11 @@ import io.cachedhive.worker.origin.S3ObjectLocation;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A file version and where it is fetched from.
+ * A file version and its location at the origin.
  *
- * @param table {@code schema.table} of the read that asks first
- * @param chunkSizeBytes by which the client that asks first finds owners; 0 if it does not say
- * @param terms on which what is fetched for it is kept
+ * @param table {@code schema.table} of the first read
+ * @param chunkSizeBytes the chunk size by which the client of the first read finds owners; 0 if unspecified
+ * @param terms the terms on which fetched blocks are kept
  */
 public record FetchTarget(Origin origin, S3ObjectLocation location, FileVersion version, FileVersionId id, String table, long chunkSizeBytes, FillTerms terms)
 {
@@ -28,7 +28,7 @@ public record FetchTarget(Origin origin, S3ObjectLocation location, FileVersion 
     }
 
     /**
-     * For who says nothing of how blocks are kept.
+     * Creates a target with unspecified terms.
      */
     public FetchTarget(Origin origin, S3ObjectLocation location, FileVersion version, FileVersionId id, String table, long chunkSizeBytes)
     {

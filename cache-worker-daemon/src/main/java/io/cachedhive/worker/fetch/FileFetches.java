@@ -13,7 +13,7 @@ import java.util.TreeMap;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The blocks of a file version that are wanted or on their way. Guarded by the lock of {@link FetchQueues}.
+ * The blocks of a file version that are queued or being fetched. Guarded by the lock of {@link FetchQueues}.
  */
 final class FileFetches
 {
@@ -24,9 +24,9 @@ final class FileFetches
     private final NavigableMap<Integer, WantedBlock> wanted = new TreeMap<>();
     private final NavigableMap<Integer, WantedBlock> wantedPreloads = new TreeMap<>();
     private final Map<Integer, WantedBlock> running = new HashMap<>();
-    // refused by the origin, to be wanted again after a pause
+    // throttled by the origin; queued again after a pause
     private final Map<Integer, WantedBlock> paused = new HashMap<>();
-    // whether it has a turn to come
+    // whether the file is in the queues of its bucket
     private boolean queued;
     private boolean queuedPreloads;
 
@@ -43,7 +43,8 @@ final class FileFetches
     }
 
     /**
-     * The block as somebody else wants it already. What a preload wants and a read wants now too is wanted by a read from now on.
+     * Returns the block if it is already queued or being fetched. A preload that a read requests too moves to the queue
+     * of reads.
      */
     Optional<WantedBlock> find(int index, Priority priority)
     {
@@ -65,7 +66,7 @@ final class FileFetches
             found = wantedPreloads.get(index);
         }
         if (found != null && priority.compareTo(found.priority) < 0) {
-            // should it be asked for again, then for who is in the greatest hurry
+            // if the block has to be requested again, the most urgent priority applies
             found.priority = priority;
         }
         return Optional.ofNullable(found);
@@ -81,7 +82,7 @@ final class FileFetches
     }
 
     /**
-     * Takes its turns in the bucket's queues, if it wants something and has none.
+     * Adds the file to the bucket's queues if it has queued blocks and is not in them yet.
      */
     void enqueue()
     {
@@ -96,7 +97,7 @@ final class FileFetches
     }
 
     /**
-     * Its turn has come.
+     * Records that the file has been removed from a queue of its bucket.
      */
     void dequeued(Priority priority)
     {
@@ -108,9 +109,9 @@ final class FileFetches
     }
 
     /**
-     * Takes the first run of neighbours that are wanted, for a request.
+     * Takes the first run of adjacent queued blocks for a request.
      *
-     * @return empty if what was wanted was abandoned meanwhile, or moved to the other queue
+     * @return empty if all blocks were abandoned meanwhile or moved to the other queue
      */
     List<WantedBlock> takeRange(Priority priority, int maxBlocks)
     {
@@ -132,7 +133,7 @@ final class FileFetches
     }
 
     /**
-     * A request for the block is about to be made.
+     * Records that a request for the block is about to start.
      */
     void run(WantedBlock block)
     {
@@ -140,7 +141,7 @@ final class FileFetches
     }
 
     /**
-     * @return whether a request for this very block was under way
+     * @return whether a request for this instance was in progress
      */
     boolean takeRunning(WantedBlock block)
     {
@@ -153,7 +154,7 @@ final class FileFetches
     }
 
     /**
-     * The block's pause is over. If nobody waits any more, nothing happens.
+     * Queues a block after its pause, unless its waiters have abandoned it.
      */
     void resume(WantedBlock block)
     {
@@ -179,7 +180,7 @@ final class FileFetches
     }
 
     /**
-     * All blocks for which no request is under way.
+     * Removes and returns all blocks for which no request is in progress.
      */
     List<WantedBlock> takeWaiting()
     {

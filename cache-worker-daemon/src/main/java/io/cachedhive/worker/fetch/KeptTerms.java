@@ -7,14 +7,14 @@ import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
 
 /**
- * What a read says of how its blocks are to be kept, in the words of the store.
+ * Converts the terms of a read to the types of the store.
  */
 public final class KeptTerms
 {
     private KeptTerms() {}
 
     /**
-     * Of a block that is filled now.
+     * Returns the terms for a block that is being filled.
      */
     public static BlockTerms of(BlockStore store, FillTerms terms)
     {

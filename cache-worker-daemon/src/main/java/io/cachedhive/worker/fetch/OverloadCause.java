@@ -3,7 +3,7 @@ package io.cachedhive.worker.fetch;
 import io.cachedhive.protocol.wire.CounterNames;
 
 /**
- * What was full when a block was refused to a reader, which then asks the origin itself.
+ * The resource that was exhausted when a block read was rejected. The reader then reads from the origin.
  */
 public enum OverloadCause
 {
@@ -12,19 +12,19 @@ public enum OverloadCause
      */
     FETCH_QUEUE(CounterNames.OVERLOADED_FETCH_QUEUE),
     /**
-     * The queue of blocks to be read from SSD.
+     * The queue of reads from SSD.
      */
     LOAD_QUEUE(CounterNames.OVERLOADED_LOAD_QUEUE),
     /**
-     * The RAM tier: no frame could be had, or the block left it before its answer was written.
+     * The RAM tier: there was no free frame, or the block was evicted before its answer was written.
      */
     FRAMES(CounterNames.OVERLOADED_FRAMES),
     /**
-     * The heap for blocks that have no frame.
+     * The heap for blocks without a frame.
      */
     HEAP(CounterNames.OVERLOADED_HEAP),
     /**
-     * The requests that one connection may have without an answer.
+     * The number of unanswered requests of one connection.
      */
     REQUESTS(CounterNames.OVERLOADED_REQUESTS);
 
@@ -36,7 +36,7 @@ public enum OverloadCause
     }
 
     /**
-     * The name of the counter of the blocks refused.
+     * Returns the name of the counter of rejected blocks.
      */
     public String counter()
     {

@@ -6,8 +6,8 @@ import java.util.function.DoubleSupplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How long to wait before an origin is asked again that refused a request as one too many: twice as long each time, up to a limit, and a random part of it less,
- * so that those who were refused together do not come back together.
+ * Computes the pauses before a throttled request is repeated: exponential backoff with a limit and random jitter, so
+ * that requests that were throttled together are not repeated together.
  */
 public final class Pauses
 {
@@ -17,7 +17,7 @@ public final class Pauses
     private final DoubleSupplier random;
 
     /**
-     * @param random from 0 to 1
+     * @param random returns numbers from 0 to 1
      */
     public Pauses(DoubleSupplier random)
     {
@@ -25,12 +25,14 @@ public final class Pauses
     }
 
     /**
-     * @param refusals so far, at least one
+     * Returns the pause after a number of refusals.
+     *
+     * @param refusals the number of refusals so far, at least one
      */
     Duration after(int refusals)
     {
         long longest = Math.min(LONGEST.toMillis(), FIRST.toMillis() << Math.min(refusals - 1, 16));
-        // at least the half of it
+        // at least half of the maximum
         return Duration.ofMillis(longest / 2 + (long) (longest / 2.0 * random.getAsDouble()));
     }
 }

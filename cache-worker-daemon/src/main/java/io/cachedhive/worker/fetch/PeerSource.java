@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.function.IntConsumer;
 
 /**
- * Other cache workers that may have a block. They are asked before its origin.
+ * Reads blocks from other cache workers, before the origin is asked.
  */
 public interface PeerSource
 {
     /**
-     * Asks nobody.
+     * A source without peers.
      */
     PeerSource NONE = new PeerSource()
     {
@@ -23,15 +23,15 @@ public interface PeerSource
     };
 
     /**
-     * Takes into the store what others have of the blocks. Blocks the calling thread, for a short time where nobody answers.
+     * Receives blocks from peers into the store. Blocks the calling thread, for a short time if no peer answers.
      *
      * @param blocks in ascending order
-     * @param taken told of each block that is in the store now, which stays in RAM during the call
+     * @param taken called for each block that has been stored; the block stays in RAM during the call
      */
     void take(FetchTarget target, List<Integer> blocks, IntConsumer taken);
 
     /**
-     * The object at the origin is not, or not any more, this file version: what others have of it is no better.
+     * Called when the object at the origin is not this file version, so that blocks of the peers are outdated as well.
      */
     void versionChanged(FileVersionId id);
 }

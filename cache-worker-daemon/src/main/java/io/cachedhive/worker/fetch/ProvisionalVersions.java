@@ -29,23 +29,25 @@ import static java.time.temporal.ChronoUnit.SECONDS;
 import static java.util.Objects.requireNonNull;
 
 /**
- * File versions that were fetched so soon after they were written that they could have been overwritten unseen.
+ * File versions that were fetched so soon after they were written that an overwrite could go unnoticed.
  *
- * <p>An object can be overwritten again within the second of its last-modified time, with the same length. Until the origin's clock is two seconds past that time,
- * fetched blocks are given to those who waited for this very fetch, and nothing is shown to anybody else: frames are filled but not committed. One HEAD per file
- * version, asked when the two seconds are over, commits them all or throws them all away. A later GET that is answered under the same ETag after the two seconds
- * says the same and serves as well.
+ * <p>An object can be overwritten with the same length within the second of its last-modified time. Until the origin's
+ * clock is two seconds past that time, fetched blocks are returned only to the waiters of their fetch: their frames are
+ * filled but not committed. After the two seconds, one HEAD request per file version decides whether all of them are
+ * committed or discarded. A GET with the same ETag after the two seconds has the same effect.
  *
- * <p>It also knows what an answer of the origin must look like to be the file version's, and drops a file version that is another at the origin.
+ * <p>This class also checks whether a response matches the file version, and drops a file version that has changed at
+ * the origin.
  *
- * <p>One lock guards the table. It is never held while waiting, or while the origin or the disk is asked.
+ * <p>One lock guards the table. It is never held while waiting, or during requests to the origin or to disks.
  */
 final class ProvisionalVersions
 {
     private static final Logger log = Logger.get(ProvisionalVersions.class);
 
     /**
-     * How long a version can still be overwritten unseen: last-modified times are in whole seconds, and an overwrite in the same second is done a second later.
+     * The time during which an overwrite can go unnoticed. Last-modified times have a resolution of one second, so an
+     * overwrite in the same second ends within the next one.
      */
     static final Duration PROVISIONAL = Duration.ofSeconds(2);
     private static final Duration CONFIRMATION_MARGIN = Duration.ofMillis(100);
@@ -81,8 +83,8 @@ final class ProvisionalVersions
     }
 
     /**
-     * @param confirmationExecutor runs the HEADs, a few at a time
-     * @param maxHeldBlocks frames of provisional versions
+     * @param confirmationExecutor runs the HEAD requests, a few at a time
+     * @param maxHeldBlocks the maximum number of frames of provisional versions
      */
     ProvisionalVersions(BlockStore store, WorkerCounters counters, WorkerTimer timer, Executor confirmationExecutor, int maxHeldBlocks)
     {
@@ -95,7 +97,7 @@ final class ProvisionalVersions
 
     static boolean isVersion(FileVersion version, ObjectState state)
     {
-        // a listing may tell milliseconds, the head of an answer tells seconds only
+        // a listing may have milliseconds, while response headers have only seconds
         Instant expected = Instant.ofEpochMilli(version.lastModifiedMillis()).truncatedTo(SECONDS);
         return state.length() == version.length()
                 && state.lastModified().map(time -> time.truncatedTo(SECONDS).equals(expected)).orElse(true);
@@ -112,7 +114,7 @@ final class ProvisionalVersions
     }
 
     /**
-     * The object is not, or not any more, the file version.
+     * Drops the file version, because the object at the origin differs from it.
      */
     void versionChanged(FetchTarget target)
     {
@@ -124,9 +126,9 @@ final class ProvisionalVersions
     }
 
     /**
-     * Keeps the frame of a provisional version until it is known whether it may be shown.
+     * Holds the frame of a provisional version until the version is confirmed.
      *
-     * @return false if it cannot be kept
+     * @return false if the frame cannot be held
      */
     boolean hold(FetchTarget target, ObjectState state, int block, Fill fill)
     {
@@ -150,7 +152,7 @@ final class ProvisionalVersions
             lock.unlock();
         }
         if (first) {
-            // in the origin's time, whatever this host's clock says
+            // computed from the origin's clock, independently of this host's clock
             Instant answered = state.answered().orElseGet(timer::now);
             scheduleConfirmation(file, Duration.between(answered, provisionalUntil(target.version())).plus(CONFIRMATION_MARGIN));
         }
@@ -210,13 +212,13 @@ final class ProvisionalVersions
             scheduleConfirmation(file, delay);
             return;
         }
-        // not known to be wrong, only not known to be right
+        // the version is not known to be wrong, but it could not be confirmed
         release(file, false);
         store.flushes().dropFile(file.target.id());
     }
 
     /**
-     * A GET was answered under an ETag after the time in which the version could have been overwritten unseen.
+     * Confirms a version after a GET returned an ETag once the provisional time was over.
      */
     void confirmByGet(FetchTarget target, ObjectState state)
     {
@@ -246,7 +248,7 @@ final class ProvisionalVersions
     }
 
     /**
-     * Shows the held blocks, or gives their frames back.
+     * Commits or discards the held blocks.
      */
     private void release(ProvisionalFile file, boolean show)
     {
@@ -274,9 +276,9 @@ final class ProvisionalVersions
     }
 
     /**
-     * Whether the file version is fetched but may not be shown yet.
+     * Returns the pending confirmation of a file version.
      *
-     * @return ends with whether it was confirmed; empty if there is nothing to wait for
+     * @return completes with whether the version was confirmed; empty if no confirmation is pending
      */
     Optional<CompletableFuture<Boolean>> confirmation(FileVersionId id)
     {
@@ -295,7 +297,7 @@ final class ProvisionalVersions
     }
 
     /**
-     * Nothing is held any more, and what is held is given back.
+     * Discards all held blocks and stops holding further ones.
      */
     void stop()
     {

@@ -23,8 +23,9 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * One request for a range: first to other workers that may have it, then for the rest with as many GETs as it takes, one for each run of neighbours; a stream that
- * breaks off is taken up again where it broke. Each block is handed out as soon as its last byte is there.
+ * Fetches one range: first from other workers that may have blocks of it, then the rest from the origin, with one GET
+ * for each run of adjacent blocks. A broken stream is resumed with the first incomplete block. Each block is passed to
+ * its waiters as soon as it is complete.
  */
 final class RangeFetch
 {
@@ -40,17 +41,17 @@ final class RangeFetch
     private final FetchTarget target;
     private final String bucket;
     private final int blockSizeBytes;
-    // without those that other workers had
+    // excludes blocks received from other workers
     private List<WantedBlock> blocks;
-    // blocks before this one are done
+    // the index of the first block that is not complete
     private int next;
-    // how often the file was dropped while a block of it was on its way
+    // how often the file was dropped during the fetch of one of its blocks
     private int drops;
 
     /**
-     * What all requests share.
+     * The services that all fetches share.
      *
-     * @param heap bounds blocks that are on the heap
+     * @param heap limits the blocks on the heap
      */
     record Services(BlockStore store, RequestLimits limits, WorkerCounters counters, ProvisionalVersions provisionals, ByteBudget heap, PeerSource peers)
     {
@@ -66,19 +67,21 @@ final class RangeFetch
     }
 
     /**
-     * Knows who waits for blocks.
+     * Provides the waiters of blocks.
      */
     interface Takers
     {
         /**
-         * @return who waits for the block; empty if they were told already
+         * Returns the waiters of a block, which must then be notified.
+         *
+         * @return empty if they have been notified before
          */
         Optional<List<BlockWaiter>> take(FileFetches file, WantedBlock block);
 
         /**
-         * The origin refused a request as one too many: what somebody still waits for is asked for again after a pause, or given up.
+         * Handles a throttled request: blocks that still have waiters are requested again after a pause, or fail.
          *
-         * @return whether all was given up
+         * @return whether all blocks failed
          */
         boolean askAgain(FileFetches file, List<WantedBlock> blocks);
     }
@@ -95,7 +98,7 @@ final class RangeFetch
     }
 
     /**
-     * Returns when every block was handed out, failed, or is to be asked for again.
+     * Runs the fetch. Returns when every block has been passed on, has failed, or will be requested again.
      */
     void run()
     {
@@ -171,7 +174,7 @@ final class RangeFetch
     }
 
     /**
-     * Tells whoever was not told yet.
+     * Fails all blocks whose waiters have not been notified yet.
      */
     void failRest(NoCause cause)
     {
@@ -201,7 +204,7 @@ final class RangeFetch
         int last = blocks.get(runEnd - 1).index;
         long end = (long) last * blockSizeBytes + target.version().blockLength(last, blockSizeBytes);
         long flushes = services.store().flushes().count();
-        // a weak ETag is equal to none in a condition, not even to itself
+        // a weak ETag never matches in If-Match, not even itself
         Optional<String> bound = services.store().file(target.id()).flatMap(FileMetadata::etag).filter(etag -> !etag.startsWith("W/"));
         try (ObjectRange range = target.origin().source().open(target.location(), start, end - start, bound)) {
             target.origin().health().succeeded(bucket);
@@ -213,7 +216,8 @@ final class RangeFetch
             if (!services.store().bind(target.version(), state.etag(), provisional, target.table())) {
                 Optional<String> other = services.store().file(target.id()).flatMap(FileMetadata::etag);
                 if (other.isEmpty() || state.etag().isEmpty()) {
-                    // what clients offered carries no ETag: nothing says that the file was replaced, but the two are not kept together
+                    // blocks offered by clients have no ETag: the file need not have changed, but they cannot be kept
+                    // with these blocks
                     services.store().flushes().dropFile(target.id());
                     drops++;
                     return;
@@ -226,7 +230,7 @@ final class RangeFetch
             byte[] chunk = new byte[(int) Math.min(CHUNK_BYTES, end - start)];
             while (next < runEnd) {
                 if (!receive(range, blocks.get(next), state, provisional, flushes, chunk)) {
-                    // by a flush, or since the file was replaced: only another GET knows
+                    // dropped by a flush, or because the file was replaced, which only another GET can tell
                     drops++;
                     services.counters().addExtraBytes(target.version().blockLength(blocks.get(next).index, blockSizeBytes));
                     services.counters().addOriginRetries(1);
@@ -239,7 +243,9 @@ final class RangeFetch
     }
 
     /**
-     * @return false if the file was dropped meanwhile, so that those who wait for the block were given nothing
+     * Receives a block.
+     *
+     * @return false if the file was dropped meanwhile; the waiters have not been notified then
      */
     private boolean receive(ObjectRange range, WantedBlock block, ObjectState state, boolean provisional, long flushes, byte[] chunk)
             throws IOException

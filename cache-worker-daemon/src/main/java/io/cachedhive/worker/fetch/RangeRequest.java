@@ -7,7 +7,7 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Neighbouring blocks to be asked for at once.
+ * Adjacent blocks to fetch with one request.
  */
 record RangeRequest(FileFetches file, List<WantedBlock> blocks, Priority priority)
 {

@@ -11,14 +11,16 @@ import java.util.function.LongSupplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How many requests a bucket is asked at the same time: halved when it answers 503 or 429, and raised by one for as many good answers as the limit is
- * (additive increase, multiplicative decrease: Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance", 1989).
- * Answers to requests that were under way when it was halved do not halve it again.
+ * Limits the concurrent requests to each bucket. A 503 or 429 halves the limit, and as many successes as the limit
+ * raise it by one (additive increase, multiplicative decrease: Chiu and Jain, "Analysis of the increase and decrease
+ * algorithms for congestion avoidance", 1989). Responses to requests that were in progress at the halving do not halve
+ * it again.
  */
 public final class RequestLimits
 {
     /**
-     * Half of the requests refused make a row of so many seldom, an outage makes it at once.
+     * The length of a run of throttled requests that indicates an outage. If only half of the requests are throttled,
+     * such a run is rare.
      */
     static final int REFUSES_ALL = 6;
     private static final long HALVING_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
@@ -29,7 +31,9 @@ public final class RequestLimits
     private final Map<Bucket, Limit> limits = new ConcurrentHashMap<>();
 
     /**
-     * @param origin name of the origin
+     * A bucket of an origin.
+     *
+     * @param origin the name of the origin
      */
     record Bucket(String origin, String name)
     {
@@ -48,7 +52,7 @@ public final class RequestLimits
     }
 
     /**
-     * Of a bucket that has refused nothing lately.
+     * Returns the limit for a bucket that has not throttled requests recently.
      */
     int maxRequests()
     {
@@ -71,7 +75,7 @@ public final class RequestLimits
     }
 
     /**
-     * Whether it has refused so many requests in a row that it seems to refuse all.
+     * Returns whether the bucket appears to throttle all requests.
      */
     boolean refusesAll(Bucket bucket)
     {
@@ -84,7 +88,7 @@ public final class RequestLimits
     }
 
     /**
-     * What an origin's client is to report to.
+     * Returns the observer for the client of an origin.
      */
     public OriginObserver observer(String origin)
     {

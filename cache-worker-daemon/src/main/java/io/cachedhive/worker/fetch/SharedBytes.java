@@ -8,7 +8,8 @@ import java.util.zip.CRC32C;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The bytes of a block that is not in the store, on the heap for those who wait for it. Counts its users; the last one gives the memory back to the budget.
+ * The bytes of a block that is not in the store, shared on the heap by its waiters. The last user to release them
+ * returns the memory to the budget.
  */
 public final class SharedBytes
 {
@@ -25,9 +26,9 @@ public final class SharedBytes
     }
 
     /**
-     * With the caller as its first user, who fills it.
+     * Allocates memory with the caller as its first user, who fills it.
      *
-     * @return empty if the budget is used up
+     * @return empty if the budget is exhausted
      */
     public static Optional<SharedBytes> allocate(ByteBudget budget, int length)
     {
@@ -39,16 +40,13 @@ public final class SharedBytes
         return bytes;
     }
 
-    /**
-     * Copies the bytes in.
-     */
     public void fill(ByteBuffer source)
     {
         source.duplicate().get(bytes);
     }
 
     /**
-     * All bytes are there.
+     * Completes the block after all bytes have been filled in.
      */
     public void complete(long etagDigest)
     {
@@ -64,7 +62,7 @@ public final class SharedBytes
     }
 
     /**
-     * CRC32C
+     * Returns the CRC32C of the bytes.
      */
     public int checksum()
     {
@@ -77,7 +75,7 @@ public final class SharedBytes
     }
 
     /**
-     * One user more, told by one who is one.
+     * Adds a user. Only an existing user may call this.
      */
     public void retain()
     {

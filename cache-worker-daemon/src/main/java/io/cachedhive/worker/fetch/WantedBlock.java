@@ -10,23 +10,25 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A block that somebody wants, or for which a request is under way. Guarded by the lock of {@link FetchQueues}, but for its index and terms.
+ * A block that is requested or being fetched. Guarded by the lock of {@link FetchQueues}, except for its index and
+ * terms.
  */
 final class WantedBlock
 {
     /**
-     * How long blocks are asked for again and again that the origin refuses: less than readers wait for a fetch, so that they hear of it first.
+     * The time for which throttled blocks are requested again. It is shorter than readers wait for a fetch, so that
+     * readers are notified first.
      */
     static final Duration PATIENCE = Duration.ofSeconds(8);
 
     final int index;
-    // of who wanted it first
+    // the terms of the first request
     final FillTerms terms;
     final List<BlockWaiter> waiters = new ArrayList<>(1);
     Priority priority;
-    // of requests that the origin refused
+    // throttled requests for this block
     int refusals;
-    // until when it makes sense to ask; preloads have time
+    // the time after which retries are pointless; preloads have no limit
     private long patienceEnds;
     private boolean patient = true;
 
@@ -47,19 +49,21 @@ final class WantedBlock
     }
 
     /**
-     * @param refusesAll whether the bucket seems to refuse everything
+     * Returns whether the block should be requested again.
+     *
+     * @param refusesAll whether the bucket appears to throttle all requests
      */
     boolean isWorthAsking(long atNanos, boolean refusesAll)
     {
         if (priority == Priority.AHEAD) {
-            // whoever will want it asks for itself
+            // a later read fetches the block itself
             return false;
         }
         return patient || (!refusesAll && atNanos - patienceEnds < 0);
     }
 
     /**
-     * The same to be asked for again; whoever has this one finds nobody waiting.
+     * Returns a copy to be requested again. References to this instance no longer lead to its waiters.
      */
     WantedBlock again()
     {

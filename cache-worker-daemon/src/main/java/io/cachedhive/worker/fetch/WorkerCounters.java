@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What the worker itself counted since its start.
+ * Counters of the worker itself since its start.
  */
 public final class WorkerCounters
 {
@@ -41,7 +41,7 @@ public final class WorkerCounters
     }
 
     /**
-     * A file version was dropped because a reader found other bytes at the origin.
+     * Counts a file version that was dropped because a reader found other bytes at the origin.
      */
     public void addQuarantinedFile()
     {
@@ -64,7 +64,7 @@ public final class WorkerCounters
     }
 
     /**
-     * An origin refused a request as one too many.
+     * Counts a throttled request.
      */
     public void addOriginThrottled()
     {
@@ -72,7 +72,7 @@ public final class WorkerCounters
     }
 
     /**
-     * Requests that were made before, and failed.
+     * Counts retries of failed requests.
      */
     public void addOriginRetries(long count)
     {
@@ -80,7 +80,7 @@ public final class WorkerCounters
     }
 
     /**
-     * Blocks were refused to a reader.
+     * Counts rejected block reads.
      */
     public void addOverloaded(OverloadCause cause, long blocks)
     {
@@ -88,7 +88,7 @@ public final class WorkerCounters
     }
 
     /**
-     * Fetched although no reader asked, or waits any more.
+     * Counts bytes that were fetched although no reader requested them or still waits for them.
      */
     public void addExtraBytes(long bytes)
     {
@@ -96,7 +96,7 @@ public final class WorkerCounters
     }
 
     /**
-     * A file version was dropped because the object at the origin is another one.
+     * Counts a file version that was dropped because the object at the origin has changed.
      */
     public void addVersionChange()
     {
@@ -104,7 +104,7 @@ public final class WorkerCounters
     }
 
     /**
-     * Bytes of a block are sent over a connection.
+     * Counts bytes of a block sent over a connection.
      */
     public void addSentBytes(long bytes)
     {
@@ -117,9 +117,9 @@ public final class WorkerCounters
     }
 
     /**
-     * A client offered a block of another worker's.
+     * Counts a guest block offered by a client.
      *
-     * @param kept whether it is in RAM now
+     * @param kept whether the block was stored
      */
     public void addGuest(boolean kept)
     {
