@@ -6,12 +6,13 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * By which chunk size the files of an origin have their owners, as the clients said last: it is a property of their catalogs.
+ * The chunk sizes that determine the owners of each origin's files. The chunk size is a property of a catalog; clients
+ * report it, and the last report counts.
  */
 public final class ChunkSizes
 {
     /**
-     * As long as no client said another: what catalogs have unless configured.
+     * The default of catalogs, used until a client reports another size.
      */
     static final long DEFAULT_BYTES = 512L << 20;
 

@@ -27,8 +27,9 @@ import static com.google.common.collect.Lists.partition;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Takes this worker out of its cluster: says that it leaves, waits for a ring without it, names its blocks to their new owners, who read them from here, the hottest
- * first, and ends when they have them and nobody reads any more, or at the deadline. It goes on serving all the time.
+ * Removes this worker from its cluster. The worker announces that it is draining and waits for a ring without it. It
+ * then names its blocks to their new owners, the hottest first, which read them from here. It stops when they have the
+ * blocks and no reads arrive any more, or at the deadline. It serves reads all the time.
  */
 public final class Drain
         implements AutoCloseable
@@ -36,7 +37,7 @@ public final class Drain
     private static final Logger log = Logger.get(Drain.class);
 
     private static final long POLL_MILLIS = 50;
-    // readers that know the ring before are few by then
+    // by then, few readers still use the previous ring
     private static final int QUIET_POLLS = 20;
     private static final int MAX_BLOCKS = 1 << 20;
     private static final int LOOKED_UP_AT_ONCE = 256;
@@ -67,21 +68,23 @@ public final class Drain
     {
         NOT_LEAVING,
         /**
-         * The newest ring has this worker still.
+         * The newest ring still contains this worker.
          */
         WAITING_FOR_RING,
         HANDING_OVER,
         /**
-         * The new owners have what they take; who reads by the ring before is served.
+         * The new owners have received the blocks; reads that use the previous ring are still served.
          */
         FINISHING,
         ENDED,
     }
 
     /**
-     * @param millisLeft until the deadline; 0 if this worker does not leave
-     * @param blocks to be handed over; 0 before that has begun
-     * @param givenBlocks of them, that their new owners have
+     * The progress of a drain.
+     *
+     * @param millisLeft milliseconds until the deadline; 0 if the worker is not draining
+     * @param blocks blocks to transfer; 0 before the transfer begins
+     * @param givenBlocks blocks that their new owners have
      */
     public record Progress(State state, long millisLeft, long blocks, long givenBlocks) {}
 
@@ -99,10 +102,10 @@ public final class Drain
     }
 
     /**
-     * The server is made after this.
+     * Sets the counters of reads. They are set later because the server is created after this.
      *
-     * @param begun reads since the start of the process
-     * @param active reads without their last answer
+     * @param begun returns the number of reads since the process started
+     * @param active returns the number of unanswered reads
      */
     public void setReads(LongSupplier begun, LongSupplier active)
     {
@@ -111,7 +114,7 @@ public final class Drain
     }
 
     /**
-     * Begins to leave; sets another deadline if that was begun already.
+     * Starts draining, or sets another deadline if the worker is already draining.
      */
     public synchronized void start(Duration deadline)
     {
@@ -126,9 +129,9 @@ public final class Drain
     }
 
     /**
-     * Stays after all: the coordinator puts this worker back on the ring.
+     * Cancels the drain; the coordinator then adds this worker to the ring again.
      *
-     * @return false if it has left already
+     * @return false if the drain has already completed
      */
     public synchronized boolean cancel()
     {
@@ -160,7 +163,7 @@ public final class Drain
     }
 
     /**
-     * Ends when this worker has left, and its process should end.
+     * Completes when the drain is complete and the process should exit.
      */
     public CompletableFuture<Void> ended()
     {
@@ -184,7 +187,7 @@ public final class Drain
             }
         }
         catch (InterruptedException _) {
-            // cancelled, or the process ends
+            // cancelled, or the process is stopping
             return;
         }
         catch (RuntimeException e) {
@@ -198,7 +201,9 @@ public final class Drain
     }
 
     /**
-     * @return false if this thread is not the one that drains any more
+     * Changes the state.
+     *
+     * @return false if this thread no longer runs the drain
      */
     private synchronized boolean enter(State next)
     {
@@ -209,7 +214,7 @@ public final class Drain
         return true;
     }
 
-    @SuppressWarnings("WaitNotInLoop") // who pauses looks again, also if the pause ends early
+    @SuppressWarnings("WaitNotInLoop") // callers check their condition again after a spurious wakeup
     private synchronized void pause()
             throws InterruptedException
     {
@@ -265,7 +270,7 @@ public final class Drain
     }
 
     /**
-     * @return empty for what nobody may be shown, or is gone
+     * Returns the location of a file, or empty if its version is provisional or has been dropped.
      */
     private Optional<FilePlace> place(FileVersionId id)
     {
@@ -279,7 +284,7 @@ public final class Drain
             throws InterruptedException
     {
         long position = (long) key.index() * store.blockSizeBytes();
-        // readers of this zone ask within it
+        // readers in this zone ask the owner within the zone
         Optional<Peer> owner = ring.ownerWithin(ChunkKey.at(place.locationHash(), position, place.chunkSizeBytes()), zone)
                 .flatMap(id -> rings.newest().flatMap(newest -> newest.address(id)).map(address -> new Peer(id, address)));
         if (owner.isPresent()) {
@@ -309,7 +314,7 @@ public final class Drain
     }
 
     /**
-     * The process ends for another reason.
+     * Stops the drain, because the process stops for another reason.
      */
     @Override
     public synchronized void close()

@@ -22,8 +22,9 @@ import java.util.function.IntConsumer;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Takes blocks from the workers that owned them before a change of the ring. One that is silent, or does not make sense, leaves the rest to the origin; one that does
- * not have a block leaves it to the owner before it.
+ * Receives blocks from the workers that owned them before a change of the ring. If an owner does not answer or answers
+ * incorrectly, the remaining blocks come from the origin. If an owner does not have a block, the owner before it is
+ * asked.
  */
 public final class FormerOwnerSource
         implements PeerSource
@@ -39,7 +40,7 @@ public final class FormerOwnerSource
     private final HandOverCounters counters;
     private final int blockSizeBytes;
     private final Semaphore reads = new Semaphore(MAX_READS);
-    // others may have blocks of them for as long as they are asked
+    // remembered for as long as former owners are asked, because they may have blocks of these versions
     private final Cache<FileVersionId, Boolean> changedVersions = Caffeine.newBuilder()
             .maximumSize(MAX_CHANGED_VERSIONS)
             .expireAfterWrite(FormerOwners.ASKED_FOR)
@@ -75,7 +76,7 @@ public final class FormerOwnerSource
             }
         }
         catch (InterruptedException _) {
-            // the worker stops: the origin will say so
+            // the worker is stopping; the request to the origin will fail as well
             Thread.currentThread().interrupt();
         }
     }
@@ -114,7 +115,7 @@ public final class FormerOwnerSource
                 return;
             }
             catch (RuntimeException e) {
-                // a mistake here must not cost a read that the origin can serve
+                // an error here must not fail a read that the origin can serve
                 counters.addFailedRead();
                 log.error(e, "Blocks of %s are not taken from %s", target.version().location(), owner);
                 return;

@@ -15,16 +15,18 @@ import java.util.function.Supplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Who owned a chunk before this worker, on the rings that were in force within the last hour.
+ * Finds the workers that owned a chunk before this worker, on the rings of the last hour.
  */
 final class FormerOwners
 {
     /**
-     * For how long after a ring was replaced its owners are asked: by then what is still in use has been asked for.
+     * The time for which the owners on a replaced ring are asked. By then, blocks that are still in use have been
+     * requested.
      */
     static final Duration ASKED_FOR = Duration.ofHours(1);
     /**
-     * The one before, and the one before that, who may have been asked for less than there was time for.
+     * The maximum number of former owners: the last one and the one before, in case the last one did not own the chunk
+     * for long enough to be asked for all of its blocks.
      */
     static final int MAX_OWNERS = 2;
 
@@ -34,7 +36,7 @@ final class FormerOwners
     private final Supplier<Instant> clock;
 
     /**
-     * @param zone of this worker: former owners are those within it, as readers have asked them
+     * @param zone the zone of this worker; former owners are those within it, which the zone's readers have used
      */
     FormerOwners(RingRegistry rings, CacheWorkerId self, Optional<String> zone, Supplier<Instant> clock)
     {
@@ -45,7 +47,7 @@ final class FormerOwners
     }
 
     /**
-     * Rings that were replaced within the hour, the newest first.
+     * Returns the rings that were replaced within the last hour, the newest first.
      */
     List<PublishedRing> replacedRings()
     {
@@ -59,7 +61,8 @@ final class FormerOwners
     }
 
     /**
-     * The last one first; without this worker, and without those that are nowhere now.
+     * Returns the former owners of a chunk, the last one first, without this worker and without workers that have no
+     * address.
      *
      * @param replaced from {@link #replacedRings}
      */
@@ -77,7 +80,8 @@ final class FormerOwners
     }
 
     /**
-     * Where a worker was when a ring with it was published last; empty if it was nowhere, or is on no ring that is known.
+     * Returns a worker with its address on the newest ring that contains it. Empty if it had no address there, or is on
+     * no known ring.
      */
     Optional<Peer> find(CacheWorkerId id)
     {

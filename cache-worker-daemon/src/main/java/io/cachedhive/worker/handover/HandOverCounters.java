@@ -3,7 +3,7 @@ package io.cachedhive.worker.handover;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What was handed over between this worker and others since its start.
+ * Counters of blocks transferred between this worker and others since its start.
  */
 public final class HandOverCounters
 {
@@ -13,7 +13,7 @@ public final class HandOverCounters
     private final LongAdder givenBlocks = new LongAdder();
 
     /**
-     * This worker took a block from another.
+     * Counts a block that this worker received from another one.
      */
     void addTaken(int bytes)
     {
@@ -22,7 +22,7 @@ public final class HandOverCounters
     }
 
     /**
-     * Another worker did not answer, or not as it should.
+     * Counts a request that another worker did not answer, or answered incorrectly.
      */
     void addFailedRead()
     {
@@ -30,7 +30,7 @@ public final class HandOverCounters
     }
 
     /**
-     * Others have blocks that this worker named when it was drained.
+     * Counts blocks that other workers received while this worker was draining.
      */
     void addGiven(int blocks)
     {

@@ -31,7 +31,8 @@ import static com.google.common.collect.Lists.partition;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Answers what other cache workers ask: what this one has of a file, and to take over blocks of one that leaves.
+ * Answers hand-over requests of other cache workers: describes the blocks of a file, and receives blocks of a draining
+ * worker.
  */
 public final class HandOverRequests
 {
@@ -40,7 +41,7 @@ public final class HandOverRequests
     private static final long BYTES_AT_ONCE = 1 << 20;
     private static final long WRITE_PATIENCE_NANOS = Duration.ofSeconds(10).toNanos();
     private static final long WRITE_PAUSE_NANOS = Duration.ofMillis(5).toNanos();
-    // frames rest that long before they are used again
+    // frames cannot be reused sooner after they are freed
     private static final long FRAME_PAUSE_NANOS = Duration.ofMillis(100).toNanos();
     private static final int MAX_ATTEMPTS = 5;
 
@@ -52,8 +53,9 @@ public final class HandOverRequests
     private final BooleanSupplier leaving;
 
     /**
-     * @param executor takes blocks over, a few at a time, behind what readers wait for; refuses when its queue is full
-     * @param leaving whether this worker itself leaves
+     * @param executor receives blocks, a few at a time, with lower priority than reads; rejects tasks when its queue is
+     * full
+     * @param leaving returns whether this worker itself is draining
      */
     HandOverRequests(BlockStore store, FormerOwners formerOwners, PeerReader reader, HandOverCounters counters, Executor executor, BooleanSupplier leaving)
     {
@@ -80,9 +82,9 @@ public final class HandOverRequests
     }
 
     /**
-     * Returns at once.
+     * Receives blocks from a draining worker. Returns immediately.
      *
-     * @param answer told when the blocks are here, or why they are not
+     * @param answer called when the blocks have been received, or with the error
      */
     public void take(HandOver request, Consumer<Message> answer)
     {
@@ -142,8 +144,10 @@ public final class HandOverRequests
     }
 
     /**
-     * @param left loses those that are here
-     * @return whether all was taken that the sender has
+     * Reads blocks from the sender.
+     *
+     * @param left the missing blocks; received blocks are removed
+     * @return false if the store had no frames for some of the blocks that the sender has
      */
     private boolean read(Peer sender, FileVersion version, FileVersionId id, List<Integer> left)
             throws WorkerException, InterruptedException
@@ -155,7 +159,8 @@ public final class HandOverRequests
     }
 
     /**
-     * What comes faster than it is written would be in RAM only, and soon gone.
+     * Waits until the SSD writes have caught up. Blocks that arrive faster than they are written would stay in RAM only
+     * and soon be evicted.
      */
     private void awaitWrites()
             throws InterruptedException
@@ -176,7 +181,8 @@ public final class HandOverRequests
     }
 
     /**
-     * Not as a guest only: those are not written to SSD and leave before all others.
+     * Returns whether the block is present with a class above guest. Guest blocks do not count, because they are not
+     * written to SSD and are evicted first.
      */
     private boolean isPresent(FileVersionId id, int block)
     {

@@ -17,18 +17,19 @@ import java.util.List;
 import java.util.concurrent.Executor;
 
 /**
- * What this worker takes from other cache workers when the ring changes, and gives to them.
+ * Transfers blocks between this worker and others when the ring changes.
  *
- * <p>Hand-over is a pull. On a miss, the owner of a block asks those who owned it on the rings of the last hour, before the origin ({@link FormerOwnerSource}). A worker that
- * leaves names its blocks to their new owners, who read them at once ({@link Drain}, {@link HandOverRequests}). All reads from another worker are look-ups there and fill nothing
- * ({@link PeerReader}), so that two workers can never wait for each other.
+ * <p>Hand-over is a pull. On a miss, the owner of a block asks the owners on the rings of the last hour, before the
+ * origin ({@link FormerOwnerSource}). A draining worker names its blocks to their new owners, which read them
+ * immediately ({@link Drain}, {@link HandOverRequests}). A read from another worker is a lookup there and never a fill
+ * ({@link PeerReader}), so two workers cannot wait for each other.
  */
 public final class HandOverService
         implements AutoCloseable
 {
     private static final int IO_THREADS = 2;
     private static final int REQUESTS_PER_WORKER = 1024;
-    // how many times the silence of a peer the start waits for tombstones: 2 s by default
+    // how long startup waits for tombstones, in multiples of the peer silence: 2 s by default
     private static final int START_SILENCES = 4;
 
     private final WorkerConnections connections;
@@ -40,7 +41,7 @@ public final class HandOverService
     private final FlushExchange flushExchange;
 
     /**
-     * @param executor takes blocks over from workers that leave, a few at a time; refuses when its queue is full
+     * @param executor receives blocks of draining workers, a few at a time; rejects tasks when its queue is full
      */
     public HandOverService(
             BlockStore store,
@@ -74,7 +75,7 @@ public final class HandOverService
     }
 
     /**
-     * To be asked before the origins.
+     * Returns the peers to ask before the origins.
      */
     public PeerSource peers()
     {
@@ -82,7 +83,7 @@ public final class HandOverService
     }
 
     /**
-     * Answers other cache workers.
+     * Returns the handler for requests of other cache workers.
      */
     public HandOverRequests requests()
     {
@@ -95,7 +96,7 @@ public final class HandOverService
     }
 
     /**
-     * To be told by clients.
+     * Returns the chunk sizes, which the client connections update.
      */
     public ChunkSizes chunkSizes()
     {
@@ -103,7 +104,7 @@ public final class HandOverService
     }
 
     /**
-     * With the workers that blocks are taken from.
+     * Returns the exchange of flushes and pins with other workers.
      */
     public FlushExchange flushExchange()
     {

@@ -6,7 +6,7 @@ import io.cachedhive.protocol.ring.WorkerAddress;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Another cache worker, and where it listens.
+ * Another cache worker and its address.
  */
 record Peer(CacheWorkerId id, WorkerAddress address)
 {

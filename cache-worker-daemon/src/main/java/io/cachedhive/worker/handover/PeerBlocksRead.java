@@ -32,10 +32,10 @@ import java.util.zip.CRC32C;
 import static java.util.Objects.requireNonNull;
 
 /**
- * One request for neighbouring blocks of another cache worker, whose bytes go into frames as they come. Used once.
+ * One request for adjacent blocks of another cache worker. The bytes are written to frames as they arrive. Used once.
  *
- * <p>An I/O thread writes to the frames, until {@link #close} takes them back; whether a block is what it should be is known when all of it is there, and one that is
- * not is never shown.
+ * <p>An I/O thread writes to the frames until {@link #close}. A block is verified when it is complete, and never
+ * published otherwise.
  */
 final class PeerBlocksRead
         implements AnswerHandler
@@ -55,10 +55,10 @@ final class PeerBlocksRead
     private final Map<Integer, ArrivingBlock> arriving = new LinkedHashMap<>();
 
     /**
-     * A file that blocks are read of.
+     * The file whose blocks are read.
      *
-     * @param origin its position among those that the session named
-     * @param etagDigest that the file is bound to here
+     * @param origin the index of the origin in the session's handshake
+     * @param etagDigest the digest of the ETag to which the file is bound here
      */
     record PeerFile(int origin, FileVersion version, FileVersionId id, long etagDigest)
     {
@@ -70,7 +70,7 @@ final class PeerBlocksRead
     }
 
     /**
-     * @param failure in place of a block; null otherwise
+     * @param failure set instead of a block; null otherwise
      */
     private record Answer(int block, boolean verified, WorkerException failure) {}
 
@@ -89,9 +89,9 @@ final class PeerBlocksRead
     }
 
     /**
-     * @param blocks neighbours
-     * @param flushes as they were when it was known that the peer has nothing that was flushed here
-     * @param silence how long the peer may take from one block to the next
+     * @param blocks adjacent blocks
+     * @param flushes the flush count at the time when the peer was known to have applied all flushes of this worker
+     * @param silence the maximum time from one block to the next
      */
     PeerBlocksRead(BlockStore store, WorkerLink link, WorkerSession session, PeerFile file, Map<Integer, BlockTerms> blocks, long flushes, Duration silence)
     {
@@ -105,7 +105,9 @@ final class PeerBlocksRead
     }
 
     /**
-     * @return whether there were frames for all of them
+     * Reads the blocks.
+     *
+     * @return whether there were frames for all blocks
      */
     boolean run(IntConsumer taken)
             throws WorkerException, InterruptedException
@@ -165,7 +167,7 @@ final class PeerBlocksRead
     }
 
     /**
-     * The frames are left alone from now on.
+     * Stops writes to the frames.
      */
     private synchronized void close()
     {
@@ -187,7 +189,7 @@ final class PeerBlocksRead
         }
         int count = bytes.remaining();
         if (offset == block.arrivedBytes && count <= block.length - offset) {
-            // over the bytes as they came, not over shared memory
+            // over the received bytes instead of shared memory
             block.checksum.update(bytes.duplicate());
             block.fill.buffer().put(offset, bytes, bytes.position(), count);
             block.arrivedBytes += count;
@@ -208,7 +210,7 @@ final class PeerBlocksRead
                 if (!verified) {
                     return fail("bytes that do not verify");
                 }
-                // another state of the file is no fault of the peer's, and no use
+                // a block with another ETag is not an error of the peer, but cannot be used
                 answers.add(new Answer(bytes.block(), bytes.etagDigest() == file.etagDigest(), null));
             }
             case BlockNo no -> {

@@ -34,10 +34,12 @@ import java.util.function.Predicate;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Reads blocks from another cache worker into the store: asks what it has, on which terms and under which ETag, and then for the bytes. Nothing but a look-up happens there.
+ * Reads blocks from another cache worker into the store. It first asks which blocks the peer has, on which terms and
+ * with which ETag, and then requests the bytes. The peer only looks up blocks.
  *
- * <p>A file version whose ETag this store already knows takes blocks under that ETag only; of one that it does not know yet, the other's ETag is bound, and the origin is
- * held to it by everything that is fetched afterwards. What may still be overwritten unseen is neither given nor taken.
+ * <p>If this store knows the ETag of a file version, it accepts only blocks with that ETag. Otherwise it binds the
+ * peer's ETag, and later fetches from the origin must match it. Blocks of provisional versions are neither sent nor
+ * accepted.
  */
 final class PeerReader
 {
@@ -54,10 +56,10 @@ final class PeerReader
 
     /**
      * @param origins in the order in which the connections name them
-     * @param silence how long the other one may take to describe its blocks; for the bytes of each of them twice as long
-     * @param inStep whether a worker has nothing any more that was flushed here
-     * @param beingFlushed whether a file is flushed here at the moment: that is not among what the other one is compared with yet
-     * @param unpinned whether a file is not pinned by name any more: the other one may not have heard of it
+     * @param silence the maximum time for the peer to describe its blocks; twice as long for the bytes of each block
+     * @param inStep whether a worker has applied all flushes that this one has applied
+     * @param beingFlushed whether a flush of a file is in progress here, which {@code inStep} does not cover yet
+     * @param unpinned whether a file is no longer pinned by name, which the peer may not know yet
      */
     PeerReader(
             BlockStore store,
@@ -78,12 +80,12 @@ final class PeerReader
     }
 
     /**
-     * Returns when all was taken that the peer has and that there are frames for. Blocks the calling thread.
+     * Receives all blocks that the peer has and for which there are frames. Blocks the calling thread.
      *
-     * @param blocks of the file
-     * @param taken told of each block that is in the store now, which stays in RAM during the call
-     * @return false if there were no frames for some of them
-     * @throws WorkerException if the peer does not answer, or sends what is not the block
+     * @param blocks indexes of blocks of the file
+     * @param taken called for each block that has been stored; the block stays in RAM during the call
+     * @return false if there were no frames for some blocks
+     * @throws WorkerException if the peer does not answer, or sends invalid data
      */
     boolean read(Peer peer, FileVersion version, FileVersionId id, List<Integer> blocks, IntConsumer taken)
             throws WorkerException, InterruptedException
@@ -154,7 +156,7 @@ final class PeerReader
     {
         Map<Integer, BlockTerms> terms = new TreeMap<>();
         for (DescribedBlock block : description.blocks()) {
-            // a class that this version does not know is one of a newer version
+            // an unknown class is one of a newer release
             BlockClass blockClass = block.blockClass() >= 0 && block.blockClass() < CLASSES.length ? CLASSES[block.blockClass()] : BlockClass.NORMAL;
             if (unpinned && blockClass == BlockClass.PINNED) {
                 blockClass = BlockClass.NORMAL;
@@ -167,7 +169,7 @@ final class PeerReader
     }
 
     /**
-     * Neighbours, as many as may be under way at once.
+     * Splits blocks into runs of adjacent blocks, each within the limit of bytes per request.
      */
     private List<Map<Integer, BlockTerms>> runs(Map<Integer, BlockTerms> blocks)
     {

@@ -8,9 +8,9 @@ import static java.util.Objects.requireNonNull;
 /**
  * Settings of the connections between cache workers.
  *
- * @param zone of this cache worker, which handed-over blocks do not leave
- * @param sharedSecret of the cache workers
- * @param silence how long another cache worker may take to answer; for the bytes of a block twice as long
+ * @param zone the zone of this cache worker; hand-over stays within it
+ * @param sharedSecret the secret of the cache workers
+ * @param silence the maximum time for another cache worker to answer; twice as long for the bytes of a block
  */
 public record PeerSettings(Optional<String> zone, Optional<String> sharedSecret, Duration silence)
 {

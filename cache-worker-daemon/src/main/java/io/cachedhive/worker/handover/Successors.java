@@ -26,8 +26,9 @@ import java.util.function.LongSupplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The workers that own what a leaving one had: names blocks to each of them, some at a time, in the order in which they are added, and waits for each lot to be
- * taken before the next but one. Closing it gives up what was not taken. Adding is for one thread.
+ * The new owners of a draining worker's blocks. It names blocks to each of them in lots, in the order in which they are
+ * added, with a limited number of lots in progress. Closing it abandons the remaining lots. Only one thread may add
+ * blocks.
  */
 final class Successors
         implements AutoCloseable
@@ -40,7 +41,7 @@ final class Successors
     private static final int LOTS_UNDER_WAY = 2;
     private static final int LOTS_WAITING = 4;
     private static final int MAX_FAILURES = 3;
-    // for one that does not take what it is named: others wait behind it
+    // limits the wait for a successor that does not receive its blocks, because other successors wait behind it
     private static final long PATIENCE_MILLIS = 2000;
 
     private final WorkerConnections connections;
@@ -50,8 +51,8 @@ final class Successors
     private final Map<Peer, Successor> successors = new LinkedHashMap<>();
 
     /**
-     * @param millisLeft until the deadline
-     * @param given told how many blocks another has now, by several threads
+     * @param millisLeft returns the milliseconds until the deadline
+     * @param given called from several threads with the number of blocks that a successor has received
      */
     Successors(WorkerConnections connections, CacheWorkerId self, LongSupplier millisLeft, IntConsumer given)
     {
@@ -68,7 +69,7 @@ final class Successors
     }
 
     /**
-     * Waits until everything is taken or given up.
+     * Waits until all lots have been received or abandoned.
      */
     void finish()
             throws InterruptedException
@@ -93,7 +94,7 @@ final class Successors
         private final BlockingQueue<Optional<HandOver>> lots = new LinkedBlockingQueue<>(LOTS_WAITING);
         private final List<Thread> threads = new ArrayList<>();
         private final AtomicInteger failures = new AtomicInteger();
-        // of the next lot
+        // the next lot
         private Map<FileVersion, List<Integer>> files = new LinkedHashMap<>();
         private int blocks;
         private long bytes;
@@ -134,7 +135,7 @@ final class Successors
         {
             for (Thread thread : threads) {
                 while (thread.isAlive() && millisLeft.getAsLong() > 0) {
-                    // the end, for one of the threads
+                    // the end marker for one of the threads
                     lots.offer(Optional.empty(), 10, TimeUnit.MILLISECONDS);
                     thread.join(10);
                 }
@@ -160,7 +161,7 @@ final class Successors
                 }
             }
             catch (InterruptedException _) {
-                // given up
+                // abandoned
             }
         }
 

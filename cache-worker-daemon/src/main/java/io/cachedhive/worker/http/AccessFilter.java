@@ -14,8 +14,9 @@ import static com.google.common.base.Strings.nullToEmpty;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Beyond loopback, the API wants a proof of the shared secret ({@link HttpToken}). {@code /metrics} is open, as a monitoring system cannot sign:
- * it has numbers of the whole process, and names neither catalogs nor tables nor files.
+ * Requires a proof of the shared secret ({@link HttpToken}) unless the API listens on a loopback address.
+ * {@code /metrics} is open, because monitoring systems cannot sign requests. It contains totals of the whole process,
+ * without names of catalogs, tables or files.
  */
 @Provider
 @PreMatching

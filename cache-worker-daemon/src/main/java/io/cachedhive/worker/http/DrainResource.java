@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import static jakarta.ws.rs.core.MediaType.APPLICATION_JSON;
 
 /**
- * Takes this worker out of its cluster.
+ * Starts, cancels and reports the drain of this worker.
  */
 @Path("/v1/drain")
 @Produces(APPLICATION_JSON)
@@ -39,10 +39,12 @@ public final class DrainResource
     }
 
     /**
-     * @param state of {@link Drain.State}
-     * @param millisLeft until the process ends in any case
-     * @param blocks to be handed over; 0 before that has begun
-     * @param givenBlocks of them, that their new owners have
+     * The state of the drain.
+     *
+     * @param state the name of a {@link Drain.State}
+     * @param millisLeft milliseconds until the process exits in any case
+     * @param blocks blocks to transfer; 0 before the transfer begins
+     * @param givenBlocks blocks that their new owners have
      */
     public record DrainState(
             @JsonProperty("state") String state,
@@ -51,9 +53,9 @@ public final class DrainResource
             @JsonProperty("given_blocks") long givenBlocks) {}
 
     /**
-     * Begins, or sets another deadline.
+     * Starts draining, or sets another deadline.
      *
-     * @param deadline from now, as {@code 10s} or {@code 5m}
+     * @param deadline the time from now, such as {@code 10s} or {@code 5m}
      */
     @POST
     public DrainState start(@QueryParam("deadline") @DefaultValue(DEFAULT_DEADLINE) String deadline)
@@ -80,7 +82,7 @@ public final class DrainResource
     }
 
     /**
-     * Stays after all.
+     * Cancels a drain in progress.
      */
     @DELETE
     public DrainState cancel()

@@ -5,7 +5,9 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * @param secret that callers of the HTTP API must prove to know; empty if the API is on a loopback address
+ * Access control of the HTTP API.
+ *
+ * @param secret the secret that callers must prove to know; empty if the API listens on a loopback address
  */
 public record HttpAccess(Optional<String> secret)
 {

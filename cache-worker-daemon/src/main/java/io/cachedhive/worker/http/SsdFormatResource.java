@@ -20,7 +20,8 @@ import static jakarta.ws.rs.core.MediaType.APPLICATION_JSON;
 import static java.util.Objects.requireNonNull;
 
 /**
- * In which version of their format the SSD directories are written. They keep the version of the release before, for the way back, until an operator ends that.
+ * Reports and raises the format version of the SSD directories. After an upgrade, directories keep the previous version
+ * to permit a rollback, until an operator raises it.
  */
 @Path("/v1/ssd-format")
 @Produces(APPLICATION_JSON)
@@ -35,8 +36,10 @@ public final class SsdFormatResource
     }
 
     /**
-     * @param newest version that this release writes
-     * @param directories that take part
+     * The format versions.
+     *
+     * @param newest the newest version that this release writes
+     * @param directories the directories that are online
      */
     public record SsdFormatState(@JsonProperty("newest") int newest, @JsonProperty("directories") List<DirectoryFormat> directories) {}
 
@@ -54,7 +57,7 @@ public final class SsdFormatResource
     }
 
     /**
-     * From now on they are written in the newest version.
+     * Raises all directories to the newest version.
      */
     @POST
     public SsdFormatState raise()

@@ -26,7 +26,8 @@ import static jakarta.ws.rs.core.MediaType.APPLICATION_JSON;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How the worker is, for operators and programs. Names of counters and gauges are those of {@link CounterNames}; bytes and milliseconds are in the names.
+ * Reports the status and the statistics of the worker. Counters and gauges have the names of {@link CounterNames}.
+ * Other field names include their unit, bytes or milliseconds.
  */
 @Path("/v1")
 @Produces(APPLICATION_JSON)
@@ -41,18 +42,20 @@ public final class StatusResource
     }
 
     /**
-     * @param worker its id
-     * @param instance names this run
+     * The status of the worker.
+     *
+     * @param worker the worker id
+     * @param instance identifies this run of the worker process
      * @param state RUNNING, DRAINING or STOPPING
-     * @param problem one sentence with its remedy; absent when the worker is well
-     * @param weight by which its share of the chunks is reckoned, bytes
+     * @param problem the current problem and its fix; absent if the worker is healthy
+     * @param weight bytes that determine the worker's share of the chunks
      * @param newestRing epoch of the newest ring; absent without one
-     * @param socketPath where Trino workers of this host connect
-     * @param address where others connect
+     * @param socketPath the Unix socket for Trino workers of this host
+     * @param address the TCP address for other hosts
      * @param memoryFile the shared-memory file
-     * @param buckets that blocks were fetched from since the start
-     * @param recovery what was found when the store was opened
-     * @param quotas the tables that have one
+     * @param buckets buckets from which blocks were fetched since the start
+     * @param recovery the result of opening the store
+     * @param quotas tables with a quota
      */
     @JsonInclude(JsonInclude.Include.NON_ABSENT)
     public record Status(
@@ -77,16 +80,20 @@ public final class StatusResource
             @JsonProperty("gauges") Map<String, Long> gauges) {}
 
     /**
-     * @param id the digest that a catalog's origin is compared with
+     * An origin.
+     *
+     * @param id the digest that is compared with the digest of a catalog's origin
      */
     @JsonInclude(JsonInclude.Include.NON_ABSENT)
     public record OriginState(@JsonProperty("name") String name, @JsonProperty("id") String id, @JsonProperty("problem") Optional<String> problem) {}
 
     /**
-     * @param quotaBytes over all cache workers of the ring
-     * @param shareBytes of this one, for each of its tiers
-     * @param ramBytes of the table's blocks in RAM
-     * @param ssdBytes of the table's blocks on SSD
+     * The quota of a table.
+     *
+     * @param quotaBytes the quota over all cache workers of the ring
+     * @param shareBytes this worker's share of the quota, for each of its tiers
+     * @param ramBytes bytes of the table's blocks in RAM
+     * @param ssdBytes bytes of the table's blocks on SSD
      */
     public record TableQuota(
             @JsonProperty("table") String table,
@@ -96,10 +103,12 @@ public final class StatusResource
             @JsonProperty("ssd_bytes") long ssdBytes) {}
 
     /**
-     * @param limit requests at the same time, as many as the bucket bears
-     * @param requests under way
-     * @param queuedReads blocks that reads wait for and that no request is made for yet
-     * @param queuedPreloads blocks to be preloaded that no request is made for yet
+     * The current fetches of a bucket.
+     *
+     * @param limit the current limit on concurrent requests
+     * @param requests requests in progress
+     * @param queuedReads blocks that reads wait for, without a request yet
+     * @param queuedPreloads blocks of preloads without a request yet
      */
     public record BucketFetches(
             @JsonProperty("origin") String origin,
@@ -110,8 +119,11 @@ public final class StatusResource
             @JsonProperty("queued_preloads") int queuedPreloads) {}
 
     /**
-     * @param sinceMillis since when the counters of {@code total} and {@code catalogs} count; gauges of events count since the start of the process
-     * @param total of all catalogs
+     * The statistics of the worker.
+     *
+     * @param sinceMillis when the counters of {@code total} and {@code catalogs} started, in milliseconds since the
+     * Unix epoch; gauges that count events start with the process
+     * @param total counters over all catalogs
      */
     @JsonInclude(JsonInclude.Include.NON_ABSENT)
     public record Statistics(

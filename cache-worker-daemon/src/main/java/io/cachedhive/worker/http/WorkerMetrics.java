@@ -12,7 +12,8 @@ import java.util.Map;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The current values of all metrics: what this cache worker measures, and the totals of what its clients count for each table.
+ * The current values of all metrics: those that the cache worker measures, and totals of those that its clients count
+ * per table.
  */
 public final class WorkerMetrics
 {
@@ -25,7 +26,7 @@ public final class WorkerMetrics
     }
 
     /**
-     * Returns the value of each metric of {@link CacheMetric#ALL}. All values are of the same moment, as far as they are read together.
+     * Returns the value of each metric of {@link CacheMetric#ALL}, read at about the same time.
      */
     public Map<CacheMetric, Long> values()
     {

@@ -23,7 +23,8 @@ import java.util.Map;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Exports all metrics of the cache worker over JMX: an attribute for each, with its name in camel case and its description.
+ * Exports all metrics of the cache worker over JMX, each as an attribute with its name in camel case and its
+ * description.
  */
 public final class WorkerMetricsBean
         implements DynamicMBean

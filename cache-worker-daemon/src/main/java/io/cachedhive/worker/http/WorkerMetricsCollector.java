@@ -19,7 +19,8 @@ import java.util.stream.Stream;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Collects the metrics of {@code /metrics}: those of the JVM and the HTTP server, and all metrics of the cache worker with their types and descriptions.
+ * Collects the metrics of {@code /metrics}: those of the JVM and the HTTP server, and all metrics of the cache worker
+ * with their types and descriptions.
  */
 public final class WorkerMetricsCollector
         extends OpenMetricsCollector

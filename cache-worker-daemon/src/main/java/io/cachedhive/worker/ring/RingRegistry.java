@@ -21,11 +21,11 @@ import java.util.zip.CRC32C;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The newest rings that coordinators published to this worker. They survive a restart, so that clients find their owners while no coordinator is up,
- * and so that a new coordinator finds what the old one decided.
+ * The newest rings that coordinators published to this worker. They survive a restart, so that clients can find owners
+ * while no coordinator is running, and so that a new coordinator can read the previous ring.
  *
- * <p>The file {@code rings}: magic number, CRC32C of the rest, then the rings as they travel, the newest first. What cannot be read is ignored: the
- * coordinator publishes within seconds.
+ * <p>The file {@code rings} contains a magic number, the CRC32C of the rest, and the rings in wire format, the newest
+ * first. An unreadable file is ignored, because the coordinator publishes within seconds.
  */
 public final class RingRegistry
 {
@@ -41,7 +41,7 @@ public final class RingRegistry
     private volatile List<PublishedRing> rings = ImmutableList.of();
 
     /**
-     * @param shown is told of the rings, the newest first, now and whenever they change
+     * @param shown called with the rings, the newest first, immediately and after each change
      */
     public RingRegistry(StateDirectory state, Consumer<List<PublishedRing>> shown)
     {
@@ -57,7 +57,7 @@ public final class RingRegistry
     }
 
     /**
-     * The newest first.
+     * Returns the rings, the newest first.
      */
     public List<PublishedRing> rings()
     {
@@ -70,7 +70,7 @@ public final class RingRegistry
     }
 
     /**
-     * Of two rings with the same epoch the one published later stays.
+     * Adds a ring. Of two rings with the same epoch, the one published later is kept.
      */
     public synchronized void publish(PublishedRing ring)
     {

@@ -6,17 +6,18 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import java.util.List;
 
 /**
- * Which part of a table's quota is a worker's: as much as of the chunks. Reckoned here and not by readers, so that a quota is divided anew when the ring
- * changes, whether the table is read or not.
+ * Computes a worker's share of table quotas, which equals its share of the chunks. The worker computes it independently
+ * of readers, so that quotas are divided again when the ring changes, even if the table is not read.
  */
 public final class RingShare
 {
     private RingShare() {}
 
     /**
-     * By the newest ring that has the worker: one that leaves, or that a coordinator lost sight of for a moment, keeps what it has until somebody else took it.
+     * Returns the share on the newest ring that contains the worker. A worker that is draining, or that the coordinator
+     * could temporarily not reach, therefore keeps its share until other workers have received its blocks.
      *
-     * @return above 0 and at most 1; 1 without such a ring, when every worker is alone
+     * @return above 0 and at most 1; 1 if no ring contains the worker
      */
     public static double of(List<PublishedRing> newestFirst, CacheWorkerId worker)
     {
