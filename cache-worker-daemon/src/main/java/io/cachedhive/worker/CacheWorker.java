@@ -47,12 +47,12 @@ public final class CacheWorker
     private static final Logger log = Logger.get(CacheWorker.class);
 
     /**
-     * As Trino's.
+     * The exit code that Trino uses too.
      */
     private static final int EXIT_CANNOT_START = 100;
 
     /**
-     * By then a client has used what serves it, so that its classes are in the archive too.
+     * By then a client has usually read blocks, so that the archive contains the classes that serve them.
      */
     private static final Duration CLASS_ARCHIVE_DELAY = Duration.ofSeconds(30);
 
@@ -64,10 +64,11 @@ public final class CacheWorker
     }
 
     /**
-     * Starts the worker that {@code -Dconfig} describes, which then runs until the process ends. What it cannot start with is told, and ends the process.
+     * Starts the worker that {@code -Dconfig} describes, which then runs until the process ends. If the worker cannot
+     * start, this logs the problems and exits.
      *
-     * @param environment what its store is given; a process that measures it may give another than {@link #main}
-     * @param serving told as soon as blocks are served, which is before HTTP is
+     * @param environment the environment of the store; benchmarks may pass another one than {@link #main}
+     * @param serving called as soon as blocks are served, which is before the HTTP server starts
      */
     public static void run(StoreEnvironment environment, Consumer<CacheWorkerService> serving)
     {
@@ -76,10 +77,10 @@ public final class CacheWorker
             CacheWorkerModule worker = new CacheWorkerModule();
             Bootstrap bootstrap = bootstrap(worker);
             bootstrap.configure();
-            // before all that surrounds it, which takes longer, and which nobody who reads needs
+            // opened first, because the rest takes longer and readers do not need it
             CacheWorkerService service = CacheWorkerService.open(worker.settings(), environment);
             opened = service;
-            // nobody else would, until there is a life cycle
+            // there is no life cycle manager yet that would close it
             Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("service-stop").unstarted(service::close));
             service.start();
             serving.accept(service);
@@ -87,13 +88,13 @@ public final class CacheWorker
             worker.setService(service);
             Injector injector = bootstrap.initialize();
             injector.getInstance(CacheWorkerService.class);
-            // on a thread of its own: the drain's is one of those that the end waits for
+            // on a separate thread, because System.exit waits for the drain thread
             service.drain().ended().thenRun(() -> new Thread(() -> System.exit(0), "drained").start());
             log.info("======== CACHE WORKER STARTED ========");
             ClassArchive.makeAfter(CLASS_ARCHIVE_DELAY);
         }
         catch (Throwable e) {
-            // gives back what was taken, the file of the socket above all
+            // releases what was allocated, in particular the socket file
             Optional.ofNullable(opened).ifPresent(CacheWorkerService::close);
             List<String> problems = problems(e);
             if (problems.isEmpty()) {
@@ -121,13 +122,14 @@ public final class CacheWorker
                         .with(binder -> binder.bind(OpenMetricsCollector.class).to(WorkerMetricsCollector.class).in(SINGLETON)),
                 worker);
         return new Bootstrap("cache-worker", modules.build())
-                // only this host, unless the operator says otherwise
+                // listen on this host only, unless configured
                 .setOptionalConfigurationProperty("node.bind-ip", "127.0.0.1")
                 .setOptionalConfigurationProperty("http-server.http.port", "8485");
     }
 
     /**
-     * What the operator has to mend, a sentence each; empty if it is nothing that an operator could.
+     * Returns the problems that the operator has to fix, one sentence each. Empty if the failure is not a configuration
+     * problem.
      */
     static List<String> problems(Throwable failure)
     {
@@ -161,7 +163,7 @@ public final class CacheWorker
     }
 
     /**
-     * Guice tells several failures at once when one made others, and then none of them is its cause.
+     * Returns all causes of a failure. A Guice exception may contain several failures, none of which is its cause.
      */
     private static List<Throwable> causes(Throwable failure)
     {
@@ -180,11 +182,11 @@ public final class CacheWorker
     }
 
     /**
-     * When the log goes to a file only, what the launcher keeps of this process says why it ended.
+     * Writes the problems to the standard error, which the launcher keeps, if the log is written to a file only.
      */
     private static void tellLauncher(List<String> problems)
     {
-        // as bin/launcher sets it in the background, with log.output-file, an older name of log.path
+        // bin/launcher sets this property for background processes
         if ("false".equals(System.getProperty("log.enable-console"))) {
             PrintStream error = new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8);
             problems.forEach(problem -> error.println("Cache worker cannot start: " + problem));

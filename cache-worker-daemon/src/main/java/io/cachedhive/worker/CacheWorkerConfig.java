@@ -23,7 +23,7 @@ import static io.airlift.units.DataSize.Unit.MEGABYTE;
 import static java.util.concurrent.TimeUnit.DAYS;
 
 /**
- * What makes this process one of the cache workers: where it listens, whom it trusts, what it keeps.
+ * The addresses, the shared secret and the retention settings of a cache worker.
  */
 public class CacheWorkerConfig
 {

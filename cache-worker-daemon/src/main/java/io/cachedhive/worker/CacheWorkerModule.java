@@ -45,7 +45,7 @@ public class CacheWorkerModule
     }
 
     /**
-     * Of the configuration, when all of it was found to be right.
+     * Builds the settings from the validated configuration.
      */
     WorkerSettings settings()
     {
@@ -59,7 +59,7 @@ public class CacheWorkerModule
     }
 
     /**
-     * What the rest of the process is made for. Before the injector is.
+     * Sets the service that the other components use. Call it before the injector is created.
      */
     void setService(CacheWorkerService service)
     {
@@ -75,7 +75,7 @@ public class CacheWorkerModule
         configBinder(binder).bindConfig(OriginsConfig.class);
         configBinder(binder).bindConfig(FetchConfig.class);
 
-        // with all other problems of the configuration, and before anything listens
+        // validated with the rest of the configuration, before any socket is opened
         NodeConfig node = buildConfigObject(NodeConfig.class);
         CacheWorkerConfig config = buildConfigObject(CacheWorkerConfig.class);
         if (node.getNodeBindIp() != null) {
@@ -109,7 +109,7 @@ public class CacheWorkerModule
                 .withSsdDirectories(ssd.toDirectoryConfigs());
         String version = CacheWorker.class.getPackage().getImplementationVersion();
         return new WorkerSettings(
-                // as airlift does where there is none
+                // the default of airlift
                 requireNonNullElseGet(node.getNodeBindIp(), () -> new InetSocketAddress(0).getAddress()),
                 config.getPort(),
                 config.getSocketPath(),

@@ -22,12 +22,15 @@ import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The classes of this process in the form in which the JVM has them in memory. A start maps that file instead of reading, verifying and linking each class
- * of the libraries, which is most of what passes until the configuration is read.
- * <p>
- * It is class data sharing of the JVM (JEP 310): {@code -XX:SharedArchiveFile} in {@code jvm.config} names the file, and the JVM goes on without one that
- * is missing, damaged, or of another JVM or other libraries. What the JVM leaves to its operator is done here: the file is made from the running process as
- * by {@code jcmd PID VM.cds static_dump}, when there is none for this JVM and these libraries. Another JVM, a child, does the work.
+ * An archive of the process's classes in the memory format of the JVM. At startup, the JVM maps the archive instead of
+ * reading, verifying and linking each library class, which otherwise takes most of the time until the configuration is
+ * read.
+ *
+ * <p>The archive uses class data sharing (JEP 310). {@code -XX:SharedArchiveFile} in {@code jvm.config} names the file,
+ * and the JVM ignores a file that is missing, damaged, or made for another JVM or other libraries. The JVM leaves the
+ * creation to its operator; this class creates the file from the running process, like
+ * {@code jcmd PID VM.cds static_dump}. It does so if there is no file for this JVM and these libraries. A child JVM
+ * does the work.
  */
 final class ClassArchive
 {
@@ -40,7 +43,7 @@ final class ClassArchive
     private final String contents;
 
     /**
-     * @param contents what the file is made of, in words: {@link #contents()}
+     * @param contents a description of the archive's contents: {@link #contents()}
      */
     ClassArchive(Path file, String contents)
     {
@@ -49,14 +52,16 @@ final class ClassArchive
     }
 
     /**
-     * @param jvmOptions of this process
-     * @param workingDirectory that the JVM resolves the file's name against
-     * @return empty if {@code jvm.config} asks for none
+     * Returns the archive that the JVM options name.
+     *
+     * @param jvmOptions the options of this process
+     * @param workingDirectory the directory to which the JVM resolves the file name
+     * @return empty if the options name no archive
      */
     static Optional<ClassArchive> of(List<String> jvmOptions, Path workingDirectory)
             throws IOException
     {
-        // as in the JVM, the last one counts
+        // the last option wins, as in the JVM
         Optional<String> name = jvmOptions.stream()
                 .filter(option -> option.startsWith(OPTION))
                 .reduce((_, last) -> last)
@@ -68,7 +73,7 @@ final class ClassArchive
     }
 
     /**
-     * Makes the archive that this process was told to use, after the delay and on a thread of its own, unless there is one.
+     * Creates the configured archive on a separate thread after a delay, unless it is current.
      */
     static void makeAfter(Duration delay)
     {
@@ -90,7 +95,7 @@ final class ClassArchive
     }
 
     /**
-     * Whether the file is there as it was made, by this JVM from these libraries.
+     * Returns whether the file is unchanged since this JVM created it from these libraries.
      */
     boolean isCurrent()
             throws IOException
@@ -104,9 +109,10 @@ final class ClassArchive
     }
 
     /**
-     * Takes some seconds of a processor. The file is put in place when it is complete.
+     * Creates the archive, which takes some seconds of processor time. The file is moved into place when it is
+     * complete.
      *
-     * @throws IOException if it was not made: the message has the JVM's reason
+     * @throws IOException if the archive was not created; the message contains the JVM's reason
      */
     void make()
             throws IOException
@@ -117,7 +123,8 @@ final class ClassArchive
         if (!Files.isRegularFile(made)) {
             throw new IOException(said.strip());
         }
-        // a file of other libraries would be refused by the JVM: between these lines, and ever after if this process ends there
+        // The description is deleted first and written last. If the process ends in between, the next start creates the
+        // file again.
         Files.deleteIfExists(description());
         Files.move(made, file, ATOMIC_MOVE, REPLACE_EXISTING);
         Files.writeString(description(), describe());
@@ -143,7 +150,8 @@ final class ClassArchive
     }
 
     /**
-     * What the child said, which the JVM leaves in the working directory under names with the child's process id. It begins with the child's command.
+     * Deletes the output of the child JVM. The JVM leaves it in the working directory, with the child's process id in
+     * the file name; the child's command is at its beginning.
      */
     private static void removeOutput(Path target)
             throws IOException
@@ -175,7 +183,8 @@ final class ClassArchive
     }
 
     /**
-     * What the JVM compares before it maps an archive: itself, and names, lengths and times of the libraries.
+     * Returns the properties that the JVM compares before it maps an archive: the JVM itself, and the names, lengths
+     * and times of the libraries.
      */
     private static String contents()
             throws IOException

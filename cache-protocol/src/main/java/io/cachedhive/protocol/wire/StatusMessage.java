@@ -39,7 +39,7 @@ public sealed interface StatusMessage
      * Reports the state of a worker.
      *
      * @param version of the worker's software
-     * @param state {@code STARTING}, {@code RESTORING}, {@code RUNNING} or {@code DRAINING}
+     * @param state {@code RUNNING}, {@code DRAINING} or {@code STOPPING}
      * @param weight bytes of SSD, or of RAM without SSD
      * @param newestRing the epoch of the worker's newest ring; 0 without one
      * @param newestRingPublishedMillis when that ring was published, in milliseconds since the Unix epoch; 0 without

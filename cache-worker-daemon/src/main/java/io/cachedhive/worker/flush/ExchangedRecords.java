@@ -5,7 +5,7 @@ import io.cachedhive.worker.pin.PinService;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The records that all cache workers of a cluster keep, and exchange when one of them missed some.
+ * The records that all cache workers of a cluster keep, and exchange if one of them missed some.
  */
 public record ExchangedRecords(FlushService flushes, PinService pins)
 {

@@ -43,8 +43,9 @@ import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Learns from other cache workers what was flushed and pinned while this one was away: some of the ring's members are asked before anything is served, and after that one after the
- * other, for what neither heard of. Who knows what is said by a digest of it, so that mostly nothing else is said.
+ * Asks other cache workers for flushes and pins that this worker missed. It asks some of the ring's members before it
+ * serves blocks, and then one member at a time in turn. Requests carry a digest of the known records, so replies are
+ * usually empty.
  */
 public final class FlushExchange
         implements AutoCloseable
@@ -53,7 +54,7 @@ public final class FlushExchange
 
     private static final long SILENCE_MILLIS = 1_000;
     private static final long INTERVAL_MILLIS = 2_000;
-    // a process that was stopped for so long has missed something
+    // a process that was suspended for this long may have missed flushes
     private static final long STOPPED_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int ASKED_AT_START = 8;
     private static final long START_PAUSE_MILLIS = 100;
@@ -68,10 +69,10 @@ public final class FlushExchange
     private final Duration startWait;
     private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor(daemonThreadsNamed("flush-exchange"));
     private final ExecutorService askers = Executors.newFixedThreadPool(ASKED_AT_START, daemonThreadsNamed("flush-exchange-start-%s"));
-    // what this worker had done when the other one had done all of it
+    // the XOR of the flushes of this worker when the peer was last known to have applied all of them
     private final Map<CacheWorkerId, Digest128> inStep = new ConcurrentHashMap<>();
     private final AtomicLong nextPinWarningNanos;
-    // of the executor's thread only
+    // used only by the executor's thread
     private int nextPeer;
     private long lastNanos;
     private long aliveNanos;
@@ -79,7 +80,7 @@ public final class FlushExchange
     private record Peer(CacheWorkerId id, WorkerAddress address) {}
 
     /**
-     * @param startWait how long the start of this cache worker waits for the replies of others before it serves without them
+     * @param startWait the maximum time that startup waits for replies before this worker serves blocks
      */
     public FlushExchange(ExchangedRecords records, WorkerConnections connections, RingRegistry rings, CacheWorkerId self, Duration startWait)
     {
@@ -93,10 +94,10 @@ public final class FlushExchange
     }
 
     /**
-     * Lets blocks be served as soon as members of the last ring have replied, or the wait at the start is over. Those that do not reply are asked again
-     * while no other has replied: they may be starting as well.
+     * Permits serving blocks when members of the last ring have replied, or when the wait is over. Members that do not
+     * reply are asked again until another one has replied, because they may be starting too.
      *
-     * @param empty whether there are no blocks that could have been flushed
+     * @param empty whether the store is empty, so that no block could have been flushed
      */
     public void start(boolean empty)
     {
@@ -149,14 +150,14 @@ public final class FlushExchange
                     finally {
                         answers.countDown();
                     }
-                    // which nobody waits for
+                    // startup does not wait for pins
                     learnPins(peer);
                 });
             }
             if (!answers.await(startWait.toNanos(), TimeUnit.NANOSECONDS)) {
                 log.warn("Not all of %s peers answered in time; serving now, missed flushes are applied as they arrive", asked.size());
             }
-            // what they said is done first, however long it takes
+            // wait until the received flushes are applied, regardless of the time limit
             flushes.awaitMerged();
         }
         catch (InterruptedException _) {
@@ -194,18 +195,19 @@ public final class FlushExchange
             }
         }
         catch (RuntimeException | Error e) {
-            // an exception would end the repetition
+            // an exception would cancel the periodic task
             log.error(e, "Other cache workers could not be asked what was flushed");
         }
         finally {
-            // what took long was this, not a stop
+            // do not mistake the duration of this run for a suspension of the process
             lastNanos = connections.nanoTime();
         }
     }
 
     /**
-     * Whether another worker has done all that this one has: what it has of files may be taken over. Blocks the calling thread for a moment if that is not known,
-     * but not until what the other one knows is done here.
+     * Returns whether another worker has applied all flushes that this one has applied, so that its blocks may be
+     * received. If this is unknown, the method blocks for the reply, but not until flushes learned from it have been
+     * applied here.
      */
     public boolean isInStep(CacheWorkerId id, WorkerAddress address)
     {
@@ -216,20 +218,20 @@ public final class FlushExchange
     private enum Outcome
     {
         /**
-         * It did not answer.
+         * The worker did not answer.
          */
         SILENT,
         BEHIND,
         /**
-         * It has done all that this one has.
+         * The worker has applied all flushes of this one.
          */
         IN_STEP,
     }
 
     /**
-     * Merges what the other one knows.
+     * Exchanges flushes with another worker and merges those that it knows.
      *
-     * @param untilDone whether to return only when what it knows is done here
+     * @param untilDone whether to return only when its flushes have been applied here
      */
     private Outcome exchange(Peer peer, boolean untilDone)
     {
@@ -279,7 +281,7 @@ public final class FlushExchange
     }
 
     /**
-     * Learns what the other one knows to be pinned.
+     * Adds the pins that another worker knows.
      */
     private void learnPins(Peer peer)
     {
@@ -314,7 +316,7 @@ public final class FlushExchange
     {
         long now = connections.nanoTime();
         long next = nextPinWarningNanos.get();
-        // they are learned every 2 s
+        // limits the warnings, because pins are exchanged every 2 s
         if (now - next >= 0 && nextPinWarningNanos.compareAndSet(next, now + PIN_WARNING_NANOS)) {
             log.warn("Cannot apply the pins of cache worker %s: %s", peer, failure.getMessage());
         }

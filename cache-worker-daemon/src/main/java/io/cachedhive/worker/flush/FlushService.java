@@ -34,15 +34,16 @@ import java.util.stream.Stream;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Does what tombstones say, once each, one after the other.
+ * Applies tombstones to the store, one after another and each of them once.
  *
- * <p>A tombstone is written down before anything is done, and again when it is: a run that ends in between leaves it to the next one, which serves nothing before.
+ * <p>A tombstone is recorded before it is applied, and again afterwards. If a run is interrupted in between, the next
+ * run applies the tombstone before it serves blocks.
  */
 public final class FlushService
 {
     private static final Logger log = Logger.get(FlushService.class);
 
-    // by then whoever read a block before it went has offered it
+    // by then, readers have offered the guest blocks that they read before the flush
     private static final long GUESTS_REFUSED_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     private final BlockStore store;
@@ -50,9 +51,9 @@ public final class FlushService
     private final Executor executor;
     @GuardedBy("this")
     private final TombstoneLog book;
-    // known, and not done; of the book; replaced, never changed
+    // known tombstones that are not applied yet; replaced, never modified
     private volatile LocationIndex<Tombstone> undone = LocationIndex.ofTombstones(List.of());
-    // done lately
+    // recently applied
     private volatile List<Recent> recent = List.of();
     private volatile boolean ready;
     private volatile boolean hiding;
@@ -61,9 +62,10 @@ public final class FlushService
     private record Recent(LocationIndex<Tombstone> tombstones, long endNanos) {}
 
     /**
-     * To be opened before anything is cached in this run: what the store has then is from earlier ones.
+     * Opens the service. Call it before this run caches anything, so that all blocks in the store are from earlier
+     * runs.
      *
-     * @param executor of one thread
+     * @param executor an executor with one thread
      */
     public FlushService(BlockStore store, StateDirectory state, WorkerTimer timer, Executor executor)
     {
@@ -71,14 +73,14 @@ public final class FlushService
         this.timer = requireNonNull(timer, "timer is null");
         this.executor = requireNonNull(executor, "executor is null");
         StoreGauges found = store.gauges();
-        // blocks may still be restored; their files are all there
+        // blocks may still be restored, but all files are known
         this.book = TombstoneLog.open(state, found.files() + found.ssdBlocks() > 0, timer.now().toEpochMilli());
     }
 
     /**
-     * Begins to do what the last run left undone: before it is done, nothing is served. Where nothing was left, the
-     * file is durable on return, before the first block is cached: blocks without a file are those of a worker that
-     * lost it.
+     * Starts to apply the tombstones that the last run left unfinished; blocks are not served before. If there are
+     * none, the file is durable on return, before the first block is cached. A store with blocks but without a file has
+     * therefore lost it.
      */
     public void resume()
     {
@@ -112,7 +114,7 @@ public final class FlushService
     }
 
     /**
-     * Writes down that this worker lives: one that does not for long has to start empty.
+     * Records that this worker is alive. A worker that was offline for too long has to start empty.
      */
     synchronized void keepAlive()
     {
@@ -121,7 +123,8 @@ public final class FlushService
     }
 
     /**
-     * Whether blocks may be served: not before it is known what was flushed while this worker was away, as far as anybody knows.
+     * Returns whether blocks may be served: all unfinished flushes have been applied, and peers have been asked for
+     * missed ones.
      */
     public boolean isReady()
     {
@@ -134,9 +137,9 @@ public final class FlushService
     }
 
     /**
-     * Does what somebody calls for. Returns at once.
+     * Applies tombstones that a client requested. Returns immediately.
      *
-     * @return ends when all of these is done, also by somebody else; fails with a sentence if it cannot be
+     * @return completes when all of them have been applied, including by other calls; fails if that is impossible
      */
     public CompletableFuture<Flushed> flush(Collection<Tombstone> tombstones)
     {
@@ -144,9 +147,9 @@ public final class FlushService
     }
 
     /**
-     * Does what another worker knows of, as far as it matters still. Returns at once.
+     * Applies tombstones of another worker that are still relevant. Returns immediately.
      *
-     * @return ends when all of these is done, also by somebody else; fails with a sentence if it cannot be
+     * @return completes when all of them have been applied, including by other calls; fails if that is impossible
      */
     public CompletableFuture<Flushed> merge(Collection<Tombstone> tombstones)
     {
@@ -174,7 +177,10 @@ public final class FlushService
     }
 
     /**
-     * @param called whether somebody waits for it: then it is done, unless it was, whatever the clocks say and other flushes cover
+     * Records and applies tombstones.
+     *
+     * @param called whether a client requested the flush; it is then applied unless it has been applied before, even if
+     * it is old or covered by another tombstone
      */
     private Flushed flushNow(Collection<Tombstone> tombstones, boolean called)
     {
@@ -204,7 +210,7 @@ public final class FlushService
     {
         LocationIndex<Tombstone> index = LocationIndex.ofTombstones(tombstones);
         FlushResult result;
-        // what is not restored yet cannot be taken from readers any sooner
+        // blocks that are still being restored cannot be hidden individually
         hiding = !store.awaitRestored(Duration.ZERO);
         try {
             result = store.flushes().flush(index::covers);
@@ -227,7 +233,7 @@ public final class FlushService
 
     private synchronized void finish(List<Tombstone> tombstones, FlushResult result)
     {
-        // who asks again is not to hear that all is well
+        // a repeated request must not report success
         if (result.durable() && result.problem().isEmpty()) {
             book.setDone(tombstones, nowMillis());
         }
@@ -236,11 +242,12 @@ public final class FlushService
     }
 
     /**
-     * Whether a block that a reader had from another cache worker may be kept: it may have left there, and before it was flushed here.
+     * Returns whether a block that a reader received from another cache worker may be stored. Recently flushed files
+     * are refused, because the block may have been sent before the flush.
      */
     public boolean mayBeGuest(FileVersion file)
     {
-        // what is done is among the recent ones before it is not being done any more: in the other order, a flush that ends in between is in neither
+        // checked before the recent flushes: run adds a flush to them before it leaves the tombstones in progress
         if (isBeingFlushed(file)) {
             return false;
         }
@@ -253,7 +260,8 @@ public final class FlushService
     }
 
     /**
-     * Whether a flush of the file is known here and not done yet: what another worker has of it may be what is flushed.
+     * Returns whether a flush of the file is known but not applied yet. Blocks of the file on other workers may be
+     * outdated then.
      */
     public boolean isBeingFlushed(FileVersion file)
     {
@@ -267,7 +275,7 @@ public final class FlushService
     }
 
     /**
-     * Exclusive or of the ids of those that are done.
+     * Returns the XOR of the ids of the applied tombstones.
      */
     synchronized Digest128 doneXor()
     {
@@ -298,7 +306,7 @@ public final class FlushService
     }
 
     /**
-     * Returns when all is done that was learned before.
+     * Waits until all tombstones that were received before have been applied.
      */
     void awaitMerged()
             throws InterruptedException
@@ -312,7 +320,7 @@ public final class FlushService
     }
 
     /**
-     * How often the book says anew that this worker lives.
+     * Returns the interval at which the log records that this worker is alive.
      */
     static Duration keepAliveInterval()
     {

@@ -17,11 +17,13 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The tombstones of the last thirty days that this worker knows, and which of them it has done. They survive a restart: what was begun is done again, and what was done is
- * not, so that it takes nothing that was cached since.
+ * The tombstones of the last thirty days that this worker knows, and which of them it has applied. The log survives a
+ * restart. Unfinished tombstones are applied again; applied ones are not, because they would remove blocks cached
+ * since.
  *
- * <p>A tombstone is superfluous, and forgotten, when another one that was made well after it covers the same files and more. All workers come to the same ones, in whatever
- * order they learn of them, since that depends on the tombstones alone.
+ * <p>A tombstone is redundant, and removed, when a tombstone that was created sufficiently later covers the same files
+ * or more. This depends only on the tombstones, so all workers keep the same ones regardless of the order in which they
+ * receive them.
  *
  * <p>The file is {@code tombstones}, see {@link DurableLog}. Not safe for use by several threads.
  */
@@ -37,11 +39,11 @@ final class TombstoneLog
             Tombstone::id,
             WireForms::readTombstone,
             WireForms::writeTombstone);
-    // much more than clocks of coordinators differ by
+    // much more than the clocks of coordinators differ
     private static final long SUPERFLUOUS_MILLIS = Duration.ofMinutes(10).toMillis();
 
     private final DurableLog<Tombstone> book;
-    // of the same, so that a new one is not compared with all
+    // the same tombstones, so that a new one is not compared with all of them
     private final LocationIndex<Tombstone> byLocation = LocationIndex.ofTombstones(List.of());
 
     private final boolean trusted;
@@ -54,10 +56,10 @@ final class TombstoneLog
     }
 
     /**
-     * Reads what the last run left.
+     * Reads the file of the last run.
      *
-     * @param restored whether the worker has files that an earlier run cached: that run had a file of tombstones before
-     *         it cached anything
+     * @param restored whether the worker has files that an earlier run cached; that run created the file of tombstones
+     * before it cached anything
      */
     static TombstoneLog open(StateDirectory state, boolean restored, long nowMillis)
     {
@@ -86,7 +88,8 @@ final class TombstoneLog
     }
 
     /**
-     * Whether all that is not in the book, nor done, is known to be no more than what others have; otherwise everything that was cached has to go.
+     * Returns whether other workers still know every flush that this log lacks. If not, everything that was cached must
+     * be dropped.
      */
     boolean isTrusted()
     {
@@ -94,9 +97,9 @@ final class TombstoneLog
     }
 
     /**
-     * Those that are new here and not superfluous, in no order.
+     * Adds tombstones that are new and not redundant.
      *
-     * @return empty if there would be too many
+     * @return the added tombstones in no order; empty if there would be too many
      */
     Optional<List<Tombstone>> add(Collection<Tombstone> learned, long nowMillis)
     {
@@ -135,7 +138,7 @@ final class TombstoneLog
     }
 
     /**
-     * They are done, and what they make superfluous is forgotten.
+     * Marks tombstones as applied, and removes those that they make redundant.
      */
     void setDone(Collection<Tombstone> finished, long nowMillis)
     {
@@ -150,7 +153,7 @@ final class TombstoneLog
     }
 
     /**
-     * Those that are older than any is kept.
+     * Removes tombstones that are older than the retention time.
      */
     void forget(long nowMillis)
     {
@@ -168,7 +171,7 @@ final class TombstoneLog
     }
 
     /**
-     * Exclusive or of the ids of those that are done.
+     * Returns the XOR of the ids of the applied tombstones.
      */
     Digest128 doneXor()
     {
@@ -176,9 +179,9 @@ final class TombstoneLog
     }
 
     /**
-     * Those that are done, in the order of their ids.
+     * Returns a page of the applied tombstones sorted by id.
      *
-     * @param after only ids beyond this one
+     * @param after only tombstones with a greater id
      */
     List<Tombstone> done(Digest128 after, int maxCount)
     {

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * {@code cache-worker fsck DIRECTORY}: looks at an SSD directory that no cache worker uses, and repairs nothing.
+ * {@code cache-worker fsck DIRECTORY}: checks an SSD directory that no cache worker uses, without repairing it.
  */
 public final class Fsck
 {

@@ -19,10 +19,12 @@ import java.util.Optional;
 import static java.util.Comparator.comparingLong;
 
 /**
- * Which places are pinned by name, as far as this worker knows, which are not any more, and for which of them it has looked at its blocks. They survive a restart.
+ * The locations that are pinned by name, as far as this worker knows, and those that no longer are. The registry also
+ * records for which of them the blocks have been updated. It survives a restart.
  *
- * <p>Of each place the newest pin is kept, whatever it says: all workers come to the same ones, in whatever order they learn of them. That a place is not pinned any more is
- * forgotten after thirty days, and the oldest sooner when there are many. A worker that was away for as long may have missed it, and forgets its own.
+ * <p>The newest pin of each location wins, so all workers agree regardless of the order in which they receive pins. A
+ * location that is no longer pinned is forgotten after thirty days, or sooner if there are many of them, the oldest
+ * first. A worker that was offline for that long may have missed it, and therefore drops its own pins.
  *
  * <p>The file is {@code pins}, see {@link DurableLog}. Not safe for use by several threads.
  */
@@ -31,11 +33,11 @@ final class PinRegistry
     private static final Logger log = Logger.get(PinRegistry.class);
 
     /**
-     * Places that are pinned.
+     * The maximum number of pinned locations.
      */
     static final int MAX_PINS = 1 << 14;
     /**
-     * Places that are not pinned any more, which is remembered for workers that are away.
+     * The maximum number of locations that are no longer pinned, which are kept for workers that are offline.
      */
     static final int MAX_ENDED = 1 << 14;
 
@@ -70,7 +72,7 @@ final class PinRegistry
     }
 
     /**
-     * Reads what the last run left.
+     * Reads the file of the last run.
      */
     static PinRegistry open(StateDirectory state, long nowMillis)
     {
@@ -86,12 +88,12 @@ final class PinRegistry
                     book.problem());
             case NOTHING, ALL, UNVOUCHED -> {}
         }
-        // without a file there may be blocks all the same: the state directory was lost, or another one is configured
+        // without a file there may still be pinned blocks: the state directory may have been lost or changed
         return new PinRegistry(book, book.found() == DurableLog.Found.ALL);
     }
 
     /**
-     * Whether the last run pinned nothing that nobody knows of any more.
+     * Returns whether every pinned block of earlier runs is known to be covered by this registry or by rules.
      */
     boolean isTrusted()
     {
@@ -99,7 +101,7 @@ final class PinRegistry
     }
 
     /**
-     * All blocks were looked at: none is pinned that is not pinned here.
+     * Records that all blocks have been checked against this registry.
      */
     void setTrusted()
     {
@@ -107,9 +109,9 @@ final class PinRegistry
     }
 
     /**
-     * Takes those that are newer than what is known of their places.
+     * Adds the pins that are newer than the known pins of their locations.
      *
-     * @return those; empty if too many places would be pinned, and then none is taken
+     * @return the added pins; empty if too many locations would be pinned, in which case none is added
      */
     Optional<List<Pin>> add(Collection<Pin> learned, long nowMillis)
     {
@@ -128,7 +130,7 @@ final class PinRegistry
             Pin before = pins.get(Place.of(pin));
             more += (pin.pinned() ? 1 : 0) - (before != null && before.pinned() ? 1 : 0);
         }
-        // what is not pinned any more finds room in any case
+        // unpinning is always accepted
         if (more > 0 && pinned + more > MAX_PINS) {
             return Optional.empty();
         }
@@ -151,7 +153,7 @@ final class PinRegistry
     }
 
     /**
-     * All workers forget the same ones, those that were unpinned first.
+     * Removes the oldest locations that are no longer pinned. All workers remove the same ones.
      */
     private void forgetOldestEnded()
     {
@@ -185,7 +187,7 @@ final class PinRegistry
     }
 
     /**
-     * Exclusive or of the ids of all.
+     * Returns the XOR of the ids of all pins.
      */
     Digest128 xor()
     {
@@ -193,7 +195,7 @@ final class PinRegistry
     }
 
     /**
-     * In the order of their ids.
+     * Returns the pins sorted by id.
      */
     List<Pin> pins()
     {
@@ -201,7 +203,9 @@ final class PinRegistry
     }
 
     /**
-     * @param after only ids beyond this one
+     * Returns a page of the pins sorted by id.
+     *
+     * @param after only pins with a greater id
      */
     List<Pin> pins(Digest128 after, int maxCount)
     {
@@ -209,8 +213,9 @@ final class PinRegistry
     }
 
     /**
-     * Those whose blocks a new run has to look at: which ones are of the class that they should be is not known of those that were not looked at yet, and blocks of those that
-     * are pinned may have found no room. The others are left alone: rules may have pinned them since.
+     * Returns the pins whose blocks a new run has to update. For pins that were not applied, the class of the blocks is
+     * unknown. For pinned locations, some blocks may have exceeded the limit. Applied pins that are no longer pinned
+     * are excluded, because rules may have pinned their blocks since.
      */
     List<Pin> toBeApplied()
     {
@@ -218,7 +223,7 @@ final class PinRegistry
     }
 
     /**
-     * Their blocks were looked at.
+     * Records that the blocks of these pins have been updated.
      */
     void setApplied(Collection<Pin> applied)
     {

@@ -32,14 +32,15 @@ import java.util.function.Predicate;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Has the store keep what is pinned by name. A pin is written down before blocks are looked at; a run that ends in between leaves that to the next one.
+ * Applies pins to the blocks of the store. A pin is recorded before its blocks are updated, so that a run that is
+ * interrupted in between leaves the update to the next one.
  */
 public final class PinService
 {
     private static final Logger log = Logger.get(PinService.class);
 
     private static final Duration RESTORE_WAIT = Duration.ofMinutes(10);
-    // a checkpoint empties the journal
+    // time for a checkpoint, which empties the journal
     private static final long JOURNAL_WAIT_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final long JOURNAL_PAUSE_MILLIS = 200;
 
@@ -48,17 +49,17 @@ public final class PinService
     private final Executor executor;
     @GuardedBy("this")
     private final PinRegistry book;
-    // whether what is known could not be written down
+    // whether the last attempt to record the pins failed
     @GuardedBy("this")
     private boolean unsaved;
-    // those that hold; replaced, never changed
+    // the current pins; replaced, never modified
     private volatile LocationIndex<Pin> pinned = LocationIndex.ofPins(List.of());
     private volatile LocationIndex<Pin> unpinned = LocationIndex.ofPins(List.of());
-    // of the executor's thread: places of which blocks are left as they were
+    // used only by the executor's thread: pins of which some blocks could not be updated
     private List<Pin> left = List.of();
 
     /**
-     * @param executor of one thread
+     * @param executor an executor with one thread
      */
     public PinService(BlockStore store, StateDirectory state, WorkerTimer timer, Executor executor)
     {
@@ -67,12 +68,12 @@ public final class PinService
         this.executor = requireNonNull(executor, "executor is null");
         this.book = PinRegistry.open(state, nowMillis());
         index();
-        // before anything is filled
+        // before any block is filled
         store.pins().set(this::isPinned);
     }
 
     /**
-     * Does what the last run may have left undone.
+     * Applies pins that the last run may have left unfinished.
      */
     public void resume()
     {
@@ -92,7 +93,7 @@ public final class PinService
                     apply(notApplied);
                 }
                 else if (applyTo(_ -> true)) {
-                    // blocks may have been pinned by what nobody knows of any more; those that rules pin are so again when they are read
+                    // blocks may be pinned by pins that were lost; rules pin their blocks again when they are read
                     setAllApplied(notApplied);
                 }
             }
@@ -103,7 +104,7 @@ public final class PinService
     }
 
     /**
-     * Writes down that this worker lives, and forgets what nobody needs to know any more.
+     * Records that this worker is alive, and removes pins that are no longer needed.
      */
     public synchronized void keepAlive()
     {
@@ -124,7 +125,8 @@ public final class PinService
     }
 
     /**
-     * Whether the file was pinned by name, and is not any more: a worker that does not know it yet may still have its blocks pinned.
+     * Returns whether the file is no longer pinned by name. A worker that does not know this yet may still have pinned
+     * blocks of it.
      */
     public boolean isUnpinned(FileVersion file)
     {
@@ -132,9 +134,10 @@ public final class PinService
     }
 
     /**
-     * Takes what somebody says. Returns at once.
+     * Adds pins and applies them. Returns immediately.
      *
-     * @return ends when blocks that are there are pinned, or not any more; fails with a sentence if that, or writing it down, cannot be
+     * @return completes when the class of the cached blocks has been updated; fails if that, or recording the pins, is
+     * impossible
      */
     public CompletableFuture<Void> set(Collection<Pin> pins)
     {
@@ -151,14 +154,14 @@ public final class PinService
             if (!changed.isEmpty()) {
                 index();
             }
-            // also what was known before: who could not be told that it is kept asks again
+            // retries also for known pins, because a caller repeats them after a failure
             saved = (changed.isEmpty() && !unsaved) || save();
         }
         boolean kept = saved;
         try {
             executor.execute(() -> {
                 try {
-                    // also if it is not new: what somebody else said is done before this ends
+                    // runs also without new pins, so that earlier updates are complete before this one completes
                     boolean complete = apply(changed);
                     if (complete && kept) {
                         done.complete(null);
@@ -211,7 +214,7 @@ public final class PinService
 
     private boolean applyTo(Predicate<FileVersion> files)
     {
-        // what comes later comes with the class that it had
+        // blocks that are restored later have the class that they had before
         store.awaitRestored(RESTORE_WAIT);
         long start = System.nanoTime();
         boolean complete = store.pins().set(this::isPinned, files);
@@ -232,7 +235,7 @@ public final class PinService
     }
 
     /**
-     * What is known here. With the usage it takes as long as to look through all files.
+     * Answers with the known pins. With the usage, this takes a scan of all files.
      */
     public Pins answer(GetPins request)
     {
@@ -252,7 +255,7 @@ public final class PinService
     private Map<Pin, PinUsage> usage(List<Pin> pins)
     {
         LocationIndex<Pin> index = LocationIndex.ofPins(pins);
-        // a file may lie in several of these places
+        // several pins may cover a file
         Map<List<Pin>, PinUsage> together = store.contents().pinUsage(file -> Optional.of(index.covering(file.origin(), file.location())).filter(covering -> !covering.isEmpty()));
         Map<Pin, PinUsage> usage = new HashMap<>();
         together.forEach((covering, there) -> covering.forEach(pin -> usage.merge(pin, there, PinUsage::add)));
@@ -260,7 +263,7 @@ public final class PinService
     }
 
     /**
-     * Exclusive or of the ids of all that is known.
+     * Returns the XOR of the ids of all known pins.
      */
     public synchronized Digest128 xor()
     {

@@ -66,7 +66,8 @@ import static java.util.concurrent.Executors.newCachedThreadPool;
 import static java.util.concurrent.Executors.newSingleThreadScheduledExecutor;
 
 /**
- * A cache worker: store, origins, block server and what connects them. Without the HTTP API, which only looks at it.
+ * A cache worker: store, origins, block server and the components that connect them. The HTTP API is separate and only
+ * reads its state.
  */
 public final class CacheWorkerService
         implements AutoCloseable
@@ -81,9 +82,9 @@ public final class CacheWorkerService
     private static final int HAND_OVER_THREADS = 2;
     private static final int QUEUED_HAND_OVERS = 64;
     private static final int QUEUED_TASKS = 4096;
-    // what frames of provisional versions may take of the RAM tier
+    // fraction of the RAM tier for frames of provisional versions
     private static final double MAX_HELD_SHARE = 0.25;
-    // of a bucket's requests, for what nobody waits for yet
+    // fraction of a bucket's requests for files that are fetched ahead
     private static final double AHEAD_SHARE = 0.5;
 
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
@@ -104,7 +105,7 @@ public final class CacheWorkerService
     private CacheWorkerService(WorkerSettings settings, StoreEnvironment environment)
             throws StoreException
     {
-        // each is closed before those that were registered before it
+        // resources are closed in the reverse order of their registration
         try {
             sockets = register(ListenSockets.bind(settings.bindAddress(), settings.port(), settings.socketPath(), settings.socketGroup()));
             StateDirectory state = StateDirectory.open(settings.store().stateDirectory(), environment.disk());
@@ -130,7 +131,7 @@ public final class CacheWorkerService
             ExecutorService requests = newCachedThreadPool(daemonThreadsNamed("origin-get-%s"));
             resources.push(() -> stop(requests));
             ExecutorService handOvers = pool("hand-over-%s", HAND_OVER_THREADS, QUEUED_HAND_OVERS);
-            // before the threads that read from them are waited for
+            // closes the connections to origins before waiting for the threads that read from them
             resources.push(origins);
 
             flushes = new FlushService(store, state, timer, pool("flush-%s", 1, QUEUED_TASKS));
@@ -185,9 +186,9 @@ public final class CacheWorkerService
     }
 
     /**
-     * Takes sockets, memory and disk; serves after {@link #start}.
+     * Opens sockets, memory and disks. The worker serves blocks after {@link #start}.
      *
-     * @throws StartupException for whatever the operator has to mend
+     * @throws StartupException for any problem that the operator has to fix
      */
     public static CacheWorkerService open(WorkerSettings settings)
     {
@@ -195,7 +196,7 @@ public final class CacheWorkerService
     }
 
     /**
-     * @param environment of the store
+     * Opens a worker with another environment of the store.
      */
     public static CacheWorkerService open(WorkerSettings settings, StoreEnvironment environment)
     {
@@ -287,7 +288,7 @@ public final class CacheWorkerService
     }
 
     /**
-     * Ends connections and fetches, then writes counters and a checkpoint. Closing twice is harmless.
+     * Ends connections and fetches, then writes the counters and a checkpoint. Closing twice has no effect.
      */
     @Override
     @PreDestroy

@@ -11,18 +11,18 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * All that a cache worker is made of.
+ * The settings of a cache worker.
  *
- * @param bindAddress of the TCP block server
- * @param port of the TCP block server; 0 for any free one
- * @param socketGroup that may use the Unix socket
- * @param sharedSecret that peers on TCP must know
- * @param maxRangeBytes of one request to an origin
- * @param maxRequestsPerBucket at the same time
- * @param maxPreloadRequests at the same time
- * @param peerSilence how long another cache worker may take to answer when blocks are read from it; for the bytes of each of them twice as long,
- *         and four times as long for the tombstones that are requested before the start
- * @param version of this software
+ * @param bindAddress the address of the TCP block server
+ * @param port the port of the TCP block server; 0 for any free port
+ * @param socketGroup the group that may use the Unix socket
+ * @param sharedSecret the secret that peers on TCP must know
+ * @param maxRangeBytes the maximum size of one request to an origin
+ * @param maxRequestsPerBucket the maximum number of concurrent requests to a bucket
+ * @param maxPreloadRequests the maximum number of concurrent requests for preloads
+ * @param peerSilence the maximum time for another cache worker to answer when blocks are read from it; twice as long
+ * for the bytes of each block, and four times as long for the tombstones that are requested at startup
+ * @param version the version of this software
  */
 public record WorkerSettings(
         InetAddress bindAddress,
@@ -55,9 +55,9 @@ public record WorkerSettings(
     }
 
     /**
-     * Strangers can reach any other address than a loopback one.
+     * Checks that there is a shared secret unless the address is a loopback address, which other hosts cannot reach.
      *
-     * @throws StartupException if the address is none and there is no secret
+     * @throws StartupException if the address is not a loopback address and there is no secret
      */
     public static void requireSecretForStrangers(InetAddress bindAddress, Optional<String> sharedSecret)
     {

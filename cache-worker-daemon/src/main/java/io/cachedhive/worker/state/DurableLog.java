@@ -23,25 +23,28 @@ import java.util.zip.CRC32C;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Records that workers tell each other, and which of them this one has done. They survive a restart.
+ * A log of records that workers exchange, and of which of them this worker has applied. It survives a restart.
  *
- * <p>The file: magic number, CRC32C of the rest, long when the worker was last known to live (ms; 0 if the run that wrote it did not vouch for what runs before it left), then
- * a list of records, each with a boolean whether it is done. Not safe for use by several threads.
+ * <p>The file contains a magic number, the CRC32C of the rest, the time at which the worker was last known to be alive,
+ * and the list of records, each with a boolean for applied. The time is in milliseconds since the Unix epoch, or 0 if
+ * the run that wrote the file did not vouch for the state of earlier runs. Not safe for use by several threads.
  */
 public final class DurableLog<T>
 {
     /**
-     * How long records are kept that say that something is over.
+     * The time for which records of ended states are kept.
      */
     public static final Duration KEPT = Duration.ofDays(30);
 
-    // a worker that was away for longer may lack one that everybody has forgotten
+    // a worker that was offline for longer may lack a record that all workers have already forgotten
     private static final long MAX_AWAY_MILLIS = KEPT.minusDays(1).toMillis();
     private static final Digest128 ZERO = new Digest128(0, 0);
 
     /**
-     * @param name of the file
-     * @param magic the number that it begins with
+     * The format of a log.
+     *
+     * @param name the name of the file
+     * @param magic the magic number of the file
      */
     public record Format<T>(String name, long magic, IdOf<T> idOf, Reader<T> reader, Writer<T> writer) {}
 
@@ -62,7 +65,7 @@ public final class DurableLog<T>
     }
 
     /**
-     * What was found of the last run.
+     * The state of the file of the last run.
      */
     public enum Found
     {
@@ -72,15 +75,16 @@ public final class DurableLog<T>
         NOTHING,
         ALL,
         /**
-         * All, but the run did not vouch for what runs before it left.
+         * The file is complete, but its run did not vouch for the state of earlier runs.
          */
         UNVOUCHED,
         /**
-         * All, but the worker was away for so long that others may have forgotten what it never learned.
+         * The file is complete, but the worker was offline for so long that peers may have forgotten records that it
+         * lacks.
          */
         OUTDATED,
         /**
-         * Nothing that can be read.
+         * The file is unreadable.
          */
         DAMAGED,
     }
@@ -102,7 +106,7 @@ public final class DurableLog<T>
     }
 
     /**
-     * Reads what the last run left.
+     * Reads the file of the last run.
      */
     public static <T> DurableLog<T> open(StateDirectory state, Format<T> format, long nowMillis)
     {
@@ -158,7 +162,7 @@ public final class DurableLog<T>
     }
 
     /**
-     * For the log: for how long the worker was away, or why nothing can be read.
+     * Returns the reason for OUTDATED or DAMAGED, for the log.
      */
     public String problem()
     {
@@ -176,7 +180,7 @@ public final class DurableLog<T>
     }
 
     /**
-     * In the order of their ids.
+     * Returns the records sorted by id.
      */
     public Collection<T> all()
     {
@@ -184,7 +188,9 @@ public final class DurableLog<T>
     }
 
     /**
-     * @return false if there is one of that id
+     * Adds a record.
+     *
+     * @return false if there is already a record with its id
      */
     public boolean put(T entry)
     {
@@ -197,7 +203,9 @@ public final class DurableLog<T>
     }
 
     /**
-     * @return false if there was none of that id
+     * Removes a record.
+     *
+     * @return false if there was no record with its id
      */
     public boolean remove(T entry)
     {
@@ -221,7 +229,7 @@ public final class DurableLog<T>
     }
 
     /**
-     * Nothing happens if it is not in the book, or is done.
+     * Marks a record as applied. Has no effect if the record is unknown or has been applied already.
      */
     public void setDone(T entry)
     {
@@ -242,7 +250,7 @@ public final class DurableLog<T>
     }
 
     /**
-     * Exclusive or of the ids of all.
+     * Returns the XOR of the ids of all records.
      */
     public Digest128 xor()
     {
@@ -250,7 +258,7 @@ public final class DurableLog<T>
     }
 
     /**
-     * Exclusive or of the ids of those that are done.
+     * Returns the XOR of the ids of the applied records.
      */
     public Digest128 doneXor()
     {
@@ -263,9 +271,9 @@ public final class DurableLog<T>
     }
 
     /**
-     * Some of them, in the order of their ids.
+     * Returns a page of the records sorted by id.
      *
-     * @param after only ids beyond this one
+     * @param after only records with a greater id
      */
     public List<T> page(Digest128 after, int maxCount, Predicate<T> wanted)
     {
@@ -273,9 +281,9 @@ public final class DurableLog<T>
     }
 
     /**
-     * Writes all of it down.
+     * Writes the file.
      *
-     * @param nowMillis 0 if this run does not vouch for what earlier ones left
+     * @param nowMillis the current time, or 0 if this run does not vouch for the state of earlier runs
      */
     public void save(long nowMillis)
             throws IOException

@@ -11,8 +11,9 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Small files that survive a restart. Each is written beside the old one and renamed over it: a reader, also after a power cut, sees all of
- * the old or all of the new one, and the new one once {@link #write} has returned.
+ * A directory of small files that survive a restart. A file is replaced by renaming a new one over it. Readers
+ * therefore see the complete old or the complete new content, even after a power failure. Once {@link #write} has
+ * returned, they see the new one.
  */
 public final class StateDirectory
 {
@@ -27,9 +28,9 @@ public final class StateDirectory
     }
 
     /**
-     * Makes the directory if it is missing.
+     * Opens the directory, and creates it if it is missing.
      *
-     * @throws StartupException if it cannot be had or written to
+     * @throws StartupException if it cannot be created or is not writable
      */
     public static StateDirectory open(Path configured, Disk disk)
     {
@@ -52,6 +53,8 @@ public final class StateDirectory
     }
 
     /**
+     * Reads a file.
+     *
      * @return empty if there is no such file
      */
     public Optional<byte[]> read(String name)
@@ -61,7 +64,8 @@ public final class StateDirectory
     }
 
     /**
-     * Durable on return. After a failure, all of the old or all of the new content is there.
+     * Replaces a file. The content is durable on return. After a failure, the file has the complete old or the complete
+     * new content.
      */
     public void write(String name, byte[] content)
             throws IOException

@@ -33,7 +33,7 @@ import java.util.function.Supplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How the worker is, for coordinators, operators and metrics.
+ * The state, the problem and the gauges of the worker, for coordinators, operators and metrics.
  */
 public final class WorkerStatus
 {
@@ -57,9 +57,9 @@ public final class WorkerStatus
     /**
      * The counters of a cache worker.
      *
-     * @param usage by clients
-     * @param worker of its work
-     * @param refusals of connections
+     * @param usage counters of clients
+     * @param worker counters of the worker's own work
+     * @param refusals rejected connections
      */
     public record Counters(UsageCounters usage, WorkerCounters worker, PeerRefusals refusals)
     {
@@ -85,13 +85,13 @@ public final class WorkerStatus
     }
 
     /**
-     * What the server does at the moment.
+     * The current activity of the server.
      *
-     * @param connections whose handshake is done
-     * @param acceptedConnections since the start
-     * @param activeRequests without their last answer
-     * @param referencedBlocks from which answers are being sent
-     * @param buckets that blocks are fetched from
+     * @param connections connections that have completed their handshake
+     * @param acceptedConnections connections accepted since the start
+     * @param activeRequests unanswered requests
+     * @param referencedBlocks blocks that are being sent
+     * @param buckets buckets from which blocks are fetched
      */
     public record Activity(
             LongSupplier connections,
@@ -113,7 +113,7 @@ public final class WorkerStatus
     }
 
     /**
-     * The server is made after this, since it answers with it.
+     * Sets the activity. It is set later because the server, which answers with this status, is created after it.
      */
     public void setActivity(Activity activity)
     {
@@ -121,7 +121,7 @@ public final class WorkerStatus
     }
 
     /**
-     * The process ends, and may soon be back: nobody takes its place meanwhile.
+     * Changes the state to STOPPING. The process may soon return, so no other worker takes its place on the ring.
      */
     public void stop()
     {
@@ -159,7 +159,7 @@ public final class WorkerStatus
     }
 
     /**
-     * One sentence with its remedy; empty when the worker is well.
+     * Returns the current problem and its fix, or empty if the worker is healthy.
      */
     public Optional<String> problem()
     {
@@ -170,7 +170,7 @@ public final class WorkerStatus
     }
 
     /**
-     * That blocks were fetched from since the start.
+     * Returns the buckets from which blocks were fetched since the start.
      */
     public List<BucketState> buckets()
     {
@@ -178,7 +178,7 @@ public final class WorkerStatus
     }
 
     /**
-     * By their names in {@link CounterNames}.
+     * Returns the gauges by their names in {@link CounterNames}.
      */
     public Map<String, Long> gauges()
     {

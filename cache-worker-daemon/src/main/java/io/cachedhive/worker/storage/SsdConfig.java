@@ -18,7 +18,7 @@ import java.util.stream.IntStream;
 import static com.google.common.collect.ImmutableList.toImmutableList;
 
 /**
- * The SSD tier: no directories, or for each a size or a share of its disk, in the same order.
+ * The SSD tier: its directories, each with a size or a percentage of its disk, in the same order.
  */
 public class SsdConfig
 {

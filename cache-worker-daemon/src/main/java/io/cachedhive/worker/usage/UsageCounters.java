@@ -22,17 +22,18 @@ import java.util.zip.CRC32C;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What clients counted, by Trino cluster, catalog and table, since the state directory was made.
+ * The counters of clients by Trino cluster, catalog and table, since the state directory was created.
  *
- * <p>Totals and the last batch of each client are one file, so that a batch that is sent again after a restart counts once: either both are in the file,
- * or neither is. The file {@code counters}: magic number, CRC32C of the rest, then since when, clients, totals.
+ * <p>One file contains the totals and the last batch of each client, so they are always written together. A batch that
+ * is sent again after a restart therefore counts once. The file {@code counters} contains a magic number, the CRC32C of
+ * the rest, the start of counting, the clients and the totals.
  */
 public final class UsageCounters
 {
     private static final Logger log = Logger.get(UsageCounters.class);
 
     /**
-     * Whose counters.
+     * The cluster and catalog to which counters belong.
      */
     public record Account(String cluster, String catalog)
             implements Comparable<Account>
@@ -52,7 +53,7 @@ public final class UsageCounters
     }
 
     /**
-     * What tables beyond the limit are counted under.
+     * The name under which tables beyond the limit are counted.
      */
     public static final String OTHER_TABLES = "(other)";
 
@@ -60,7 +61,7 @@ public final class UsageCounters
     private static final long MAGIC = 0x31544e4356484355L;
     private static final int MAX_TABLES = 100_000;
     private static final int MAX_NAMES_PER_TABLE = 256;
-    // a client that was silent for longer does not come back with the same name: it names itself anew with each start of its JVM
+    // a client that was silent for longer does not return, because each JVM generates a new client id when it starts
     private static final Duration CLIENT_LIFETIME = Duration.ofDays(2);
 
     private final StateDirectory state;
@@ -75,7 +76,7 @@ public final class UsageCounters
     private long sinceMillis;
     @GuardedBy("this")
     private boolean changed;
-    // of the thread that saves
+    // used only by the thread that saves
     private boolean writeFailed;
 
     private record ClientProgress(long lastBatch, long lastSeenMillis) {}
@@ -102,8 +103,10 @@ public final class UsageCounters
     }
 
     /**
-     * @param batch 1, 2, 3, ... of the client: one that is not above the last counted is ignored
-     * @return whether it was counted now
+     * Adds the counters of a batch.
+     *
+     * @param batch the client's batch number: 1, 2, 3, ...; a batch that is not above the last one counted is ignored
+     * @return whether the batch was counted
      */
     public synchronized boolean add(Account account, Digest128 client, long batch, Map<String, Map<String, Long>> counters)
     {
@@ -140,7 +143,7 @@ public final class UsageCounters
     }
 
     /**
-     * By table.
+     * Returns the counters by table.
      */
     public synchronized Map<String, Map<String, Long>> tables(Account account)
     {
@@ -155,7 +158,7 @@ public final class UsageCounters
     }
 
     /**
-     * Since when the counters count, milliseconds since the epoch.
+     * Returns when counting started, in milliseconds since the Unix epoch.
      */
     public synchronized long sinceMillis()
     {
@@ -163,7 +166,7 @@ public final class UsageCounters
     }
 
     /**
-     * Writes the file if something changed since the last time. To be called about every second, by one thread at a time.
+     * Writes the file if the counters have changed. Call it about every second, from one thread at a time.
      */
     public void save()
     {
@@ -219,7 +222,7 @@ public final class UsageCounters
         return content;
     }
 
-    @SuppressWarnings("GuardedBy") // nobody else has the counters yet
+    @SuppressWarnings("GuardedBy") // called by the constructor only
     private void decode(byte[] content)
             throws WireException
     {
