@@ -10,8 +10,8 @@ import java.util.function.Function;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A condition on the age of a partition: the time since the end of the period that its columns name. A partition whose
- * period has not ended yet has the age 0.
+ * A condition on the age of a partition: the time since the end of the period that its columns name. Yesterday's daily
+ * partition, for instance, is as old as the current day. A partition whose period has not ended yet has the age 0.
  *
  * @param columns the partition columns that name the time, the coarsest first
  * @param zone the time zone of the partition values

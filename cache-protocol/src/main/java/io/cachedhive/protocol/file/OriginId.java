@@ -21,6 +21,8 @@ public record OriginId(Digest128 digest)
     }
 
     /**
+     * Computes the id of an origin.
+     *
      * @param scheme the scheme of the locations; {@code s3a} and {@code s3n} are synonyms of {@code s3}
      * @param endpoint the configured endpoint; empty for the default endpoint of the provider
      * @param region the configured region; empty if none is configured

@@ -76,7 +76,7 @@ import static java.util.Objects.checkFromIndexSize;
 public final class SharedMemoryReader
         implements AutoCloseable
 {
-    // a copying thread cannot reach a safepoint, so a copy must not delay a garbage collection by more than 10 µs
+    // limits a copy to about 10 µs, because a copying thread cannot stop for a garbage collection
     private static final int PIECE_BYTES = 128 << 10;
     // a worker publishes in microseconds, unless it is descheduled or killed while it does
     private static final int RINGS_SPINS = 100;

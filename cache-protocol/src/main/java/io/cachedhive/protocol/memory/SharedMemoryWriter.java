@@ -92,6 +92,8 @@ public final class SharedMemoryWriter
     }
 
     /**
+     * Sets the time of the worker's last heartbeat.
+     *
      * @param millis milliseconds since the Unix epoch
      */
     public void setHeartbeat(long millis)

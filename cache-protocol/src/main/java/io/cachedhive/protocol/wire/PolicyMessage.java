@@ -15,7 +15,7 @@ public sealed interface PolicyMessage
         extends Message
 {
     /**
-     * Wraps a request that fills blocks to set the terms for them. Answered like the request itself, which leaves the
+     * Wraps a request that fills blocks to set the terms for them. Answered like the plain request, which leaves the
      * terms to the worker.
      *
      * @param terms the terms of the blocks only

@@ -177,7 +177,7 @@ public final class FetchAhead
      *
      * @param files in the expected order of reads; files that cannot be fetched ahead are skipped
      * @param ended called once, possibly within this call, when no file of the list is queued or being fetched any
-     * more; not called after a cancellation
+     * more; possibly not called after a cancellation
      */
     public Announcement announce(Digest128 scanId, List<FetchTarget> files, Runnable ended)
     {

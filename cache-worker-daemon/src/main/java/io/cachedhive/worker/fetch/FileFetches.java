@@ -141,6 +141,8 @@ final class FileFetches
     }
 
     /**
+     * Removes a block that is being fetched.
+     *
      * @return whether a request for this instance was in progress
      */
     boolean takeRunning(WantedBlock block)

@@ -230,7 +230,7 @@ final class RangeFetch
             byte[] chunk = new byte[(int) Math.min(CHUNK_BYTES, end - start)];
             while (next < runEnd) {
                 if (!receive(range, blocks.get(next), state, provisional, flushes, chunk)) {
-                    // dropped by a flush, or because the file was replaced, which only another GET can tell
+                    // dropped by a flush, or because the file was replaced, which only another GET can determine
                     drops++;
                     services.counters().addExtraBytes(target.version().blockLength(blocks.get(next).index, blockSizeBytes));
                     services.counters().addOriginRetries(1);

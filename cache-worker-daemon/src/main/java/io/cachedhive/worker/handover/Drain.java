@@ -105,7 +105,7 @@ public final class Drain
      * Sets the counters of reads. They are set later because the server is created after this.
      *
      * @param begun returns the number of reads since the process started
-     * @param active returns the number of unanswered reads
+     * @param active returns the number of unanswered requests
      */
     public void setReads(LongSupplier begun, LongSupplier active)
     {

@@ -70,6 +70,8 @@ final class PeerBlocksRead
     }
 
     /**
+     * The answer for one block.
+     *
      * @param failure set instead of a block; null otherwise
      */
     private record Answer(int block, boolean verified, WorkerException failure) {}

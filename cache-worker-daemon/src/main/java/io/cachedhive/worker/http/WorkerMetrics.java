@@ -12,8 +12,7 @@ import java.util.Map;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The current values of all metrics: those that the cache worker measures, and totals of those that its clients count
- * per table.
+ * The current values of all metrics: the cache worker's own, and totals of the counters that clients report per table.
  */
 public final class WorkerMetrics
 {

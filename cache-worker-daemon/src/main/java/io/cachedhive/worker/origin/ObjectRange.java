@@ -11,6 +11,8 @@ public interface ObjectRange
     ObjectState state();
 
     /**
+     * Reads bytes of the range.
+     *
      * @return the number of bytes read, or -1 at the end of the response, which may come before the end of the range
      */
     int read(byte[] buffer, int offset, int length)

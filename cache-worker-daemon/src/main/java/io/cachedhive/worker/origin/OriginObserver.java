@@ -19,6 +19,8 @@ public interface OriginObserver
     void repeated();
 
     /**
+     * Called for each response.
+     *
      * @param status the HTTP status code
      */
     void answered(String bucket, int status);

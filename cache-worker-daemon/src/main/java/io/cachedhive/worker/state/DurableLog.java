@@ -25,9 +25,9 @@ import static java.util.Objects.requireNonNull;
 /**
  * A log of records that workers exchange, and of which of them this worker has applied. It survives a restart.
  *
- * <p>The file contains a magic number, the CRC32C of the rest, the time at which the worker was last known to be alive,
- * and the list of records, each with a boolean for applied. The time is in milliseconds since the Unix epoch, or 0 if
- * the run that wrote the file did not vouch for the state of earlier runs. Not safe for use by several threads.
+ * <p>The file contains a magic number, the CRC32C of the rest, the time of the write, and the list of records, each
+ * with a boolean for applied. The time is in milliseconds since the Unix epoch, or 0 if the run that wrote the file
+ * did not vouch for the state of earlier runs. Not safe for use by several threads.
  */
 public final class DurableLog<T>
 {
