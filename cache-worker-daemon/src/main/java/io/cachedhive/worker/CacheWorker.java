@@ -122,7 +122,6 @@ public final class CacheWorker
                         .with(binder -> binder.bind(OpenMetricsCollector.class).to(WorkerMetricsCollector.class).in(SINGLETON)),
                 worker);
         return new Bootstrap("cache-worker", modules.build())
-                // listen on this host only, unless configured
                 .setOptionalConfigurationProperty("node.bind-ip", "127.0.0.1")
                 .setOptionalConfigurationProperty("http-server.http.port", "8485");
     }

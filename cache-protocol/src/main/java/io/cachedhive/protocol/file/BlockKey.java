@@ -83,8 +83,7 @@ public record BlockKey(FileVersionId file, int index)
         return (unmix(digestHigh - file.digest().high()) - 0x632BE59BD9B4E019L) * 0xF1DE83E19937733DL;
     }
 
-    // The finalizer of SplitMix64, a bijection of 64 bits (Steele, Lea, Flood, "Fast splittable pseudorandom number
-    // generators", 2014).
+    // SplitMix64's finalizer, a bijection (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014)
     private static long mix(long value)
     {
         long z = (value ^ (value >>> 30)) * 0xBF58476D1CE4E5B9L;

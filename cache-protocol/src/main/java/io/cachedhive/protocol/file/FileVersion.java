@@ -25,7 +25,7 @@ public record FileVersion(OriginId origin, String location, long length, long la
     }
 
     /**
-     * Computes the id. This is expensive (a SHA-256), so callers should keep the result while the file is open.
+     * Computes the id. This is expensive (a SHA-256): keep the result while the file is open.
      */
     public FileVersionId id()
     {

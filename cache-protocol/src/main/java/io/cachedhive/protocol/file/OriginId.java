@@ -10,8 +10,7 @@ import static java.util.Objects.requireNonNull;
 
 /**
  * Identifies an origin by a digest of scheme, endpoint and region, so that equal paths on two endpoints are two files.
- * The plugin computes it from the catalog properties and the cache worker from the origin file; the handshake compares
- * them.
+ * The plugin computes it from the catalog properties, the cache worker from its file; the handshake compares both.
  */
 public record OriginId(Digest128 digest)
 {

@@ -9,8 +9,7 @@ import static java.util.Objects.requireNonNull;
  *
  * @param id created with the tombstone; lets a worker recognize one that it has already applied
  * @param location a whole location, or a prefix if it ends in {@code /}
- * @param createdMillis milliseconds since the Unix epoch; only used to decide when every worker has had time to receive
- * it
+ * @param createdMillis milliseconds since the Unix epoch; only used to decide when a tombstone can be forgotten
  */
 public record Tombstone(Digest128 id, OriginId origin, String location, long createdMillis)
 {

@@ -2,7 +2,7 @@ package io.cachedhive.protocol.memory;
 
 /**
  * The metadata of a block that a read returns besides its bytes. {@link SharedMemoryReader#read} fills it in and
- * callers reuse it, so that a hit allocates nothing. Use one instance per reading thread or open file. A miss leaves it
+ * callers reuse it, so that a hit allocates nothing. Use one per reading thread or open file. A miss leaves it
  * unchanged.
  */
 public final class BlockInfo

@@ -4,9 +4,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.zip.CRC32C;
 
-/**
- * Computes checksums of shared memory.
- */
 public final class MemoryChecksum
 {
     private MemoryChecksum() {}
@@ -15,8 +12,7 @@ public final class MemoryChecksum
      * Computes the CRC32C of mapped memory through copies on the heap. If the mapping becomes invalid, the checksum
      * intrinsic would crash the JVM, while a copy throws an error.
      *
-     * @param scratch a buffer that is overwritten; its length is the size of each copy and should fit into a processor
-     * cache
+     * @param scratch a buffer for the copies; its length should fit into a processor cache
      */
     public static int crc32c(MemorySegment memory, byte[] scratch)
     {

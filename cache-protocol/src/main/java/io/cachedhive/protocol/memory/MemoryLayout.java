@@ -61,8 +61,7 @@ public final class MemoryLayout
 {
     static final long MAGIC = 0x4D_45_4D_56_49_48_43_1AL; // bytes 1A "CHIVMEM"
     /**
-     * The version of this layout. A reader for another version does not use the file and requests bytes over the
-     * socket.
+     * The layout version. A reader for another version ignores the file and requests bytes over the socket.
      */
     public static final int LAYOUT_VERSION = 1;
 
@@ -376,17 +375,11 @@ public final class MemoryLayout
         return bucketCount;
     }
 
-    /**
-     * Returns the offset of the frame headers.
-     */
     public long headersOffset()
     {
         return headersOffset;
     }
 
-    /**
-     * Returns the offset of the frames.
-     */
     public long framesOffset()
     {
         return framesOffset;

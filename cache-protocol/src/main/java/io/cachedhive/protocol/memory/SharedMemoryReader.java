@@ -306,8 +306,7 @@ public final class SharedMemoryReader
             long end = entry + BUCKET_BYTES;
             for (; entry < end; entry += ENTRY_BYTES) {
                 if (memory.get(LONG, entry + ENTRY_DIGEST_LOW_OFFSET) == digestLow && memory.get(LONG, entry + ENTRY_DIGEST_HIGH_OFFSET) == digestHigh) {
-                    // frame and generation of an entry that is being rewritten may not match; the header of the frame
-                    // detects that
+                    // frame and generation of an entry in rewriting may not match; the frame header detects that
                     long generation = (long) LONG_HANDLE.getAcquire(memory, entry + ENTRY_GENERATION_OFFSET);
                     long frame = memory.get(LONG, entry + ENTRY_FRAME_OFFSET);
                     if (copy(frame, generation, digestHigh, digestLow, offsetInBlock, target, targetOffset, length, info)) {

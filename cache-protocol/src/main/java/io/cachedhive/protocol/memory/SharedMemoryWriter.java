@@ -137,9 +137,6 @@ public final class SharedMemoryWriter
         LONG_HANDLE.setRelease(memory, (long) RINGS_SEQUENCE_OFFSET, (sequence | 1) + 1);
     }
 
-    /**
-     * Returns the bytes of a frame.
-     */
     public MemorySegment payload(int frame, long length)
     {
         return memory.asSlice(layout.frameOffset(frame), length);
@@ -148,8 +145,7 @@ public final class SharedMemoryWriter
     /**
      * Marks a frame as being written, so that readers reject it. Call it before changing the bytes of the frame.
      *
-     * @param generation the even number under which the frame will be published; readers see the number before it
-     * meanwhile
+     * @param generation the even number under which the frame will be published; readers see the odd number before it
      */
     public void beginFrame(int frame, long generation)
     {

@@ -24,8 +24,7 @@ public record ChunkKey(long locationHash, long index)
     }
 
     /**
-     * Computes the location hash. This is expensive (a SHA-256), so callers should keep the result while the file is
-     * open.
+     * Computes the location hash. This is expensive (a SHA-256): keep the result while the file is open.
      */
     public static long locationHash(OriginId origin, String location)
     {

@@ -187,8 +187,7 @@ public final class HashRing
     }
 
     /**
-     * Returns the owner within a zone, or empty if the zone has no member. Use it for traffic that must not leave the
-     * zone.
+     * Returns the owner within a zone, or empty if the zone has no member, for traffic that must stay in the zone.
      */
     public Optional<CacheWorkerId> ownerWithin(ChunkKey chunk, Optional<String> zone)
     {
@@ -210,8 +209,7 @@ public final class HashRing
     }
 
     /**
-     * Returns the owner, then the other members of its zone, then the members of other zones, each group in ranking
-     * order.
+     * Returns the owner, the other members of its zone, and the members of other zones, each group in ranking order.
      *
      * @param count the maximum number of members to return
      */

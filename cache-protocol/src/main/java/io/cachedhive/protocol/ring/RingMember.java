@@ -7,8 +7,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * A cache worker's membership in the ring.
  *
- * @param weight bytes of SSD, or of RAM for a worker without SSD; the worker's share of the chunks is proportional to
- * it
+ * @param weight bytes of SSD, or of RAM without SSD; the share of the chunks is proportional to it
  */
 public record RingMember(CacheWorkerId id, long weight, Optional<String> zone)
 {

@@ -13,8 +13,7 @@ public sealed interface FillMessage
         extends Message
 {
     /**
-     * The bytes of a leased block, which the client read through Trino's file system. Answered by {@link Ack} or
-     * {@link Error}.
+     * The bytes of a leased block, read through Trino's file system. Answered by {@link Ack} or {@link Error}.
      *
      * @param observedLength the length of the file, checked again after the bytes were read
      * @param observedLastModifiedMillis the last-modified time of the file, checked again after the bytes were read

@@ -10,8 +10,7 @@ import static java.util.Objects.requireNonNull;
  *
  * @param fillClass the class of the blocks, which also applies to blocks already cached; empty for normal, without
  * changing blocks already cached
- * @param ttlMillis the time from the fill until the blocks expire, by the worker's clock; empty for the worker's
- * {@code cache.ttl}
+ * @param ttlMillis from the fill until the blocks expire by the worker's clock; empty for its {@code cache.ttl}
  * @param tableQuotaBytes the quota of the table over all cache workers of the ring; {@link #NO_QUOTA} for none, empty
  * to leave it unchanged. It is sent separately ({@link PolicyMessage.TableQuota}), because a read from shared memory
  * sends no request

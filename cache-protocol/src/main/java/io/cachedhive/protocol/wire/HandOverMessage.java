@@ -14,8 +14,7 @@ public sealed interface HandOverMessage
         extends Message
 {
     /**
-     * Asks another worker which blocks of a file it has and on which terms it keeps them. Answered by
-     * {@link Description}.
+     * Asks another worker for its blocks of a file and their terms. Answered by {@link Description}.
      */
     record Describe(FileVersionId file, int firstBlock, int blockCount)
             implements HandOverMessage

@@ -125,8 +125,7 @@ public sealed interface HandshakeMessage
      *
      * @param instance identifies this run of the worker process
      * @param memoryFile the absolute path of the shared-memory file; empty over TCP, or if the worker has no RAM tier
-     * @param keepsGuests whether the worker accepts {@link OfferGuest}: whether part of the RAM tier is reserved for
-     * guests
+     * @param keepsGuests whether part of the RAM tier is for guests, so that {@link OfferGuest} is useful
      * @param origins in the order of {@link Hello#origins}
      */
     record Welcome(CacheWorkerId worker, Digest128 instance, int blockSizeBytes, String memoryFile, boolean keepsGuests, List<OriginStatus> origins)

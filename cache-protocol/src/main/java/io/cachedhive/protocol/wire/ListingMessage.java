@@ -52,8 +52,7 @@ public sealed interface ListingMessage
     /**
      * Lists cached files.
      *
-     * @param complete false if there are too many files; the list is empty then, and the requester should ask with more
-     * bits
+     * @param complete false if there are too many files; the list is empty then: ask with more bits
      */
     record Files(boolean complete, List<ListedFile> files)
             implements ListingMessage

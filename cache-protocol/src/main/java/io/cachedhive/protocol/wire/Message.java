@@ -54,8 +54,7 @@ import java.nio.ByteBuffer;
  *
  * <p>A connection begins with {@link Hello}, {@link Challenge}, {@link Proof} and {@link Welcome}. A Unix socket
  * requires no secret, because its file permissions control access; otherwise it behaves like TCP. After the handshake
- * the client sends any number of concurrent requests. Answers arrive in any order and carry the request id of the
- * frame.
+ * the client sends any number of concurrent requests. Answers arrive in any order, with the request id of the frame.
  */
 public sealed interface Message
         permits

@@ -15,9 +15,8 @@ public sealed interface PinMessage
         extends Message
 {
     /**
-     * Pins or unpins the files at these locations. Answered by {@link Ack} when the blocks that are already cached have
-     * changed. As soon as the worker has read the message, it forwards the pins to its peers, even if the answer is
-     * lost.
+     * Pins or unpins the files at these locations. Answered by {@link Ack} when cached blocks have been updated. As
+     * soon as the worker has read the message, it forwards the pins to its peers, even if the answer is lost.
      */
     record SetPins(List<Pin> pins)
             implements PinMessage

@@ -14,8 +14,7 @@ public enum Source
      */
     REMOTE,
     /**
-     * The former owner of the block, from which the worker read it for this read. Only sent to clients that sent their
-     * chunk size.
+     * The former owner of the block, which sent it for this read. Only for clients that sent their chunk size.
      */
     PEER;
 

@@ -42,8 +42,7 @@ public sealed interface StatusMessage
      * @param state {@code RUNNING}, {@code DRAINING} or {@code STOPPING}
      * @param weight bytes of SSD, or of RAM without SSD
      * @param newestRing the epoch of the worker's newest ring; 0 without one
-     * @param newestRingPublishedMillis when that ring was published, in milliseconds since the Unix epoch; 0 without
-     * one
+     * @param newestRingPublishedMillis when it was published, in milliseconds since the Unix epoch; 0 without one
      */
     record Pong(
             CacheWorkerId worker,
@@ -94,7 +93,7 @@ public sealed interface StatusMessage
      * recency). Answered by {@link Ack}. A client that receives no answer sends the same batch again, and the worker
      * counts it once.
      *
-     * @param client identifies the catalog instance in one JVM, for the lifetime of the instance
+     * @param client identifies the catalog instance in one JVM
      * @param batch 1, 2, 3, ...; a batch that is not above the last one counted is acknowledged and ignored
      * @param counters increments by table ({@code schema.table}) and by name of {@link CounterNames}
      */

@@ -115,9 +115,6 @@ public final class WireWriter
         return putList(values.entrySet(), (writer, entry) -> writer.putString(entry.getKey()).putLong(entry.getValue()));
     }
 
-    /**
-     * Returns the number of bytes written so far.
-     */
     public int length()
     {
         return buffer.position();

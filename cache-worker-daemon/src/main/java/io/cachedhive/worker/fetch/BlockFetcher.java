@@ -94,9 +94,6 @@ public final class BlockFetcher
         this.services = new RangeFetch.Services(store, limits.requests(), counters, provisionals, limits.heap(), peers);
     }
 
-    /**
-     * Fetches blocks and notifies the waiter of each.
-     */
     public void fetch(FetchTarget target, Collection<Integer> blocks, Priority priority, BlockWaiter waiter)
     {
         Optional<Wanted> wanted = queues.want(target, blocks, priority, waiter);

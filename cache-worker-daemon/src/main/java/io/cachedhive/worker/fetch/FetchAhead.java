@@ -248,9 +248,6 @@ public final class FetchAhead
         return true;
     }
 
-    /**
-     * Returns the number of queued files.
-     */
     public int waitingFiles()
     {
         lock.lock();

@@ -27,9 +27,6 @@ public record FetchTarget(Origin origin, S3ObjectLocation location, FileVersion 
         requireNonNull(terms, "terms is null");
     }
 
-    /**
-     * Creates a target with unspecified terms.
-     */
     public FetchTarget(Origin origin, S3ObjectLocation location, FileVersion version, FileVersionId id, String table, long chunkSizeBytes)
     {
         this(origin, location, version, id, table, chunkSizeBytes, FillTerms.UNSAID);

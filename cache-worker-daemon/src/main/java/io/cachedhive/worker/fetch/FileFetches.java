@@ -43,8 +43,8 @@ final class FileFetches
     }
 
     /**
-     * Returns the block if it is already queued or being fetched. A preload that a read requests too moves to the queue
-     * of reads.
+     * Returns the block if it is already queued or being fetched. Moves a preload to the queue of reads if a read
+     * requests it.
      */
     Optional<WantedBlock> find(int index, Priority priority)
     {

@@ -13,9 +13,6 @@ public final class KeptTerms
 {
     private KeptTerms() {}
 
-    /**
-     * Returns the terms for a block that is being filled.
-     */
     public static BlockTerms of(BlockStore store, FillTerms terms)
     {
         return store.terms(terms.fillClass().map(KeptTerms::blockClass), terms.ttlMillis());

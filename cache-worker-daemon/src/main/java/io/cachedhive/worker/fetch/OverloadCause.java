@@ -35,9 +35,6 @@ public enum OverloadCause
         this.counter = counter;
     }
 
-    /**
-     * Returns the name of the counter of rejected blocks.
-     */
     public String counter()
     {
         return counter;

@@ -36,8 +36,7 @@ import static java.util.Objects.requireNonNull;
  * filled but not committed. After the two seconds, one HEAD request per file version decides whether all of them are
  * committed or discarded. A GET with the same ETag after the two seconds has the same effect.
  *
- * <p>This class also checks whether a response matches the file version, and drops a file version that has changed at
- * the origin.
+ * <p>This class also checks whether a response matches the file version, and drops changed file versions.
  *
  * <p>One lock guards the table. It is never held while waiting, or during requests to the origin or to disks.
  */

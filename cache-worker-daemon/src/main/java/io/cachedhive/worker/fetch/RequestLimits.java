@@ -13,8 +13,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * Limits the concurrent requests to each bucket. A 503 or 429 halves the limit, and as many successes as the limit
  * raise it by one (additive increase, multiplicative decrease: Chiu and Jain, "Analysis of the increase and decrease
- * algorithms for congestion avoidance", 1989). Responses to requests that were in progress at the halving do not halve
- * it again.
+ * algorithms for congestion avoidance", 1989). Requests that were in progress at the halving do not halve it again.
  */
 public final class RequestLimits
 {
@@ -87,9 +86,6 @@ public final class RequestLimits
         return limits.computeIfAbsent(bucket, _ -> new Limit());
     }
 
-    /**
-     * Returns the observer for the client of an origin.
-     */
     public OriginObserver observer(String origin)
     {
         return new OriginObserver()

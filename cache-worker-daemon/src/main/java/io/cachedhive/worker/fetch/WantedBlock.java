@@ -10,8 +10,7 @@ import java.util.List;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A block that is requested or being fetched. Guarded by the lock of {@link FetchQueues}, except for its index and
- * terms.
+ * A block that is requested or being fetched. Guarded by the lock of {@link FetchQueues}, except index and terms.
  */
 final class WantedBlock
 {

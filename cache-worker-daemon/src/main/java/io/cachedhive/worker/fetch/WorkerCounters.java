@@ -63,25 +63,16 @@ public final class WorkerCounters
         originErrors.increment();
     }
 
-    /**
-     * Counts a throttled request.
-     */
     public void addOriginThrottled()
     {
         originThrottled.increment();
     }
 
-    /**
-     * Counts retries of failed requests.
-     */
     public void addOriginRetries(long count)
     {
         originRetries.add(count);
     }
 
-    /**
-     * Counts rejected block reads.
-     */
     public void addOverloaded(OverloadCause cause, long blocks)
     {
         overloaded.get(cause).add(blocks);
@@ -103,9 +94,6 @@ public final class WorkerCounters
         versionChanges.increment();
     }
 
-    /**
-     * Counts bytes of a block sent over a connection.
-     */
     public void addSentBytes(long bytes)
     {
         sentBytes.add(bytes);

@@ -44,8 +44,8 @@ import static java.util.Objects.requireNonNull;
 
 /**
  * Asks other cache workers for flushes and pins that this worker missed. It asks some of the ring's members before it
- * serves blocks, and then one member at a time in turn. Requests carry a digest of the known records, so replies are
- * usually empty.
+ * serves blocks, and then one member at a time in turn. Replies are usually empty, because requests contain a digest of
+ * the known records.
  */
 public final class FlushExchange
         implements AutoCloseable
@@ -206,8 +206,7 @@ public final class FlushExchange
 
     /**
      * Returns whether another worker has applied all flushes that this one has applied, so that its blocks may be
-     * received. If this is unknown, the method blocks for the reply, but not until flushes learned from it have been
-     * applied here.
+     * received. If this is unknown, the method waits for a reply, but not for applying the flushes in it.
      */
     public boolean isInStep(CacheWorkerId id, WorkerAddress address)
     {

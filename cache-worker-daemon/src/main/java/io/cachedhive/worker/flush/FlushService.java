@@ -62,8 +62,7 @@ public final class FlushService
     private record Recent(LocationIndex<Tombstone> tombstones, long endNanos) {}
 
     /**
-     * Opens the service. Call it before this run caches anything, so that all blocks in the store are from earlier
-     * runs.
+     * Opens the service. Call it before this run caches anything: all blocks must be from earlier runs.
      *
      * @param executor an executor with one thread
      */
@@ -123,8 +122,7 @@ public final class FlushService
     }
 
     /**
-     * Returns whether blocks may be served: all unfinished flushes have been applied, and peers have been asked for
-     * missed ones.
+     * Returns whether blocks may be served: unfinished flushes have been applied, and peers asked for missed ones.
      */
     public boolean isReady()
     {
@@ -260,8 +258,7 @@ public final class FlushService
     }
 
     /**
-     * Returns whether a flush of the file is known but not applied yet. Blocks of the file on other workers may be
-     * outdated then.
+     * Returns whether a flush of the file is known but not applied yet. Other workers may have outdated blocks then.
      */
     public boolean isBeingFlushed(FileVersion file)
     {

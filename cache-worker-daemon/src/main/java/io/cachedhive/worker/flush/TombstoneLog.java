@@ -18,12 +18,10 @@ import java.util.Set;
 
 /**
  * The tombstones of the last thirty days that this worker knows, and which of them it has applied. The log survives a
- * restart. Unfinished tombstones are applied again; applied ones are not, because they would remove blocks cached
- * since.
+ * restart. Unfinished tombstones are applied again; applied ones are not, to keep blocks cached since.
  *
  * <p>A tombstone is redundant, and removed, when a tombstone that was created sufficiently later covers the same files
- * or more. This depends only on the tombstones, so all workers keep the same ones regardless of the order in which they
- * receive them.
+ * or more. This depends only on the tombstones, so all workers keep the same ones in whatever order they arrive.
  *
  * <p>The file is {@code tombstones}, see {@link DurableLog}. Not safe for use by several threads.
  */
@@ -88,8 +86,7 @@ final class TombstoneLog
     }
 
     /**
-     * Returns whether other workers still know every flush that this log lacks. If not, everything that was cached must
-     * be dropped.
+     * Returns whether other workers know every flush that this log lacks. If not, all blocks must be dropped.
      */
     boolean isTrusted()
     {

@@ -23,8 +23,7 @@ import static java.util.Objects.requireNonNull;
 
 /**
  * Receives blocks from the workers that owned them before a change of the ring. If an owner does not answer or answers
- * incorrectly, the remaining blocks come from the origin. If an owner does not have a block, the owner before it is
- * asked.
+ * incorrectly, the remaining blocks come from the origin. If an owner lacks a block, the owner before it is asked.
  */
 public final class FormerOwnerSource
         implements PeerSource

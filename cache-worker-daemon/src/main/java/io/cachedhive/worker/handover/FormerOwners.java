@@ -20,8 +20,7 @@ import static java.util.Objects.requireNonNull;
 final class FormerOwners
 {
     /**
-     * The time for which the owners on a replaced ring are asked. By then, blocks that are still in use have been
-     * requested.
+     * The time for which the owners on a replaced ring are asked. By then, blocks in use have been requested.
      */
     static final Duration ASKED_FOR = Duration.ofHours(1);
     /**
@@ -61,8 +60,7 @@ final class FormerOwners
     }
 
     /**
-     * Returns the former owners of a chunk, the last one first, without this worker and without workers that have no
-     * address.
+     * Returns the former owners of a chunk, the last one first, without this worker and workers without an address.
      *
      * @param replaced from {@link #replacedRings}
      */

@@ -12,9 +12,6 @@ public final class HandOverCounters
     private final LongAdder failedReads = new LongAdder();
     private final LongAdder givenBlocks = new LongAdder();
 
-    /**
-     * Counts a block that this worker received from another one.
-     */
     void addTaken(int bytes)
     {
         takenBlocks.increment();

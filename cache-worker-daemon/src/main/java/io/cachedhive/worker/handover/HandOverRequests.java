@@ -31,8 +31,7 @@ import static com.google.common.collect.Lists.partition;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Answers hand-over requests of other cache workers: describes the blocks of a file, and receives blocks of a draining
- * worker.
+ * Handles hand-over requests of other workers: describes blocks of a file, and receives blocks of a draining worker.
  */
 public final class HandOverRequests
 {
@@ -53,8 +52,7 @@ public final class HandOverRequests
     private final BooleanSupplier leaving;
 
     /**
-     * @param executor receives blocks, a few at a time, with lower priority than reads; rejects tasks when its queue is
-     * full
+     * @param executor receives blocks, a few at a time, after all reads; rejects tasks when its queue is full
      * @param leaving returns whether this worker itself is draining
      */
     HandOverRequests(BlockStore store, FormerOwners formerOwners, PeerReader reader, HandOverCounters counters, Executor executor, BooleanSupplier leaving)

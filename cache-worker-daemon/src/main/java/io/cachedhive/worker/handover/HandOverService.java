@@ -74,17 +74,11 @@ public final class HandOverService
         this.requests = new HandOverRequests(store, owners, reader, counters, executor, drain::isLeaving);
     }
 
-    /**
-     * Returns the peers to ask before the origins.
-     */
     public PeerSource peers()
     {
         return formerOwners;
     }
 
-    /**
-     * Returns the handler for requests of other cache workers.
-     */
     public HandOverRequests requests()
     {
         return requests;
@@ -103,9 +97,6 @@ public final class HandOverService
         return chunkSizes;
     }
 
-    /**
-     * Returns the exchange of flushes and pins with other workers.
-     */
     public FlushExchange flushExchange()
     {
         return flushExchange;

@@ -5,9 +5,6 @@ import io.cachedhive.protocol.ring.WorkerAddress;
 
 import static java.util.Objects.requireNonNull;
 
-/**
- * Another cache worker and its address.
- */
 record Peer(CacheWorkerId id, WorkerAddress address)
 {
     Peer

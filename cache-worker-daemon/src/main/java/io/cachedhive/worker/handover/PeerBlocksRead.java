@@ -34,8 +34,7 @@ import static java.util.Objects.requireNonNull;
 /**
  * One request for adjacent blocks of another cache worker. The bytes are written to frames as they arrive. Used once.
  *
- * <p>An I/O thread writes to the frames until {@link #close}. A block is verified when it is complete, and never
- * published otherwise.
+ * <p>An I/O thread writes to the frames until {@link #close}. Only complete and verified blocks are published.
  */
 final class PeerBlocksRead
         implements AnswerHandler

@@ -38,8 +38,7 @@ import static java.util.Objects.requireNonNull;
  * with which ETag, and then requests the bytes. The peer only looks up blocks.
  *
  * <p>If this store knows the ETag of a file version, it accepts only blocks with that ETag. Otherwise it binds the
- * peer's ETag, and later fetches from the origin must match it. Blocks of provisional versions are neither sent nor
- * accepted.
+ * peer's ETag, and later fetches from the origin must match it. Provisional versions are neither sent nor accepted.
  */
 final class PeerReader
 {

@@ -26,9 +26,8 @@ import java.util.function.LongSupplier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The new owners of a draining worker's blocks. It names blocks to each of them in lots, in the order in which they are
- * added, with a limited number of lots in progress. Closing it abandons the remaining lots. Only one thread may add
- * blocks.
+ * The new owners of a draining worker's blocks. It names blocks to each of them in lots, in the order of addition, with
+ * a limited number of lots in progress. Closing it abandons the remaining lots. Only one thread may add blocks.
  */
 final class Successors
         implements AutoCloseable

@@ -81,9 +81,6 @@ public final class DrainResource
         return new DrainState(progress.state().name(), progress.millisLeft(), progress.blocks(), progress.givenBlocks());
     }
 
-    /**
-     * Cancels a drain in progress.
-     */
     @DELETE
     public DrainState cancel()
     {

@@ -23,8 +23,7 @@ import java.util.Map;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Exports all metrics of the cache worker over JMX, each as an attribute with its name in camel case and its
- * description.
+ * Exports all metrics of the cache worker over JMX, each as an attribute with its name in camel case.
  */
 public final class WorkerMetricsBean
         implements DynamicMBean

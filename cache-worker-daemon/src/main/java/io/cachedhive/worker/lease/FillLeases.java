@@ -192,9 +192,6 @@ public final class FillLeases
         }
     }
 
-    /**
-     * Removes a waiter from all blocks.
-     */
     public void abandon(LeaseWaiter waiter)
     {
         lock.lock();

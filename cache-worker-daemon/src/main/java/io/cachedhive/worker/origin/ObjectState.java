@@ -11,8 +11,7 @@ import static java.util.Objects.requireNonNull;
  * @param length the length of the whole object in bytes
  * @param etag as sent by the origin, with quotes
  * @param lastModified in whole seconds
- * @param answered the time of the response by the origin's clock, in whole seconds; empty if the origin does not send
- * it
+ * @param answered the time of the response by the origin's clock, in whole seconds; empty if unknown
  */
 public record ObjectState(long length, Optional<String> etag, Optional<Instant> lastModified, Optional<Instant> answered)
 {

@@ -29,8 +29,7 @@ import static java.util.stream.Collectors.joining;
 
 /**
  * The properties file of an origin. Every property is applied, ignored because it affects only writes, or rejected by
- * name. If a property were silently ignored, the worker could read another store, or with other permissions, than the
- * operator expects.
+ * name. Otherwise the worker could read another store, or with other permissions, than the operator expects.
  */
 public record OriginFile(String name, Path path, S3OriginConfig config)
 {

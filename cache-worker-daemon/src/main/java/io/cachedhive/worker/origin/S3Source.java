@@ -81,8 +81,7 @@ import static java.util.Objects.requireNonNull;
  * Reads an S3-compatible object store with the synchronous client of the AWS SDK. It reads from the socket directly
  * into the caller's array, without the extra copies and thread switches of the asynchronous client.
  *
- * <p>The client is configured from the same properties as Trino's own, so that both use the same store with the same
- * permissions.
+ * <p>The client has the same properties as Trino's own, so that both use the same store with the same permissions.
  */
 public final class S3Source
         implements ObjectSource

@@ -71,9 +71,6 @@ final class PinRegistry
         }
     }
 
-    /**
-     * Reads the file of the last run.
-     */
     static PinRegistry open(StateDirectory state, long nowMillis)
     {
         DurableLog<Pin> book = DurableLog.open(state, FORMAT, nowMillis);

@@ -136,8 +136,7 @@ public final class PinService
     /**
      * Adds pins and applies them. Returns immediately.
      *
-     * @return completes when the class of the cached blocks has been updated; fails if that, or recording the pins, is
-     * impossible
+     * @return completes when cached blocks have been updated; fails if that, or recording the pins, is impossible
      */
     public CompletableFuture<Void> set(Collection<Pin> pins)
     {

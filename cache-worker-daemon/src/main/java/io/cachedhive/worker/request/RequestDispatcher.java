@@ -263,8 +263,7 @@ public final class RequestDispatcher
     }
 
     /**
-     * Drops the whole file version: if one block has wrong bytes, others may have them too. The next read binds the
-     * file again.
+     * Drops the whole file version: other blocks may have wrong bytes too. The next read binds the file again.
      */
     private void quarantine(Connection connection, long requestId, Quarantine quarantine)
     {

@@ -290,9 +290,6 @@ public final class BlockServer
         }
     }
 
-    /**
-     * Stops listening and closes all connections.
-     */
     @Override
     public void close()
     {

@@ -26,8 +26,7 @@ final class Handshake
     private Hello hello;
 
     /**
-     * @param secret the secret that the peer must know; empty if there is none, or if the transport authenticates the
-     * peer
+     * @param secret the secret that the peer must know; empty if none is set or the transport authenticates the peer
      */
     Handshake(Optional<String> secret)
     {

@@ -17,8 +17,7 @@ public interface Outgoing
     void prepare(List<ByteBuffer> buffers);
 
     /**
-     * Releases the answer after it was sent, or when the connection has ended, possibly without {@link #prepare}.
-     * Called once.
+     * Releases the answer. Called once, after it was sent or the connection ended, possibly without {@link #prepare}.
      */
     @Override
     void close();

@@ -195,9 +195,6 @@ public final class CacheWorkerService
         return open(settings, StoreEnvironment.system());
     }
 
-    /**
-     * Opens a worker with another environment of the store.
-     */
     public static CacheWorkerService open(WorkerSettings settings, StoreEnvironment environment)
     {
         WorkerSettings.requireSecretForStrangers(settings.bindAddress(), settings.sharedSecret());

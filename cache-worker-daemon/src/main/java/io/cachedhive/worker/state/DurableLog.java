@@ -79,8 +79,7 @@ public final class DurableLog<T>
          */
         UNVOUCHED,
         /**
-         * The file is complete, but the worker was offline for so long that peers may have forgotten records that it
-         * lacks.
+         * The file is complete, but the worker was offline for so long that peers may have forgotten records.
          */
         OUTDATED,
         /**

@@ -64,8 +64,7 @@ public final class StateDirectory
     }
 
     /**
-     * Replaces a file. The content is durable on return. After a failure, the file has the complete old or the complete
-     * new content.
+     * Replaces a file durably. After a failure, it has the complete old or the complete new content.
      */
     public void write(String name, byte[] content)
             throws IOException
