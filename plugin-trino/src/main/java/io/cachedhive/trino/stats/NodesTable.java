@@ -38,7 +38,7 @@ final class NodesTable
                         Column.ofOptional("uptime_seconds", DOUBLE, "Seconds since the cache worker started",
                                 place -> place.lastPong().map(pong -> pong.uptimeMillis() / 1000.0)),
                         Column.ofOptional("restored_blocks", BIGINT, "Blocks restored when the cache worker started", place -> place.lastPong().map(Pong::restoredBlocks)),
-                        Column.of("state", VARCHAR, "STARTING, RESTORING, RUNNING, DRAINING, STOPPING, or UNREACHABLE", NodesTable::state)));
+                        Column.of("state", VARCHAR, "RUNNING, DRAINING, STOPPING, or UNREACHABLE", NodesTable::state)));
         this.membership = requireNonNull(membership, "membership is null");
     }
 

@@ -33,7 +33,7 @@ final class StatsTable
                 List.of(
                         Column.ofOptional("node_id", VARCHAR, "Cache worker id; NULL if no cache worker has ever answered on this host", WorkerReport::nodeId),
                         Column.of("host", VARCHAR, "Host of the cache worker", report -> report.place().address().host()),
-                        Column.of("state", VARCHAR, "STARTING, RESTORING, RUNNING, DRAINING, STOPPING, or UNREACHABLE", WorkerReport::state),
+                        Column.of("state", VARCHAR, "RUNNING, DRAINING, STOPPING, or UNREACHABLE", WorkerReport::state),
                         Column.ofOptional("problem", VARCHAR, "Current problem and how to fix it; NULL when healthy", WorkerReport::problem),
                         Column.ofOptional("since", TIMESTAMP_TZ_MILLIS, "Start time of the counters", report -> since(report.stats())),
                         Column.of("hit_rate", DOUBLE, "Fraction of cacheable bytes served from RAM, SSD and other hosts, 0 to 1; NULL before the first read",
