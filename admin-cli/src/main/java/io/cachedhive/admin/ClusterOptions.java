@@ -151,7 +151,7 @@ final class ClusterOptions
     }
 
     /// @return what there is on the hosts, in their order; without those that cannot be asked
-    Map<ClusterHost, HostFacts> look(Cluster cluster, List<ClusterHost> hosts)
+    Map<ClusterHost, HostFacts> probe(Cluster cluster, List<ClusterHost> hosts)
     {
         Ssh ssh = ssh(cluster);
         Map<ClusterHost, HostFacts> found = new ConcurrentHashMap<>();

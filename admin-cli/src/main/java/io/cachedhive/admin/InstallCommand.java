@@ -61,7 +61,7 @@ final class InstallCommand
         Bundle bundle = Bundle.open(packageFile);
         if (HostFiles.isSecretMissing(cluster)) {
             // also those that are not installed now: they have to understand one another
-            List<String> installed = options.look(cluster, cluster.hosts()).entrySet().stream()
+            List<String> installed = options.probe(cluster, cluster.hosts()).entrySet().stream()
                     .filter(host -> host.getValue().hasSecret())
                     .map(host -> host.getKey().name())
                     .toList();

@@ -51,7 +51,7 @@ final class RollbackCommand
             throws ClusterFileException
     {
         Cluster cluster = options.cluster();
-        Map<ClusterHost, HostFacts> hosts = options.look(cluster);
+        Map<ClusterHost, HostFacts> hosts = options.probe(cluster);
         if (hosts.values().stream().anyMatch(HostFacts::hasSecret)) {
             // or nobody could see whether a cache worker is back
             HostFiles.requireSecret(cluster);

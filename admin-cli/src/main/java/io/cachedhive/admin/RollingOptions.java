@@ -63,10 +63,10 @@ final class RollingOptions
     }
 
     /// What there is on the hosts, in the order in which they are changed; without those that cannot be asked.
-    Map<ClusterHost, HostFacts> look(Cluster cluster)
+    Map<ClusterHost, HostFacts> probe(Cluster cluster)
             throws ClusterFileException
     {
-        return options.look(cluster, hosts(cluster));
+        return options.probe(cluster, hosts(cluster));
     }
 
     /// Those of the chosen hosts that have a cache worker.

@@ -61,7 +61,7 @@ final class TopCommand
         try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(5), HostFiles.readSecret(cluster))) {
             List<HostAnswer> before = http.ask("/v1/stats", _ -> {});
             long beforeNanos = System.nanoTime();
-            for (int look = 0; count == null || look < count; look++) {
+            for (int refresh = 0; count == null || refresh < count; refresh++) {
                 try {
                     Thread.sleep(interval);
                 }

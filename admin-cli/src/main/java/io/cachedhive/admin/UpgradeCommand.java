@@ -95,7 +95,7 @@ final class UpgradeCommand
             throws ClusterFileException
     {
         List<ClusterHost> workers = options.workers(cluster);
-        FinalizePlan plan = FinalizePlan.of(workers, options.look(cluster));
+        FinalizePlan plan = FinalizePlan.of(workers, options.probe(cluster));
         if (!plan.problems().isEmpty()) {
             return options.refuse(cluster, plan.problems(), console);
         }

@@ -304,7 +304,7 @@ final class BlockRun
     void discard(Message message)
     {
         if (message instanceof BlockLease lease) {
-            owner.session().tell(new FillMessage.ReleaseLease(lease.lease()));
+            owner.session().sendOneWay(new FillMessage.ReleaseLease(lease.lease()));
         }
     }
 

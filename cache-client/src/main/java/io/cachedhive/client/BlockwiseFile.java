@@ -65,7 +65,7 @@ final class BlockwiseFile
     private final MissListener listener;
 
     // who gave blocks, to be told when two of them do not fit together
-    private final Set<WorkerLink> givers = ConcurrentHashMap.newKeySet();
+    private final Set<WorkerLink> contributors = ConcurrentHashMap.newKeySet();
     // of no use to a file that is in shared memory, and as dear as the digest; 0 until it is known, and what is really 0 is computed again
     private volatile long locationHash;
     private final DeliveredState delivered;
@@ -129,9 +129,9 @@ final class BlockwiseFile
         return BlockKey.digestLow(digestLow, index);
     }
 
-    private void addGiver(WorkerLink link)
+    private void addContributor(WorkerLink link)
     {
-        givers.add(link);
+        contributors.add(link);
     }
 
     /**
@@ -140,7 +140,7 @@ final class BlockwiseFile
     void checkState(Owner owner, long etag)
             throws Bypass
     {
-        addGiver(owner.link());
+        addContributor(owner.link());
         switch (delivered.compare(etag)) {
             case SAME -> {}
             case DIFFERENT -> throw Bypass.ofTwoStates(file.location());
@@ -316,15 +316,15 @@ final class BlockwiseFile
         }
         else if (served.bypass() != null) {
             counters.addBypass(scope.observer(), served.bypass(), length, served.waitNanos());
-            tell(position, served, length, served.waitNanos());
+            record(position, served, length, served.waitNanos());
         }
         else {
             counters.addRead(scope.observer(), served.bytesBySource(), served.waitNanos());
-            tell(position, served, length, served.waitNanos());
+            record(position, served, length, served.waitNanos());
         }
     }
 
-    private void tell(long position, Served served, int length, long waitNanos)
+    private void record(long position, Served served, int length, long waitNanos)
     {
         if (listener == MissListener.NONE) {
             return;
@@ -389,14 +389,14 @@ final class BlockwiseFile
             throws IOException
     {
         deliverOrigin(continued);
-        tell(position, new Served(null, cause, true, waitNanos), length, waitNanos);
+        record(position, new Served(null, cause, true, waitNanos), length, waitNanos);
         // one request, however many bytes are read of it
         return ReadAhead.ofBypass(counters, scope.observer(), cause, Long.MAX_VALUE, waitNanos);
     }
 
     private ReadAhead readAhead(long position, Served served, int length, long waitNanos)
     {
-        tell(position, served, length, waitNanos);
+        record(position, served, length, waitNanos);
         if (served.bypass() != null) {
             return ReadAhead.ofBypass(counters, scope.observer(), served.bypass(), length, waitNanos);
         }
@@ -671,11 +671,11 @@ final class BlockwiseFile
 
     private void revalidate()
     {
-        givers.add(context.local().link());
-        for (WorkerLink giver : givers) {
-            if (giver.session().isPresent()) {
+        contributors.add(context.local().link());
+        for (WorkerLink contributor : contributors) {
+            if (contributor.session().isPresent()) {
                 // nobody waits for it: the next readers profit
-                context.connections().ask(giver, new InvalidationMessage.Revalidate(origin, file), ControlMessage.Ack.class, context.fetchMillis());
+                context.connections().ask(contributor, new InvalidationMessage.Revalidate(origin, file), ControlMessage.Ack.class, context.fetchMillis());
             }
         }
     }
@@ -722,12 +722,12 @@ final class BlockwiseFile
     {
         delivered.giveUp(BypassCause.CORRUPT, false);
         // a guest may have come from the owner just so
-        owners(position, length).forEach(givers::add);
-        givers.add(context.local().link());
+        owners(position, length).forEach(contributors::add);
+        contributors.add(context.local().link());
         long silenceMillis = TimeUnit.NANOSECONDS.toMillis(context.silenceNanos());
-        List<CompletableFuture<ControlMessage.Ack>> answers = givers.stream()
-                .filter(giver -> giver.session().isPresent())
-                .map(giver -> context.connections().ask(giver, new InvalidationMessage.Quarantine(origin, file, position, length), ControlMessage.Ack.class, silenceMillis))
+        List<CompletableFuture<ControlMessage.Ack>> answers = contributors.stream()
+                .filter(contributor -> contributor.session().isPresent())
+                .map(contributor -> context.connections().ask(contributor, new InvalidationMessage.Quarantine(origin, file, position, length), ControlMessage.Ack.class, silenceMillis))
                 .toList();
         // the next reader is not to be given the same; a worker that does not answer is asked nothing else meanwhile either
         for (CompletableFuture<ControlMessage.Ack> answer : answers) {

@@ -66,8 +66,8 @@ public final class CacheClient
     private final ExecutorService hedgeExecutor;
     private final ReadContext context;
     private final StateLog stateLog;
-    private final AtomicBoolean tellingSoon = new AtomicBoolean();
-    private volatile CompletableFuture<Ack> telling = CompletableFuture.completedFuture(null);
+    private final AtomicBoolean reportingSoon = new AtomicBoolean();
+    private volatile CompletableFuture<Ack> reporting = CompletableFuture.completedFuture(null);
     private volatile boolean closed;
 
     private CacheClient(CacheClientConfig config, BlockMemory.Opener memoryOpener, LongSupplier nanoTime)
@@ -86,11 +86,11 @@ public final class CacheClient
                 nanoTime);
         this.local = new LocalTier(connections, config.socketPath(), memoryOpener, config.timeouts().silenceMillis());
         this.hedgeExecutor = hedgeExecutor(config.identity().catalog());
-        this.context = new ReadContext(config, connections, local, hits, classHits, hedgeExecutor, this::tellUsageSoon);
-        connections.every(USAGE_MILLIS, this::tellUsage);
-        connections.every(USAGE_MILLIS, this::tellClasses);
+        this.context = new ReadContext(config, connections, local, hits, classHits, hedgeExecutor, this::reportUsageSoon);
+        connections.every(USAGE_MILLIS, this::reportUsage);
+        connections.every(USAGE_MILLIS, this::reportClasses);
         connections.every(WATCH_MILLIS, this::watch);
-        connections.every(QUOTA_MILLIS, this::forgetToldQuotas);
+        connections.every(QUOTA_MILLIS, this::forgetSentQuotas);
     }
 
     private static ExecutorService hedgeExecutor(String catalog)
@@ -147,16 +147,16 @@ public final class CacheClient
             throw new IllegalArgumentException("file is of another origin than %s: %s".formatted(config.identity().origins().get(origin), file));
         }
         // reads of what is in shared memory ask nobody
-        local.link().session().ifPresent(session -> session.tellQuota(scope.table(), scope.terms().tableQuotaBytes()));
+        local.link().session().ifPresent(session -> session.sendQuota(scope.table(), scope.terms().tableQuotaBytes()));
         return new BlockwiseFile(context, origin, file, scope, counters.table(scope.table()), input, listener);
     }
 
     /**
      * For a file that is read without the cache while this host's worker shall hear which of its blocks are asked for.
      */
-    public AskedBlocks asked(FileVersion file)
+    public RequestedBlocks requestedBlocks(FileVersion file)
     {
-        return new AskedBlocks(file, hits, this::blockSizeBytes);
+        return new RequestedBlocks(file, hits, this::blockSizeBytes);
     }
 
     private OptionalInt blockSizeBytes()
@@ -212,33 +212,33 @@ public final class CacheClient
      */
     public record InFlight(long requests, long heapBytes) {}
 
-    private void tellUsageSoon()
+    private void reportUsageSoon()
     {
-        if (!tellingSoon.get() && tellingSoon.compareAndSet(false, true)) {
+        if (!reportingSoon.get() && reportingSoon.compareAndSet(false, true)) {
             connections.after(SOON_MILLIS, () -> {
-                tellingSoon.set(false);
-                tellUsage();
+                reportingSoon.set(false);
+                reportUsage();
             });
         }
     }
 
-    private void tellUsage()
+    private void reportUsage()
     {
-        if (!telling.isDone() || local.link().session().isEmpty() || closed) {
+        if (!reporting.isDone() || local.link().session().isEmpty() || closed) {
             return;
         }
-        usage.next().ifPresent(this::tell);
+        usage.next().ifPresent(this::report);
     }
 
-    private void tellClasses()
+    private void reportClasses()
     {
-        local.link().session().ifPresent(session -> classHits.drain().forEach(session::tell));
+        local.link().session().ifPresent(session -> classHits.drain().forEach(session::sendOneWay));
     }
 
-    private CompletableFuture<Ack> tell(Usage batch)
+    private CompletableFuture<Ack> report(Usage batch)
     {
         CompletableFuture<Ack> answer = connections.ask(local.link(), batch, Ack.class, config.timeouts().silenceMillis());
-        telling = answer;
+        reporting = answer;
         return answer.whenComplete((_, failure) -> {
             if (failure == null) {
                 usage.acknowledged(batch.batch());
@@ -246,11 +246,11 @@ public final class CacheClient
         });
     }
 
-    private void forgetToldQuotas()
+    private void forgetSentQuotas()
     {
-        local.link().session().ifPresent(WorkerSession::forgetToldQuotas);
+        local.link().session().ifPresent(WorkerSession::forgetSentQuotas);
         for (WorkerLink peer : connections.peers()) {
-            peer.session().ifPresent(WorkerSession::forgetToldQuotas);
+            peer.session().ifPresent(WorkerSession::forgetSentQuotas);
         }
     }
 
@@ -293,13 +293,13 @@ public final class CacheClient
     {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(FLUSH_MILLIS);
         try {
-            telling.handle((_, _) -> null).get(FLUSH_MILLIS, TimeUnit.MILLISECONDS);
+            reporting.handle((_, _) -> null).get(FLUSH_MILLIS, TimeUnit.MILLISECONDS);
             while (local.link().session().isPresent() && System.nanoTime() < deadline) {
                 Optional<Usage> batch = usage.next();
                 if (batch.isEmpty()) {
                     return;
                 }
-                tell(batch.get()).get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                report(batch.get()).get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
             }
         }
         catch (InterruptedException e) {

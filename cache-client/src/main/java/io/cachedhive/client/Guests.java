@@ -83,7 +83,7 @@ final class Guests
          */
         void offer(long etagDigest, int checksum)
         {
-            session.tellGuest(
+            session.offerGuest(
                     new FillMessage.OfferGuest(file.origin(), file.file(), block, file.scope().table(), etagDigest, checksum, bytes.flip()),
                     this::drop);
         }

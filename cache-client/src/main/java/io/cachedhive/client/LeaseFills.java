@@ -200,7 +200,7 @@ final class LeaseFills
      */
     void release()
     {
-        leases.forEach(lease -> lease.run().owner().session().tell(new FillMessage.ReleaseLease(lease.lease())));
+        leases.forEach(lease -> lease.run().owner().session().sendOneWay(new FillMessage.ReleaseLease(lease.lease())));
         leases.clear();
     }
 }

@@ -277,9 +277,9 @@ final class RangeRead
 
     private Message onTerms(ReadMessage.Read read, WorkerSession session)
     {
-        session.tellQuota(read.table(), file.scope().terms().tableQuotaBytes());
+        session.sendQuota(read.table(), file.scope().terms().tableQuotaBytes());
         FillTerms terms = file.scope().terms().ofBlocks();
-        return terms.equals(FillTerms.UNSAID) ? read : new OnTerms(terms, read);
+        return terms.equals(FillTerms.UNSPECIFIED) ? read : new OnTerms(terms, read);
     }
 
     private long nanosLeft()

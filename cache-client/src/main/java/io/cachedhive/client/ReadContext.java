@@ -27,7 +27,7 @@ final class ReadContext
     private final HeapBudget heap;
     private final Hedges hedges;
     private final Guests guests;
-    private final Runnable tellSoon;
+    private final Runnable reportSoon;
     private final long chunkSizeBytes;
     private final boolean crossZoneReads;
     private final double verifySampleRatio;
@@ -36,13 +36,13 @@ final class ReadContext
     private final long fetchNanos;
     private final long fetchMillis;
 
-    ReadContext(CacheClientConfig config, WorkerConnections connections, LocalTier local, HitLog hits, ClassHits classHits, ExecutorService hedgeExecutor, Runnable tellSoon)
+    ReadContext(CacheClientConfig config, WorkerConnections connections, LocalTier local, HitLog hits, ClassHits classHits, ExecutorService hedgeExecutor, Runnable reportSoon)
     {
         this.connections = requireNonNull(connections, "connections is null");
         this.local = requireNonNull(local, "local is null");
         this.hits = requireNonNull(hits, "hits is null");
         this.classHits = requireNonNull(classHits, "classHits is null");
-        this.tellSoon = requireNonNull(tellSoon, "tellSoon is null");
+        this.reportSoon = requireNonNull(reportSoon, "reportSoon is null");
         this.heap = new HeapBudget(config.limits().heapBytes());
         this.hedges = new Hedges(
                 hedgeExecutor,
@@ -85,7 +85,7 @@ final class ReadContext
      */
     void readFetchedAhead()
     {
-        tellSoon.run();
+        reportSoon.run();
     }
 
     /**

@@ -42,6 +42,6 @@ public record ReadScope(
      */
     public ReadScope(String table, Optional<RingEpoch> epoch, boolean mayFill, ReadObserver observer)
     {
-        this(table, epoch, mayFill, false, FillTerms.UNSAID, observer, new DeliveredStates());
+        this(table, epoch, mayFill, false, FillTerms.UNSPECIFIED, observer, new DeliveredStates());
     }
 }

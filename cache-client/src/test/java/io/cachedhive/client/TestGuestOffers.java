@@ -108,7 +108,7 @@ class TestGuestOffers
         start(true);
         owner.source = Source.REMOTE;
         local.keepsGuests = true;
-        CachedFile file = fixture.open(client, new ReadScope(TABLE, Optional.of(ring.epoch()), true, true, FillTerms.UNSAID, fixture.observer, new DeliveredStates()));
+        CachedFile file = fixture.open(client, new ReadScope(TABLE, Optional.of(ring.epoch()), true, true, FillTerms.UNSPECIFIED, fixture.observer, new DeliveredStates()));
         fixture.assertReads(file, position, BLOCK);
         Await.untilAsserted("the guests are offered", () -> assertThat(local.guests).extracting(OfferGuest::block).containsExactly((int) (position / BLOCK)));
         fixture.assertReads(file, position, BLOCK);

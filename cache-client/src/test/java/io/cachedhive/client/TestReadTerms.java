@@ -59,7 +59,7 @@ class TestReadTerms
     {
         fixture.assertReads(open(TERMS), 10, 20);
         assertThat(local.terms).containsExactly(TERMS);
-        fixture.assertReads(open(FillTerms.UNSAID), 10, 20);
+        fixture.assertReads(open(FillTerms.UNSPECIFIED), 10, 20);
         assertThat(local.terms).hasSize(1);
         assertThat(local.readRequests).hasSize(2);
     }
@@ -104,7 +104,7 @@ class TestReadTerms
         assertThat(local.readRequests).hasSize(2);
         assertThat(local.quotas).containsExactly(new TableQuota(TABLE, 1000));
         assertThat(local.terms).as("nothing is said of the blocks").isEmpty();
-        fixture.assertReads(open(FillTerms.UNSAID), 10, 20);
+        fixture.assertReads(open(FillTerms.UNSPECIFIED), 10, 20);
         fixture.assertReads(open(quota(FillTerms.NO_QUOTA)), 10, 20);
         assertThat(local.quotas).containsExactly(new TableQuota(TABLE, 1000), new TableQuota(TABLE, FillTerms.NO_QUOTA));
     }
@@ -113,7 +113,7 @@ class TestReadTerms
     void testQuotaIsToldByReadsFromSharedMemory()
             throws Exception
     {
-        open(FillTerms.UNSAID);
+        open(FillTerms.UNSPECIFIED);
         local.share(fixture.file, 1);
         fixture.assertReads(open(quota(1000)), BLOCK, BLOCK);
         Await.until("reported", () -> !local.quotas.isEmpty());

@@ -457,9 +457,9 @@ public final class BlockStore
     /**
      * Records that a client read the block from shared memory.
      */
-    public void touch(long digestHigh, long digestLow)
+    public void recordHit(long digestHigh, long digestLow)
     {
-        touch(digestHigh, digestLow, false);
+        recordHit(digestHigh, digestLow, false);
     }
 
     /**
@@ -467,7 +467,7 @@ public final class BlockStore
      *
      * @param ahead whether the block was prefetched and this is its first read
      */
-    public void touch(long digestHigh, long digestLow, boolean ahead)
+    public void recordHit(long digestHigh, long digestLow, boolean ahead)
     {
         Digest128 digest = new Digest128(digestHigh, digestLow);
         int length = tiers.blockSizeBytes();
@@ -504,7 +504,7 @@ public final class BlockStore
      * @param length bytes of the block
      * @param ahead whether the block was prefetched for this read
      */
-    public void requested(BlockKey key, int length, boolean ahead)
+    public void recordRequest(BlockKey key, int length, boolean ahead)
     {
         Digest128 digest = key.digest();
         sizer.request(digest.high(), digest.low(), length, () -> !ahead && has(digest));
@@ -524,7 +524,7 @@ public final class BlockStore
     /**
      * Clears the prefetched mark of a block ({@link Fill#commitAhead}), because a read used it or none will.
      */
-    public void asked(Digest128 digest)
+    public void clearPrefetched(Digest128 digest)
     {
         lock.lock();
         try {

@@ -87,7 +87,7 @@ record StoreParts(
         try {
             StateDirectory state = resources.register(StateDirectory.open(config.stateDirectory(), environment));
             SsdCandidates candidates = resources.register(
-                    SsdCandidates.look(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), state.ssdMounts(), environment.ssdFormat()));
+                    SsdCandidates.probe(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), state.ssdMounts(), environment.ssdFormat()));
             CacheWorkerId workerId = workerId(state, candidates);
             List<RecoveryOutcome> recovery = new ArrayList<>(MemoryFile.reclaim(config.ramDirectory(), workerId));
             long keptRun = state.lastRun(workerId);

@@ -69,7 +69,7 @@ final class Upkeep
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(listings::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(this::tellCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
+        heartbeat.scheduleWithFixedDelay(this::updateCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         slowUpkeep.scheduleWithFixedDelay(quotaKeeper::keep, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
         slowUpkeep.scheduleWithFixedDelay(pinKeeper::keep, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
     }
@@ -85,7 +85,7 @@ final class Upkeep
     /**
      * Updates the capacity, because SSD directories go offline and come back.
      */
-    private void tellCapacity()
+    private void updateCapacity()
     {
         long bytes;
         lock.lock();

@@ -144,7 +144,7 @@ class TestBlockStoreModel
                             assertThat(store.bind(file, model.bound, random.nextBoolean(), "schema.table")).isTrue();
                             fill(store, file, block, model.bound.get());
                         }
-                        case 13 -> store.touch(key.high(), key.low());
+                        case 13 -> store.recordHit(key.high(), key.low());
                         case 14 -> store.setClass(key.digest(), BlockClass.values()[1 + random.nextInt(3)]);
                         default -> hits += check(store, reader, file, block, model) ? 1 : 0;
                     }

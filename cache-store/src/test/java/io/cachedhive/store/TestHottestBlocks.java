@@ -121,7 +121,7 @@ class TestHottestBlocks
             for (int block : List.of(3, 11, 17)) {
                 wanted.add(FILE.id().block(block));
                 for (int i = 0; i < 6; i++) {
-                    store.touch(FILE.id().block(block).high(), FILE.id().block(block).low());
+                    store.recordHit(FILE.id().block(block).high(), FILE.id().block(block).low());
                 }
             }
             assertThat(store.contents().hottestBlocks(RAM, BLOCKS).subList(0, 3)).containsExactlyInAnyOrderElementsOf(wanted);

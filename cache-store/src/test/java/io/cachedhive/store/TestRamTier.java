@@ -320,7 +320,7 @@ class TestRamTier
                 if (i % 20 == 0) {
                     for (int j = 0; j < 10; j++) {
                         BlockKey key = hot.id().block(j);
-                        store.touch(key.high(), key.low());
+                        store.recordHit(key.high(), key.low());
                         assertThat(store.pin(key)).describedAs("block %s after %s of the scan", j, i).isPresent().get().satisfies(PinnedBlock::close);
                     }
                 }

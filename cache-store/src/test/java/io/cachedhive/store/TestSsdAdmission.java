@@ -190,7 +190,7 @@ class TestSsdAdmission
                     fill(store, i, NORMAL);
                 }
                 assertThat(store.ssd().isBehindWriting()).isTrue();
-                store.touch(key(count - 1).high(), key(count - 1).low());
+                store.recordHit(key(count - 1).high(), key(count - 1).low());
             }
             store.ssd().drain();
             assertThat(store.gauges().ssdBlocks()).isEqualTo(count);
@@ -255,7 +255,7 @@ class TestSsdAdmission
             assertThat(store.isOnSsd(key(block))).isFalse();
             // it is in RAM, and when it turns out to be popular it need not be fetched again to be written
             for (int i = 0; i < 20; i++) {
-                store.touch(key(block).high(), key(block).low());
+                store.recordHit(key(block).high(), key(block).low());
             }
             store.ssd().drain();
             assertThat(store.isOnSsd(key(block))).isTrue();

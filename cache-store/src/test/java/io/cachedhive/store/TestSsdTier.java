@@ -407,7 +407,7 @@ class TestSsdTier
                 fill(store, scan, i);
                 for (int j = 0; j < 10 && i % 20 == 0; j++) {
                     BlockKey key = hot.id().block(j);
-                    store.touch(key.high(), key.low());
+                    store.recordHit(key.high(), key.low());
                 }
             }
             for (int j = 0; j < 10; j++) {

@@ -365,7 +365,7 @@ class TestTableQuotas
             assertThat(store.gauges().ramBlocks()).isEqualTo(3);
             clock.advance(Duration.ofMillis(60));
             for (int i = 0; i < 100; i++) {
-                store.touch(key(0, i % 2).high(), key(0, i % 2).low());
+                store.recordHit(key(0, i % 2).high(), key(0, i % 2).low());
             }
             store.checkInvariants();
             clock.advance(Duration.ofMillis(60));
@@ -689,7 +689,7 @@ class TestTableQuotas
                         store.load(key(table, block)).ifPresent(PinnedBlock::close);
                     }
                     case 16, 17 -> fillAndHold(store, table, block, NORMAL).ifPresent(held::add);
-                    case 18, 19 -> store.touch(key(table, block).high(), key(table, block).low());
+                    case 18, 19 -> store.recordHit(key(table, block).high(), key(table, block).low());
                     default -> fillAndHold(store, table, block, random.nextInt(10) == 0 ? HIGH : NORMAL).ifPresent(PinnedBlock::close);
                 }
                 for (Map.Entry<Integer, Long> quota : quotas.entrySet()) {

@@ -64,7 +64,7 @@ public final class WorkerSession
     private final AtomicInteger pendingCount = new AtomicInteger();
     private final AtomicLong queuedBytes = new AtomicLong();
     private final Queue<Outgoing> handedOver = new ConcurrentLinkedQueue<>();
-    private final Map<String, Long> toldQuotas = new ConcurrentHashMap<>();
+    private final Map<String, Long> sentQuotas = new ConcurrentHashMap<>();
     private final AtomicBoolean flushScheduled = new AtomicBoolean();
     private volatile Welcome welcome;
     private volatile WorkerException closeReason;
@@ -241,7 +241,7 @@ public final class WorkerSession
      * @param offer its payload must not change until {@code written} has run
      * @param written runs exactly once: when the bytes are on their way, or will never be
      */
-    public void tellGuest(FillMessage.OfferGuest offer, Runnable written)
+    public void offerGuest(FillMessage.OfferGuest offer, Runnable written)
     {
         if (queuedBytes.get() > MAX_QUEUED_BYTES) {
             written.run();
@@ -268,7 +268,7 @@ public final class WorkerSession
     /**
      * Tells the worker something that it does not answer. Lost if the connection is, or if the worker has not taken what came before.
      */
-    public void tell(Message message)
+    public void sendOneWay(Message message)
     {
         if (queuedBytes.get() > MAX_QUEUED_BYTES) {
             return;
@@ -281,24 +281,24 @@ public final class WorkerSession
      *
      * @param bytes empty if there is nothing to be told
      */
-    public void tellQuota(String table, OptionalLong bytes)
+    public void sendQuota(String table, OptionalLong bytes)
     {
         if (bytes.isEmpty()) {
             return;
         }
-        Long told = toldQuotas.get(table);
+        Long told = sentQuotas.get(table);
         if (told == null || told != bytes.getAsLong()) {
-            toldQuotas.put(table, bytes.getAsLong());
-            tell(new TableQuota(table, bytes.getAsLong()));
+            sentQuotas.put(table, bytes.getAsLong());
+            sendOneWay(new TableQuota(table, bytes.getAsLong()));
         }
     }
 
     /**
      * Quotas are told again when their tables are read: somebody else may have said otherwise meanwhile, and what is told may be lost.
      */
-    public void forgetToldQuotas()
+    public void forgetSentQuotas()
     {
-        toldQuotas.clear();
+        sentQuotas.clear();
     }
 
     /**
@@ -307,7 +307,7 @@ public final class WorkerSession
     public void cancel(long id)
     {
         if (forget(id) != null && isOpen()) {
-            tell(new ControlMessage.Cancel(id));
+            sendOneWay(new ControlMessage.Cancel(id));
         }
     }
 
@@ -643,7 +643,7 @@ public final class WorkerSession
         if (handler == null) {
             if (message instanceof ReadMessage.BlockLease lease) {
                 // nobody will fill it, and others wait for it
-                tell(new FillMessage.ReleaseLease(lease.lease()));
+                sendOneWay(new FillMessage.ReleaseLease(lease.lease()));
             }
             return;
         }

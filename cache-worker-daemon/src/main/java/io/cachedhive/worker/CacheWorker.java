@@ -101,7 +101,7 @@ public final class CacheWorker
                 log.error(e, "Cache worker cannot start");
             }
             problems.forEach(problem -> log.error("Cache worker cannot start: %s", problem));
-            tellLauncher(problems.isEmpty() ? ImmutableList.of(e.toString()) : problems);
+            notifyLauncher(problems.isEmpty() ? ImmutableList.of(e.toString()) : problems);
             System.exit(EXIT_CANNOT_START);
         }
     }
@@ -183,7 +183,7 @@ public final class CacheWorker
     /**
      * Writes the problems to the standard error, which the launcher keeps, if the log is written to a file only.
      */
-    private static void tellLauncher(List<String> problems)
+    private static void notifyLauncher(List<String> problems)
     {
         // bin/launcher sets this property for background processes
         if ("false".equals(System.getProperty("log.enable-console"))) {

@@ -34,10 +34,10 @@ public final class ConfigurationCheck
 
     private void workers(Cluster cluster)
     {
-        Set<String> told = new LinkedHashSet<>();
+        Set<String> reported = new LinkedHashSet<>();
         for (ClusterHost host : cluster.workers()) {
             for (String name : host.workerProperties().keySet()) {
-                if (!KnownProperties.ofWorker().contains(name) && FOREIGN_PREFIXES.stream().noneMatch(name::startsWith) && told.add(name)) {
+                if (!KnownProperties.ofWorker().contains(name) && FOREIGN_PREFIXES.stream().noneMatch(name::startsWith) && reported.add(name)) {
                     add(host.name(), "%s: worker-properties has %s, which no cache worker knows, and with which it does not start: correct it by docs/configuration.md."
                             .formatted(host, name));
                 }

@@ -237,7 +237,7 @@ final class LakeHost
                 workerAddress,
                 origin.index(),
                 new FileVersion(origin.id(), location.toString(), files.fileBytes(), modified.get(files).toEpochMilli()),
-                FillTerms.UNSAID);
+                FillTerms.UNSPECIFIED);
     }
 
     private TrinoInputFile inputFile(LakeFiles files, int file)

@@ -62,12 +62,12 @@ public final class WorkerAdmin
                 IO_THREADS,
                 REQUESTS_PER_WORKER,
                 System::nanoTime);
-        connections.every(QUOTA_MILLIS, this::forgetToldQuotas);
+        connections.every(QUOTA_MILLIS, this::forgetSentQuotas);
     }
 
-    private void forgetToldQuotas()
+    private void forgetSentQuotas()
     {
-        connections.peers().forEach(peer -> peer.session().ifPresent(WorkerSession::forgetToldQuotas));
+        connections.peers().forEach(peer -> peer.session().ifPresent(WorkerSession::forgetSentQuotas));
     }
 
     public static WorkerAdmin start(ClientIdentity identity, Timeouts timeouts)
@@ -200,8 +200,8 @@ public final class WorkerAdmin
             // without a connection it is not known either whether the worker understands the terms
             return CompletableFuture.failedFuture(new WorkerException(WorkerException.Reason.OVERLOADED, "announcement to cache worker at %s was dropped".formatted(address)));
         }
-        session.get().tellQuota(table, terms.tableQuotaBytes());
-        boolean withTerms = !terms.ofBlocks().equals(FillTerms.UNSAID);
+        session.get().sendQuota(table, terms.tableQuotaBytes());
+        boolean withTerms = !terms.ofBlocks().equals(FillTerms.UNSPECIFIED);
         return ask(address, withTerms ? new OnTerms(terms, ahead) : ahead, ControlMessage.Ack.class, timeoutMillis);
     }
 

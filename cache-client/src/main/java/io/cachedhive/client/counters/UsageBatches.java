@@ -22,7 +22,7 @@ public final class UsageBatches
     private final HitLog hits;
 
     @GuardedBy("this")
-    private final Map<String, Map<String, Long>> told = new HashMap<>();
+    private final Map<String, Map<String, Long>> reported = new HashMap<>();
     @GuardedBy("this")
     private Optional<Usage> unanswered = Optional.empty();
     @GuardedBy("this")
@@ -48,7 +48,7 @@ public final class UsageBatches
         }
         Map<String, Map<String, Long>> changes = new HashMap<>();
         counters.byTable().forEach((table, now) -> {
-            Map<String, Long> before = told.getOrDefault(table, Map.of());
+            Map<String, Long> before = reported.getOrDefault(table, Map.of());
             Map<String, Long> change = new HashMap<>();
             now.forEach((name, value) -> {
                 long difference = value - before.getOrDefault(name, 0L);
@@ -74,7 +74,7 @@ public final class UsageBatches
             return;
         }
         unanswered.get().counters().forEach((table, change) -> {
-            Map<String, Long> values = told.computeIfAbsent(table, _ -> new HashMap<>());
+            Map<String, Long> values = reported.computeIfAbsent(table, _ -> new HashMap<>());
             change.forEach((name, value) -> values.merge(name, value, Long::sum));
         });
         unanswered = Optional.empty();

@@ -25,7 +25,7 @@ public record FillTerms(Optional<FillClass> fillClass, OptionalLong ttlMillis, O
     /**
      * Terms that leave everything to the worker.
      */
-    public static final FillTerms UNSAID = new FillTerms(Optional.empty(), OptionalLong.empty());
+    public static final FillTerms UNSPECIFIED = new FillTerms(Optional.empty(), OptionalLong.empty());
 
     public FillTerms
     {

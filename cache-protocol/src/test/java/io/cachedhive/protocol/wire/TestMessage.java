@@ -99,7 +99,7 @@ class TestMessage
             new PolicyMessage.OnTerms(
                     new FillTerms(Optional.of(FillClass.PINNED), OptionalLong.of(5000)),
                     new ReadMessage.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table")),
-            new PolicyMessage.OnTerms(FillTerms.UNSAID, new PreloadMessage.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE))),
+            new PolicyMessage.OnTerms(FillTerms.UNSPECIFIED, new PreloadMessage.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE))),
             new PolicyMessage.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))),
             new PolicyMessage.TableQuota("schema.table", 100L << 30),
             new InvalidationMessage.Quarantine(1, FILE, 1L << 40, 8 << 20),
@@ -182,7 +182,7 @@ class TestMessage
     @Test
     void testOnlyWhatFillsBlocksHasTerms()
     {
-        assertThatThrownBy(() -> new PolicyMessage.OnTerms(FillTerms.UNSAID, new StatusMessage.Ping()))
+        assertThatThrownBy(() -> new PolicyMessage.OnTerms(FillTerms.UNSPECIFIED, new StatusMessage.Ping()))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("PING fills no blocks");
         ByteBuffer ping = ByteBuffer.wrap(new byte[] {0, 0, MessageType.PING.code()});

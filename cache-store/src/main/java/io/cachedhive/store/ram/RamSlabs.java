@@ -82,35 +82,35 @@ final class RamSlabs
     /**
      * Starts to move a slab from the least used class, if the given class is used much more.
      */
-    void moveSlab(RamClass taker, long now)
+    void moveSlab(RamClass recipient, long now)
     {
         if (draining.size() >= Math.max(1, layout.slabCount() / DRAINING_SHARE)) {
             return;
         }
-        int found = uses.giverFor(taker.index);
+        int found = uses.donorFor(recipient.index);
         if (found == SizeClassUses.NONE) {
             return;
         }
-        RamClass giver = frames.classes().get(found);
-        RamSlab slab = coldest(giver);
+        RamClass donor = frames.classes().get(found);
+        RamSlab slab = coldest(donor);
         if (slab == null) {
             return;
         }
-        giver.slabs.remove(slab);
-        uses.removePlaces(giver.index, slab.frames.length);
-        giver.frameCount -= slab.frames.length;
-        giver.policy.setCapacity(giver.frameCount);
+        donor.slabs.remove(slab);
+        uses.removePlaces(donor.index, slab.frames.length);
+        donor.frameCount -= slab.frames.length;
+        donor.policy.setCapacity(donor.frameCount);
         slab.draining = true;
-        slab.nextSizeClass = taker.index;
+        slab.nextSizeClass = recipient.index;
         draining.add(slab);
         for (Frame frame : slab.frames) {
             switch (frame.state) {
                 case LIVE -> {
-                    giver.policy.remove(frame.entry);
+                    donor.policy.remove(frame.entry);
                     frames.rest(frame, now);
                 }
                 case RESTING -> frame.list.remove(frame);
-                case FREE -> giver.free.remove(frame);
+                case FREE -> donor.free.remove(frame);
                 // they rest once they are published, released or unpinned
                 case FILLING, DETACHED -> {}
             }

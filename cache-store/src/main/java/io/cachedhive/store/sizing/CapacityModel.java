@@ -42,7 +42,7 @@ final class CapacityModel
         this.capacityBytes = capacityBytes;
         this.typicalBlockBytes = typicalBlockBytes;
         this.policy = new EvictionPolicy(new EntryLinks(), this, sketch, filter);
-        tellCapacity();
+        updateCapacity();
     }
 
     int size()
@@ -68,7 +68,7 @@ final class CapacityModel
     {
         requests++;
         if (requests % REQUESTS_PER_CAPACITY == 0) {
-            tellCapacity();
+            updateCapacity();
         }
         int entry = entries.find(high, low);
         if (entry != NONE) {
@@ -101,7 +101,7 @@ final class CapacityModel
         while (usedBytes > capacityBytes) {
             free(policy.pollVictim(BlockClass.NORMAL));
         }
-        tellCapacity();
+        updateCapacity();
     }
 
     /**
@@ -113,7 +113,7 @@ final class CapacityModel
         boolean contains(long digestHigh);
     }
 
-    private void tellCapacity()
+    private void updateCapacity()
     {
         long meanBytes = entries.size() == 0 ? typicalBlockBytes : Math.max(1, usedBytes / entries.size());
         int count = Math.clamp(capacityBytes / meanBytes, 1, MAX_PLACES);

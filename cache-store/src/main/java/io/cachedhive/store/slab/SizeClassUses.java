@@ -104,19 +104,19 @@ public final class SizeClassUses
     /**
      * Returns the class that uses its places least, if it uses them much less than the given class.
      *
-     * @param taker the class that has to evict; if it has no places, any class can give
+     * @param recipient the class that has to evict; if it has no places, any class can give
      * @return {@link #NONE} if no slab should move
      */
-    public int giverFor(int taker)
+    public int donorFor(int recipient)
     {
-        int giver = NONE;
-        double lowest = placeCounts[taker] == 0 ? Double.POSITIVE_INFINITY : Math.max(HARDLY_USED, usesPerPlace(taker) / MIN_USE_RATIO);
+        int donor = NONE;
+        double lowest = placeCounts[recipient] == 0 ? Double.POSITIVE_INFINITY : Math.max(HARDLY_USED, usesPerPlace(recipient) / MIN_USE_RATIO);
         for (int i = 0; i < uses.length; i++) {
-            if (i != taker && placeCounts[i] > 0 && usesPerPlace(i) < lowest) {
-                giver = i;
+            if (i != recipient && placeCounts[i] > 0 && usesPerPlace(i) < lowest) {
+                donor = i;
                 lowest = usesPerPlace(i);
             }
         }
-        return giver;
+        return donor;
     }
 }

@@ -51,7 +51,7 @@ final class AbsentDirectories
         }
     }
 
-    private final DirectoryProbe look;
+    private final DirectoryProbe probe;
     private final Opener opener;
     private final ReentrantLock lock;
     private final StoreClock clock;
@@ -59,9 +59,9 @@ final class AbsentDirectories
     private final Map<Integer, State> states = new TreeMap<>();
     private final long[] errors = new long[SsdErrorCause.values().length];
 
-    AbsentDirectories(List<AbsentDirectory> directories, DirectoryProbe look, Opener opener, ReentrantLock lock, StoreClock clock)
+    AbsentDirectories(List<AbsentDirectory> directories, DirectoryProbe probe, Opener opener, ReentrantLock lock, StoreClock clock)
     {
-        this.look = requireNonNull(look, "look is null");
+        this.probe = requireNonNull(probe, "probe is null");
         this.opener = requireNonNull(opener, "opener is null");
         this.lock = requireNonNull(lock, "lock is null");
         this.clock = requireNonNull(clock, "clock is null");
@@ -100,7 +100,7 @@ final class AbsentDirectories
         String problem = state.problem;
         Optional<SsdErrorCause> cause = Optional.empty();
         try {
-            DirectoryCandidate candidate = look.look(number, state.directory.config(), true);
+            DirectoryCandidate candidate = probe.probe(number, state.directory.config(), true);
             boolean success = false;
             try {
                 SsdDirectory directory = opener.open(candidate, lastRun);

@@ -52,7 +52,7 @@ final class DirectoryCandidate
      * @throws StoreException if another process holds the lock, or the capacity is not available
      * @throws DirectoryOutException if its disk fails
      */
-    static DirectoryCandidate look(int number, Path path, long capacityBytes, int blockSizeBytes, Disk disk, SsdFormat format, boolean late)
+    static DirectoryCandidate probe(int number, Path path, long capacityBytes, int blockSizeBytes, Disk disk, SsdFormat format, boolean late)
             throws StoreException, DirectoryOutException
     {
         Geometry geometry;

@@ -36,7 +36,7 @@ final class DirectoryCheckpoints
     private static final int BLOCKS_PER_CHUNK = 4096;
     // per acquisition of the lock, to hold it for a fraction of a millisecond only
     private static final int BLOCKS_AT_ONCE = 512;
-    private static final int LOOKED_AT_ONCE = 1 << 13;
+    private static final int SWEPT_AT_ONCE = 1 << 13;
     private static final int ORDINALS_AT_ONCE = 128;
     private static final int FILES_CHUNK_BYTES = 64 << 10;
 
@@ -421,7 +421,7 @@ final class DirectoryCheckpoints
             while (more) {
                 lock.lock();
                 try {
-                    int end = Math.min(index.limit(), next + LOOKED_AT_ONCE);
+                    int end = Math.min(index.limit(), next + SWEPT_AT_ONCE);
                     int enough = Math.min(BLOCKS_PER_CHUNK, inBody + BLOCKS_AT_ONCE);
                     for (; next < end && inBody < enough; next++) {
                         if (!written.get(next) && policy.age(next, now) <= age && isToBeWritten(next)) {

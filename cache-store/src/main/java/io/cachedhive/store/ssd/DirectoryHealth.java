@@ -18,7 +18,7 @@ import static java.util.Objects.requireNonNull;
  *
  * <p>A disk whose reads fail, are slow or hang is offline: its blocks are neither read nor written, and stay in the
  * index until it recovers. A disk that only rejects writes keeps serving reads. Retries follow after
- * {@link #SUSPENSION_NANOS}: for reads with a {@linkplain #wantsReadProbe probe}, so that no reader waits for a hung
+ * {@link #SUSPENSION_NANOS}: for reads with a {@linkplain #needsReadProbe probe}, so that no reader waits for a hung
  * disk, and for writes with the next block or checkpoint.
  *
  * <p>A single failed read indicates a bad sector and costs one block. Several in a row indicate a bad disk.
@@ -208,7 +208,7 @@ final class DirectoryHealth
     /**
      * Returns whether a probe read is due.
      */
-    boolean wantsReadProbe()
+    boolean needsReadProbe()
     {
         return !isReadable() && mayBeTried(Part.SLAB_READS);
     }

@@ -90,13 +90,13 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
         Geometry geometry = candidate.geometry();
         boolean[] slabIsNew = opened.open(geometry, outcomes::add);
         boolean success = false;
-        try (ExecutorService taker = Executors.newSingleThreadExecutor(threads);
+        try (ExecutorService loader = Executors.newSingleThreadExecutor(threads);
                 ExecutorService verifier = Executors.newSingleThreadExecutor(threads)) {
             DirectoryRecovery recovery = new DirectoryRecovery(
                     new RecoverySource(candidate.path(), found, candidate.format(), opened.journal(), opened.checkpoints()),
                     contents,
                     slabIsNew,
-                    taker,
+                    loader,
                     verifier);
             try {
                 DirectoryRecovery.Result result = recover(recovery, lock);

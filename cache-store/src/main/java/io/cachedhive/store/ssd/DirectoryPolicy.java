@@ -126,9 +126,9 @@ final class DirectoryPolicy
     /**
      * Returns the size class to take a slab from for the given class, or {@link SizeClassUses#NONE}.
      */
-    int giverFor(int taker)
+    int donorFor(int recipient)
     {
-        return uses.giverFor(taker);
+        return uses.donorFor(recipient);
     }
 
     private StoredTable table(int entry)
@@ -190,7 +190,7 @@ final class DirectoryPolicy
      */
     void order(int entry)
     {
-        if (knows(entry)) {
+        if (tracks(entry)) {
             tableQueues.addColdest(table(entry), entry, index.blockClass(entry), policy(entry).part(entry));
         }
     }
@@ -256,13 +256,13 @@ final class DirectoryPolicy
     void remove(int entry)
     {
         countPinned(entry, -1);
-        if (knows(entry)) {
+        if (tracks(entry)) {
             policy(entry).remove(entry);
         }
         tableQueues.remove(table(entry), entry);
     }
 
-    private boolean knows(int entry)
+    private boolean tracks(int entry)
     {
         return policy(entry).contains(entry);
     }
@@ -395,7 +395,7 @@ final class DirectoryPolicy
         long pinned = 0;
         for (int entry = 0; entry < index.limit(); entry++) {
             if (index.isUsed(entry)) {
-                verify(knows(entry), "the policy does not know entry %s", entry);
+                verify(tracks(entry), "the policy does not know entry %s", entry);
                 verify(policy(entry).blockClass(entry) == index.blockClass(entry), "entry %s is of another class", entry);
                 pinnedCounts[index.slab(entry)] += index.blockClass(entry) == BlockClass.PINNED ? 1 : 0;
                 pinned += index.blockClass(entry) == BlockClass.PINNED ? index.length(entry) : 0;

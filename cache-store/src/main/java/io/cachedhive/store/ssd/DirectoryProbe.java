@@ -42,7 +42,7 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
      * @param number position among the configured directories
      * @param late whether the store is already in use
      */
-    DirectoryCandidate look(int number, SsdDirectoryConfig config, boolean late)
+    DirectoryCandidate probe(int number, SsdDirectoryConfig config, boolean late)
             throws StoreException, DirectoryOutException
     {
         Path path = config.directory();
@@ -61,7 +61,7 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
         catch (IOException e) {
             throw DirectoryOutException.of(path, e, false);
         }
-        return DirectoryCandidate.look(number, path, capacityBytes, blockSizeBytes, disk, format, late);
+        return DirectoryCandidate.probe(number, path, capacityBytes, blockSizeBytes, disk, format, late);
     }
 
     private void requireMounted(Path path)

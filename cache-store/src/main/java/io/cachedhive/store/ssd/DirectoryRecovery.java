@@ -97,7 +97,7 @@ final class DirectoryRecovery
 
     private final List<RecoveryOutcome> outcomes = new ArrayList<>();
     private final FileTable files;
-    private final Executor taker;
+    private final Executor loader;
     private final Executor verifier;
     // by table ordinal: the files of this directory, each held in the table by a fill
     private ByteColumn states = new ByteColumn();
@@ -141,10 +141,10 @@ final class DirectoryRecovery
 
     /**
      * @param contents to restore
-     * @param taker loads files in the background, one task at a time
+     * @param loader loads files in the background, one task at a time
      * @param verifier verifies the other chunks of the checkpoint in the background
      */
-    DirectoryRecovery(RecoverySource source, DirectoryContents contents, boolean[] slabIsNew, Executor taker, Executor verifier)
+    DirectoryRecovery(RecoverySource source, DirectoryContents contents, boolean[] slabIsNew, Executor loader, Executor verifier)
     {
         this.directory = source.directory();
         this.superblock = source.superblock();
@@ -156,7 +156,7 @@ final class DirectoryRecovery
         this.slabIsNew = requireNonNull(slabIsNew, "slabIsNew is null");
         this.sizeClasses = superblock.geometry().sizeClasses();
         this.files = contents.files();
-        this.taker = requireNonNull(taker, "taker is null");
+        this.loader = requireNonNull(loader, "loader is null");
         this.verifier = requireNonNull(verifier, "verifier is null");
     }
 
@@ -439,7 +439,7 @@ final class DirectoryRecovery
         }
         byte[] bytes = new byte[body.remaining()];
         body.getRest().get(bytes);
-        taking.add(CompletableFuture.runAsync(() -> takeFiles(type, bytes, image), taker));
+        taking.add(CompletableFuture.runAsync(() -> takeFiles(type, bytes, image), loader));
         if (taking.size() > MAX_CHUNKS_AHEAD) {
             await(taking.poll());
         }
@@ -502,7 +502,7 @@ final class DirectoryRecovery
     /**
      * Receives a block record of a checkpoint.
      */
-    interface BlockTaker
+    interface BlockConsumer
     {
         void take(long digestHigh, long digestLow, long sequence, int slab, int sizeClass, int extent, int length, int file, int heat, int blockClass, int expirySeconds);
     }
@@ -512,7 +512,7 @@ final class DirectoryRecovery
      *
      * @return false at the end
      */
-    boolean readBlocks(BlockTaker taker)
+    boolean readBlocks(BlockConsumer consumer)
             throws IOException
     {
         if (blocks.isEmpty()) {
@@ -520,7 +520,7 @@ final class DirectoryRecovery
         }
         return blocks.get().next((type, body) -> {
             while (type == BLOCKS_CHUNK && body.remaining() > 0) {
-                taker.take(
+                consumer.take(
                         body.getLong(),
                         body.getLong(),
                         body.getLong(),

@@ -62,7 +62,7 @@ final class DirectoryRestorer
      * A chunk of a checkpoint, decoded before the lock is taken.
      */
     private static final class RestoredBlocks
-            implements DirectoryRecovery.BlockTaker
+            implements DirectoryRecovery.BlockConsumer
     {
         private static final int MAX_COUNT = Checkpoint.MAX_CHUNK_BODY_BYTES / DirectoryContents.BLOCK_RECORD_BYTES;
 

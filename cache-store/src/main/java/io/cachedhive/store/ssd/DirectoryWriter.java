@@ -111,7 +111,7 @@ final class DirectoryWriter
      * @param first whether the block just entered the cache; only then is a rejection counted
      * @return whether to {@link #offer} the block
      */
-    boolean wants(Digest128 digest, StoredFile file, int length, BlockClass blockClass, boolean first, long maxQueuedBytes)
+    boolean accepts(Digest128 digest, StoredFile file, int length, BlockClass blockClass, boolean first, long maxQueuedBytes)
     {
         if (digests.contains(digest)) {
             return false;
@@ -148,7 +148,7 @@ final class DirectoryWriter
     }
 
     /**
-     * Queues a block that {@link #wants} accepted.
+     * Queues a block that {@link #accepts} accepted.
      */
     void offer(Write write)
     {
@@ -160,7 +160,7 @@ final class DirectoryWriter
 
     private void offerLate()
     {
-        for (int looked = 0; looked < LATE_AT_ONCE && !late.isEmpty() && lateWrites.hasRoom(this); looked++) {
+        for (int examined = 0; examined < LATE_AT_ONCE && !late.isEmpty() && lateWrites.hasRoom(this); examined++) {
             Digest128 digest = late.remove();
             // a later request may have queued or written it
             if (!digests.contains(digest) && directory.find(digest).isEmpty() && !lateWrites.offer(this, digest)) {

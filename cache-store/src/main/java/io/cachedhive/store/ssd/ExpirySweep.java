@@ -36,7 +36,7 @@ final class ExpirySweep
     /**
      * Scans the next entries and removes the expired ones.
      */
-    void look(int maxCount)
+    void sweep(int maxCount)
     {
         long now = clock.currentTimeMillis();
         int count = Math.min(maxCount, index.limit());

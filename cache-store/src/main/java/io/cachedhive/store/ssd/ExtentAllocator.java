@@ -227,23 +227,23 @@ final class ExtentAllocator
     /**
      * Starts to drain a slab of the least used size class, if the given class is used much more.
      */
-    private void moveSlabTo(int taker)
+    private void moveSlabTo(int recipient)
     {
         if (draining != null || restoring || !freeSlabs.isEmpty()) {
             return;
         }
-        int giver = policy.giverFor(taker);
-        if (giver == SizeClassUses.NONE) {
+        int donor = policy.donorFor(recipient);
+        if (donor == SizeClassUses.NONE) {
             return;
         }
-        SsdSlab slab = coldest(slabsByClass.get(giver));
+        SsdSlab slab = coldest(slabsByClass.get(donor));
         if (slab == null) {
             return;
         }
-        slabsByClass.get(giver).remove(slab);
-        policy.removePlaces(giver, slab.extentCount());
+        slabsByClass.get(donor).remove(slab);
+        policy.removePlaces(donor, slab.extentCount());
         draining = slab;
-        drainedFor = taker;
+        drainedFor = recipient;
         drainHand = 0;
         drain();
     }

@@ -28,15 +28,15 @@ public final class SsdCandidates
     private static final Logger log = Logger.get(SsdCandidates.class);
 
     private final List<SsdDirectoryConfig> configs;
-    private final DirectoryProbe look;
+    private final DirectoryProbe probe;
     private final List<DirectoryCandidate> directories;
     private final List<AbsentDirectory> absent;
     private final Closer closer;
 
-    private SsdCandidates(List<SsdDirectoryConfig> configs, DirectoryProbe look, List<DirectoryCandidate> directories, List<AbsentDirectory> absent, Closer closer)
+    private SsdCandidates(List<SsdDirectoryConfig> configs, DirectoryProbe probe, List<DirectoryCandidate> directories, List<AbsentDirectory> absent, Closer closer)
     {
         this.configs = List.copyOf(configs);
-        this.look = requireNonNull(look, "look is null");
+        this.probe = requireNonNull(probe, "probe is null");
         this.absent = List.copyOf(absent);
         this.directories = List.copyOf(directories);
         this.closer = requireNonNull(closer, "closer is null");
@@ -49,10 +49,10 @@ public final class SsdCandidates
      * @param format versions to read and write
      * @throws StoreException if a directory contradicts its configuration
      */
-    public static SsdCandidates look(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
+    public static SsdCandidates probe(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
             throws StoreException
     {
-        DirectoryProbe look = new DirectoryProbe(blockSizeBytes, disk, mounts, format);
+        DirectoryProbe probe = new DirectoryProbe(blockSizeBytes, disk, mounts, format);
         List<DirectoryCandidate> candidates = new ArrayList<>();
         List<AbsentDirectory> absent = new ArrayList<>();
         Set<Path> seen = new HashSet<>();
@@ -66,7 +66,7 @@ public final class SsdCandidates
                     throw new StoreException("SSD directory %s is listed twice: take it out of cache.ssd.directories once".formatted(path));
                 }
                 try {
-                    DirectoryCandidate candidate = look.look(i, configs.get(i), false);
+                    DirectoryCandidate candidate = probe.probe(i, configs.get(i), false);
                     closer.register(candidate);
                     candidates.add(candidate);
                 }
@@ -75,7 +75,7 @@ public final class SsdCandidates
                 }
             }
             success = true;
-            return new SsdCandidates(configs, look, candidates, absent, closer);
+            return new SsdCandidates(configs, probe, candidates, absent, closer);
         }
         finally {
             if (!success) {
@@ -105,7 +105,7 @@ public final class SsdCandidates
 
     DirectoryProbe directoryProbe()
     {
-        return look;
+        return probe;
     }
 
     /**
@@ -179,7 +179,7 @@ public final class SsdCandidates
                 .filter(superblock -> superblock.workerId().equals(workerId))
                 .mapToInt(Superblock::version)
                 .min()
-                .orElse(look.format().newest());
+                .orElse(probe.format().newest());
     }
 
     @Override

@@ -70,7 +70,7 @@ final class SsdDirectory
 
     // a file record has to fit into the smallest batch of a journal
     private static final int MAX_FILE_RECORD_BYTES = 8 << 10;
-    private static final int LOOKED_AT_ONCE = 1024;
+    private static final int SWEPT_AT_ONCE = 1024;
     // steps per second: visits all of ten million blocks within minutes
     private static final int LOOKS_IN_A_ROUND = 64;
 
@@ -157,7 +157,7 @@ final class SsdDirectory
             @Override
             public void evictExpired()
             {
-                expirySweep.look(LOOKED_AT_ONCE);
+                expirySweep.sweep(SWEPT_AT_ONCE);
             }
         });
         this.restorer = new DirectoryRestorer(context, opening, allocator, openedNanos, this::invalidate);
@@ -278,9 +278,9 @@ final class SsdDirectory
             lock.lock();
             try {
                 if (journal.hasRoom()) {
-                    expirySweep.look(LOOKED_AT_ONCE);
+                    expirySweep.sweep(SWEPT_AT_ONCE);
                 }
-                if (index.limit() <= (i + 1) * LOOKED_AT_ONCE) {
+                if (index.limit() <= (i + 1) * SWEPT_AT_ONCE) {
                     return;
                 }
             }

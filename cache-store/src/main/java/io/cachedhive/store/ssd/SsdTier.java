@@ -66,7 +66,7 @@ public final class SsdTier
     private volatile List<DirectoryWriter> writers;
     private volatile long totalCapacityBytes;
     private final AbsentDirectories absent;
-    private final DirectoryProbe look;
+    private final DirectoryProbe probe;
     private final DirectoryFormats formats;
     private final List<RecoveryOutcome> recovery;
     private final long openedRun;
@@ -167,9 +167,9 @@ public final class SsdTier
         }
         // only now, because a file that one directory released may belong to another as well
         directories.forEach(directory -> directory.restorer().restore(blocksToRestore));
-        DirectoryProbe look = candidates.directoryProbe();
-        AbsentDirectories absentDirectories = new AbsentDirectories(absent, look, opener, lock, environment.clock());
-        return new SsdTier(directories, run, absentDirectories, look, checkpointInterval, lock, environment);
+        DirectoryProbe probe = candidates.directoryProbe();
+        AbsentDirectories absentDirectories = new AbsentDirectories(absent, probe, opener, lock, environment.clock());
+        return new SsdTier(directories, run, absentDirectories, probe, checkpointInterval, lock, environment);
     }
 
     private interface SuperblockWrite
@@ -193,16 +193,16 @@ public final class SsdTier
             List<SsdDirectory> directories,
             long run,
             AbsentDirectories absent,
-            DirectoryProbe look,
+            DirectoryProbe probe,
             Duration checkpointInterval,
             ReentrantLock lock,
             StoreEnvironment environment)
     {
         this.directories = List.copyOf(directories);
         this.absent = requireNonNull(absent, "absent is null");
-        this.look = requireNonNull(look, "look is null");
-        this.formats = new DirectoryFormats(() -> this.directories, look.format().newest());
-        this.stagingBytes = Geometry.largestExtentUnits(look.blockSizeBytes()) * Geometry.UNIT_BYTES;
+        this.probe = requireNonNull(probe, "probe is null");
+        this.formats = new DirectoryFormats(() -> this.directories, probe.format().newest());
+        this.stagingBytes = Geometry.largestExtentUnits(probe.blockSizeBytes()) * Geometry.UNIT_BYTES;
         this.tails = new StagingBuffers(Extent.MAX_TAIL_BYTES);
         this.checkpointInterval = requireNonNull(checkpointInterval, "checkpointInterval is null");
         this.lock = requireNonNull(lock, "lock is null");
@@ -490,7 +490,7 @@ public final class SsdTier
      */
     public boolean request(Digest128 digest, StoredFile file, int length, BlockClass blockClass, boolean first)
     {
-        return !use(digest) && !writers.isEmpty() && writerFor(digest).wants(digest, file, length, blockClass, first, maxQueuedBytes);
+        return !use(digest) && !writers.isEmpty() && writerFor(digest).accepts(digest, file, length, blockClass, first, maxQueuedBytes);
     }
 
     /**
@@ -764,7 +764,7 @@ public final class SsdTier
      */
     public SsdMounts mounts()
     {
-        return look.mounts(directories.stream().map(SsdDirectory::path).toList(), absent.paths());
+        return probe.mounts(directories.stream().map(SsdDirectory::path).toList(), absent.paths());
     }
 
     private long sum(ToLongFunction<SsdDirectory> figure)

@@ -106,7 +106,7 @@ final class WatchedDisk
         boolean wanted;
         lock.lock();
         try {
-            wanted = health.wantsReadProbe();
+            wanted = health.needsReadProbe();
         }
         finally {
             lock.unlock();

@@ -71,7 +71,7 @@ class TestDirectoryHealth
         health.failed(Part.SLAB_WRITES, FULL);
         assertThat(health.isWritable()).isFalse();
         assertThat(health.isReadable()).isTrue();
-        assertThat(health.wantsReadProbe()).isFalse();
+        assertThat(health.needsReadProbe()).isFalse();
         assertThat(health.problem()).hasValue("SSD directory /ssd takes no blocks since a failure (no space left on device); retrying every 10 s: repair the disk");
         assertThat(errors()).containsOnly(Map.entry(SsdErrorCause.NO_SPACE, 1L));
 
@@ -117,13 +117,13 @@ class TestDirectoryHealth
         }
         assertThat(health.isReadable()).isFalse();
         assertThat(health.isWritable()).isFalse();
-        assertThat(health.wantsReadProbe()).isFalse();
+        assertThat(health.needsReadProbe()).isFalse();
         clock.advance(Duration.ofSeconds(10));
         // only a probe may read
         assertThat(health.isReadable()).isFalse();
-        assertThat(health.wantsReadProbe()).isTrue();
+        assertThat(health.needsReadProbe()).isTrue();
         health.failed(Part.SLAB_READS, BROKEN);
-        assertThat(health.wantsReadProbe()).isFalse();
+        assertThat(health.needsReadProbe()).isFalse();
         clock.advance(Duration.ofSeconds(10));
         run(Part.SLAB_READS, Duration.ofMillis(1));
         assertThat(health.isReadable()).isTrue();
@@ -150,7 +150,7 @@ class TestDirectoryHealth
         clock.advance(Duration.ofSeconds(10));
         run(Part.SLAB_READS, Duration.ofMillis(1500));
         assertThat(health.isReadable()).as("still slow").isFalse();
-        assertThat(health.wantsReadProbe()).isFalse();
+        assertThat(health.needsReadProbe()).isFalse();
         clock.advance(Duration.ofSeconds(10));
         run(Part.SLAB_READS, Duration.ofMillis(5));
         assertThat(health.isReadable()).isTrue();
@@ -170,10 +170,10 @@ class TestDirectoryHealth
         health.ended(second);
 
         clock.advance(Duration.ofMinutes(1));
-        assertThat(health.wantsReadProbe()).as("it would hang as well").isFalse();
+        assertThat(health.needsReadProbe()).as("it would hang as well").isFalse();
         health.succeeded(hanging);
         assertThat(health.isReadable()).as("proves nothing").isFalse();
-        assertThat(health.wantsReadProbe()).isTrue();
+        assertThat(health.needsReadProbe()).isTrue();
         run(Part.SLAB_READS, Duration.ofMillis(1));
         assertThat(health.isReadable()).isTrue();
         assertThat(health.problem()).isEmpty();

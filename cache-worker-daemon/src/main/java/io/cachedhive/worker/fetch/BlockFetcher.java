@@ -62,7 +62,7 @@ public final class BlockFetcher
     private final FetchQueues queues;
     private final ProvisionalVersions provisionals;
     private final RangeFetch.Services services;
-    private final RangeFetch.Takers takers = new QueueTakers();
+    private final RangeFetch.WaiterQueues waiterQueues = new PendingWaiters();
 
     /**
      * The priority of a fetch, the most urgent first.
@@ -138,7 +138,7 @@ public final class BlockFetcher
     private void execute(List<RangeRequest> requests)
     {
         for (RangeRequest request : requests) {
-            RangeFetch fetch = new RangeFetch(services, takers, request);
+            RangeFetch fetch = new RangeFetch(services, waiterQueues, request);
             try {
                 executor.execute(() -> run(fetch, request));
             }
@@ -164,8 +164,8 @@ public final class BlockFetcher
         }
     }
 
-    private final class QueueTakers
-            implements RangeFetch.Takers
+    private final class PendingWaiters
+            implements RangeFetch.WaiterQueues
     {
         @Override
         public Optional<List<BlockWaiter>> take(FileFetches file, WantedBlock block)

@@ -218,7 +218,7 @@ public final class FetchAhead
      *
      * @return whether the block was fetched ahead, or is being fetched, and this is its first read
      */
-    public boolean asked(Digest128 block)
+    public boolean clearPrefetched(Digest128 block)
     {
         if (unasked.isEmpty()) {
             return false;
@@ -240,7 +240,7 @@ public final class FetchAhead
             lock.unlock();
         }
         if (landed) {
-            store.asked(block);
+            store.clearPrefetched(block);
         }
         if (pumping.compareAndSet(false, true)) {
             pumpLater();
@@ -519,7 +519,7 @@ public final class FetchAhead
                 lock.unlock();
             }
             if (askedMeanwhile) {
-                store.asked(block);
+                store.clearPrefetched(block);
             }
             ended();
             // not here but in the executor, because readers that joined are notified after this waiter
@@ -594,7 +594,7 @@ public final class FetchAhead
                     lock.unlock();
                 }
                 counters.addExtraBytes(waiting.length());
-                store.asked(block);
+                store.clearPrefetched(block);
             }
         }
 

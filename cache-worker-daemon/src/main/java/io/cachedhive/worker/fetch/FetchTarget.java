@@ -29,7 +29,7 @@ public record FetchTarget(Origin origin, S3ObjectLocation location, FileVersion 
 
     public FetchTarget(Origin origin, S3ObjectLocation location, FileVersion version, FileVersionId id, String table, long chunkSizeBytes)
     {
-        this(origin, location, version, id, table, chunkSizeBytes, FillTerms.UNSAID);
+        this(origin, location, version, id, table, chunkSizeBytes, FillTerms.UNSPECIFIED);
     }
 
     RequestLimits.Bucket bucket()

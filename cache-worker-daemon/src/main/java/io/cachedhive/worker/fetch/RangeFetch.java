@@ -36,7 +36,7 @@ final class RangeFetch
     private static final int CHUNK_BYTES = 128 << 10;
 
     private final Services services;
-    private final Takers takers;
+    private final WaiterQueues waiterQueues;
     private final RangeRequest request;
     private final FetchTarget target;
     private final String bucket;
@@ -69,7 +69,7 @@ final class RangeFetch
     /**
      * Provides the waiters of blocks.
      */
-    interface Takers
+    interface WaiterQueues
     {
         /**
          * Returns the waiters of a block, which must then be notified.
@@ -86,10 +86,10 @@ final class RangeFetch
         boolean askAgain(FileFetches file, List<WantedBlock> blocks);
     }
 
-    RangeFetch(Services services, Takers takers, RangeRequest request)
+    RangeFetch(Services services, WaiterQueues waiterQueues, RangeRequest request)
     {
         this.services = requireNonNull(services, "services is null");
-        this.takers = requireNonNull(takers, "takers is null");
+        this.waiterQueues = requireNonNull(waiterQueues, "waiterQueues is null");
         this.request = requireNonNull(request, "request is null");
         this.target = request.file().target;
         this.blocks = request.blocks();
@@ -140,7 +140,7 @@ final class RangeFetch
         blocks.forEach(block -> wanted.put(block.index, block));
         services.peers().take(target, ImmutableList.copyOf(wanted.keySet()), index -> {
             WantedBlock block = wanted.remove(index);
-            takers.take(request.file(), block).ifPresent(waiters -> waiters.forEach(waiter -> waiter.handedOver(index)));
+            waiterQueues.take(request.file(), block).ifPresent(waiters -> waiters.forEach(waiter -> waiter.handedOver(index)));
         });
         blocks = ImmutableList.copyOf(wanted.values());
     }
@@ -158,11 +158,11 @@ final class RangeFetch
             case DENIED -> {
                 target.origin().health().failed(bucket, describe(), failure);
                 for (WantedBlock block : left) {
-                    takers.take(request.file(), block).ifPresent(waiters -> waiters.forEach(waiter -> waiter.denied(block.index)));
+                    waiterQueues.take(request.file(), block).ifPresent(waiters -> waiters.forEach(waiter -> waiter.denied(block.index)));
                 }
             }
             case THROTTLED -> {
-                if (takers.askAgain(request.file(), left)) {
+                if (waiterQueues.askAgain(request.file(), left)) {
                     target.origin().health().failed(bucket, describe(), failure);
                 }
             }
@@ -184,7 +184,7 @@ final class RangeFetch
     private void failAll(List<WantedBlock> blocks, NoCause cause)
     {
         for (WantedBlock block : blocks) {
-            takers.take(request.file(), block).ifPresent(waiters -> waiters.forEach(waiter -> waiter.failed(block.index, cause)));
+            waiterQueues.take(request.file(), block).ifPresent(waiters -> waiters.forEach(waiter -> waiter.failed(block.index, cause)));
         }
     }
 
@@ -311,7 +311,7 @@ final class RangeFetch
 
     private List<BlockWaiter> takeCounted(WantedBlock block, int length)
     {
-        List<BlockWaiter> waiters = takers.take(request.file(), block).orElse(ImmutableList.of());
+        List<BlockWaiter> waiters = waiterQueues.take(request.file(), block).orElse(ImmutableList.of());
         if (waiters.isEmpty() || request.priority() == Priority.PRELOAD) {
             services.counters().addExtraBytes(length);
         }

@@ -91,7 +91,7 @@ public final class RequestLimits
         return new OriginObserver()
         {
             @Override
-            public void requested(Operation operation)
+            public void requestSent(Operation operation)
             {
                 counters.addOriginRequest(operation);
             }

@@ -11,7 +11,7 @@ public interface OriginObserver
         HEAD,
     }
 
-    void requested(Operation operation);
+    void requestSent(Operation operation);
 
     /**
      * Called after {@link #requested} if the request is a retry by the SDK.

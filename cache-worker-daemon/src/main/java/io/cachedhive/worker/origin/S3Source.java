@@ -519,7 +519,7 @@ public final class S3Source
         @Override
         public void beforeTransmission(Context.BeforeTransmission context, ExecutionAttributes attributes)
         {
-            observer.requested(context.request() instanceof HeadObjectRequest ? Operation.HEAD : Operation.GET);
+            observer.requestSent(context.request() instanceof HeadObjectRequest ? Operation.HEAD : Operation.GET);
             if (attributes.getAttribute(ATTEMPTED) != null) {
                 observer.repeated();
             }

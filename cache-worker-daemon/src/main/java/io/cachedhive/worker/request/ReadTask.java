@@ -77,8 +77,8 @@ final class ReadTask
         List<Integer> missing = new ArrayList<>();
         for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
             BlockKey key = file.block(block);
-            boolean ahead = services.fetchAhead().asked(key.digest());
-            services.inFlight().store().requested(key, read.file().blockLength(block, blockSizeBytes), ahead);
+            boolean ahead = services.fetchAhead().clearPrefetched(key.digest());
+            services.inFlight().store().recordRequest(key, read.file().blockLength(block, blockSizeBytes), ahead);
             if (ahead) {
                 if (fetchedAhead == null) {
                     fetchedAhead = new BitSet();
@@ -111,7 +111,7 @@ final class ReadTask
     {
         boolean knownAhead = fetchedAhead != null && fetchedAhead.get(block - read.firstBlock());
         // the block may have been announced and fetched since the check in start
-        return knownAhead || services.fetchAhead().asked(file.block(block).digest()) ? Source.REMOTE : Source.RAM;
+        return knownAhead || services.fetchAhead().clearPrefetched(file.block(block).digest()) ? Source.REMOTE : Source.RAM;
     }
 
     private boolean loadFromSsd(int block)

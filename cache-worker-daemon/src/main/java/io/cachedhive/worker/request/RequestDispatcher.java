@@ -152,7 +152,7 @@ public final class RequestDispatcher
             return;
         }
         switch (request) {
-            case Read read -> read(connection, requestId, read, FillTerms.UNSAID);
+            case Read read -> read(connection, requestId, read, FillTerms.UNSPECIFIED);
             case OnTerms(FillTerms terms, Read read) -> read(connection, requestId, read, terms);
             case OnTerms(FillTerms terms, PreloadMessage.FetchAhead ahead) -> fetchAhead(connection, requestId, ahead, terms);
             case Reclassify(FillClass fillClass, List<Digest128> blocks) -> blocks.forEach(block -> store.setClass(block, KeptTerms.blockClass(fillClass)));
@@ -172,7 +172,7 @@ public final class RequestDispatcher
             case GetRings _ -> connection.send(requestId, new Rings(rings.rings()));
             case GetStats _ -> connection.send(requestId, status.stats(account(connection)));
             case Preload preload -> preload(connection, requestId, preload);
-            case PreloadMessage.FetchAhead ahead -> fetchAhead(connection, requestId, ahead, FillTerms.UNSAID);
+            case PreloadMessage.FetchAhead ahead -> fetchAhead(connection, requestId, ahead, FillTerms.UNSPECIFIED);
             case ChunkSize size -> setChunkSize(connection, size.bytes());
             case Describe describe -> connection.send(requestId, flushes.isReady() ? handOvers.requests().describe(describe) : HandOverMessage.Description.UNKNOWN);
             case Flush flush -> flush(connection, requestId, flush);
@@ -244,7 +244,7 @@ public final class RequestDispatcher
         FileVersionId file = revalidate.file().id();
         // the worker that served them is asked to revalidate as well, and later reads get the blocks from it again
         store.dropGuests(file);
-        Optional<FetchTarget> target = target(connection, connection.session().origins().get(revalidate.origin()), revalidate.file(), file, "", FillTerms.UNSAID);
+        Optional<FetchTarget> target = target(connection, connection.session().origins().get(revalidate.origin()), revalidate.file(), file, "", FillTerms.UNSPECIFIED);
         inBackground(connection, requestId, () -> {
             if (target.isEmpty()) {
                 // this worker cannot ask the origin
@@ -348,7 +348,7 @@ public final class RequestDispatcher
     {
         if (usage.add(account(connection), batch.client(), batch.batch(), batch.counters())) {
             for (Digest128 hit : batch.hits()) {
-                store.touch(hit.high(), hit.low(), fetchAhead.asked(hit));
+                store.recordHit(hit.high(), hit.low(), fetchAhead.clearPrefetched(hit));
             }
         }
         connection.send(requestId, new Ack());
@@ -367,7 +367,7 @@ public final class RequestDispatcher
         }
         SessionOrigin origin = connection.session().origins().get(preload.origin());
         FileVersionId file = version.id();
-        Optional<FetchTarget> target = target(connection, origin, version, file, preload.table(), FillTerms.UNSAID);
+        Optional<FetchTarget> target = target(connection, origin, version, file, preload.table(), FillTerms.UNSPECIFIED);
         if (target.isEmpty()) {
             connection.send(requestId, new Preloaded(0, 0, preload.length(), Optional.of("this cache worker cannot fetch %s: %s".formatted(
                     version.location(),

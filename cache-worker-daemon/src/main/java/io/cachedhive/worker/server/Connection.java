@@ -154,11 +154,11 @@ public final class Connection
         }
         catch (RefusedException e) {
             server.refusals().refused(peer, e.getMessage());
-            tell(e.getMessage());
+            sendError(e.getMessage());
         }
         catch (WireException e) {
             server.refusals().refused(peer, e.getMessage());
-            tell(e.getMessage());
+            sendError(e.getMessage());
         }
         catch (IOException e) {
             log.debug("Connection of %s ended: %s", peer, e);
@@ -410,7 +410,7 @@ public final class Connection
     }
 
     // sends the reason for closing the connection, while no writer is running
-    private void tell(String message)
+    private void sendError(String message)
     {
         if (session.isPresent()) {
             // the writer may be in the middle of a frame

@@ -187,8 +187,8 @@ class TestFetchAhead
         assertThat(counters.extraBytes()).isZero();
 
         // the first who asks is told, the others are not
-        assertThat(fetchAhead.asked(block(files.get(3)))).isTrue();
-        assertThat(fetchAhead.asked(block(files.get(3)))).isFalse();
+        assertThat(fetchAhead.clearPrefetched(block(files.get(3)))).isTrue();
+        assertThat(fetchAhead.clearPrefetched(block(files.get(3)))).isFalse();
         assertThat(fetchAhead.unaskedBytes()).isEqualTo(19_000);
 
         // announced once more: all is there
@@ -203,7 +203,7 @@ class TestFetchAhead
     {
         FetchTarget file = file(1, 1000, WRITTEN);
         announce(List.of(file));
-        assertThat(fetchAhead.asked(block(file))).isTrue();
+        assertThat(fetchAhead.clearPrefetched(block(file))).isTrue();
         Reader reader = read(file);
         run();
         assertThat(reader.outcomes).containsExactly("stored");
@@ -236,7 +236,7 @@ class TestFetchAhead
         assertThat(fetchAhead.waitingFiles()).isEqualTo(40 - first);
 
         // a file that is read makes room for itself and two more
-        fetchAhead.asked(block(files.get(0)));
+        fetchAhead.clearPrefetched(block(files.get(0)));
         run();
         assertThat(source.gets()).hasSize(first + 3);
         assertThat(ended).hasValue(0);
@@ -250,7 +250,7 @@ class TestFetchAhead
         run();
         assertThat(source.gets()).hasSize(FetchAhead.FIRST_WINDOW_FILES);
 
-        fetchAhead.asked(block(files.get(0)));
+        fetchAhead.clearPrefetched(block(files.get(0)));
         run();
         assertThat(source.gets()).hasSize(FetchAhead.FIRST_WINDOW_FILES + 3);
     }
@@ -269,7 +269,7 @@ class TestFetchAhead
         run();
         assertThat(source.gets()).hasSize(5);
         assertThat(ended).hasValue(3);
-        files.forEach(file -> assertThat(fetchAhead.asked(block(file))).isTrue());
+        files.forEach(file -> assertThat(fetchAhead.clearPrefetched(block(file))).isTrue());
         assertThat(fetchAhead.scans()).isZero();
     }
 
@@ -337,7 +337,7 @@ class TestFetchAhead
         run();
         assertThat(source.gets()).hasSize(MAX_AHEAD);
         // who reads it asks, as ever
-        assertThat(fetchAhead.asked(block(files.get(0)))).isFalse();
+        assertThat(fetchAhead.clearPrefetched(block(files.get(0)))).isFalse();
         Reader reader = read(files.get(0));
         run();
         assertThat(reader.outcomes).containsExactly("stored");
@@ -349,7 +349,7 @@ class TestFetchAhead
         FetchTarget file = file(1, 1000, WRITTEN);
         source.refuse(1);
         announce(List.of(file));
-        fetchAhead.asked(block(file));
+        fetchAhead.clearPrefetched(block(file));
         Reader reader = read(file);
         run();
         timer.advance(Duration.ofSeconds(5));

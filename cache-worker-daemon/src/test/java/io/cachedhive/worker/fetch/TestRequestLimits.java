@@ -74,8 +74,8 @@ class TestRequestLimits
     @Test
     void testOtherErrorsAreOnlyCounted()
     {
-        observer.requested(OriginObserver.Operation.GET);
-        observer.requested(OriginObserver.Operation.HEAD);
+        observer.requestSent(OriginObserver.Operation.GET);
+        observer.requestSent(OriginObserver.Operation.HEAD);
         observer.answered("lake", 404);
         observer.answered("lake", 206);
         observer.received(5);

@@ -69,16 +69,16 @@ class TestPinnedBlocks
                 long scannedBytes = 0;
                 for (int i = 0; scannedBytes < 10 * (RAM_BYTES + SSD_BYTES); i++) {
                     StoredFile scanned = lake.putSettled("scanned-" + i, SCANNED_BLOCKS * BLOCK_SIZE, 2 + i);
-                    read(client, scanned, FillTerms.UNSAID);
+                    read(client, scanned, FillTerms.UNSPECIFIED);
                     scannedBytes += scanned.bytes().length;
                 }
                 assertThat(worker.service().store().gauges().ssdEvictions()).describedAs("there was no room for all").isPositive();
-                assertHit(read(client, pinned, FillTerms.UNSAID));
+                assertHit(read(client, pinned, FillTerms.UNSPECIFIED));
             }
             worker.stop();
             worker.start();
             try (WireClient client = worker.connect()) {
-                assertHit(read(client, pinned, FillTerms.UNSAID));
+                assertHit(read(client, pinned, FillTerms.UNSPECIFIED));
                 assertThat(worker.service().store().contents().cachedFiles(0, 0, 10_000).orElseThrow())
                         .filteredOn(file -> file.metadata().version().equals(pinned.file()))
                         .allMatch(file -> file.cachedBytes() == pinned.bytes().length && file.bestClass().name().equals("PINNED"))
@@ -168,9 +168,9 @@ class TestPinnedBlocks
             StoredFile file = lake.putSettled("pinned/day=1/file", REFERENCED_BLOCKS * BLOCK_SIZE - 5, 1);
             try (WireClient client = worker.connect()) {
                 set(client, pin(lake, 1, true));
-                read(client, file, FillTerms.UNSAID);
+                read(client, file, FillTerms.UNSPECIFIED);
             }
-            awaitOnSsd(worker, file, FillTerms.UNSAID);
+            awaitOnSsd(worker, file, FillTerms.UNSPECIFIED);
             restart(worker, lake);
             assertThat(bestClass(worker, file)).contains("PINNED");
             worker.stop();
@@ -279,7 +279,7 @@ class TestPinnedBlocks
         // few at a time, for the budgets of a small worker
         for (int first = 0; first < count; first += 8) {
             ReadMessage.Read read = new ReadMessage.Read(0, file.file(), first, Math.min(8, count - first), true, true, false, new RingEpoch(1), "schema.table");
-            long request = client.send(terms.equals(FillTerms.UNSAID) ? read : new PolicyMessage.OnTerms(terms, read));
+            long request = client.send(terms.equals(FillTerms.UNSPECIFIED) ? read : new PolicyMessage.OnTerms(terms, read));
             for (int left = read.blockCount(); left > 0; ) {
                 switch (client.await(request)) {
                     case Fetching _ -> {}

@@ -66,7 +66,7 @@ class TestFillLeases
 
     private static LeaseTarget target(FileVersion version)
     {
-        return new LeaseTarget(version, version.id().block(0), BLOCK_SIZE, "schema.table", FillTerms.UNSAID);
+        return new LeaseTarget(version, version.id().block(0), BLOCK_SIZE, "schema.table", FillTerms.UNSPECIFIED);
     }
 
     private static final class RecordingWaiter
@@ -258,10 +258,10 @@ class TestFillLeases
         assertThat(leases.fill("one", offer(first.lease, settled))).isEmpty();
         FileVersion two = new FileVersion(settled.origin(), settled.location(), 2L * BLOCK_SIZE, settled.lastModifiedMillis());
         RecordingWaiter waiter = new RecordingWaiter("one", true);
-        leases.ask(new LeaseTarget(two, two.id().block(0), BLOCK_SIZE, "t", FillTerms.UNSAID), waiter);
+        leases.ask(new LeaseTarget(two, two.id().block(0), BLOCK_SIZE, "t", FillTerms.UNSPECIFIED), waiter);
         assertThat(leases.fill("one", offer(waiter.lease, two))).isEmpty();
         RecordingWaiter other = new RecordingWaiter("one", true);
-        leases.ask(new LeaseTarget(two, two.id().block(1), BLOCK_SIZE, "t", FillTerms.UNSAID), other);
+        leases.ask(new LeaseTarget(two, two.id().block(1), BLOCK_SIZE, "t", FillTerms.UNSPECIFIED), other);
         assertThat(leases.fill("one", offer(other.lease, settled))).isPresent();
 
         assertThat(isStored(two)).isFalse();

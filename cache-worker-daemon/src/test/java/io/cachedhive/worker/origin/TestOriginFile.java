@@ -118,7 +118,7 @@ class TestOriginFile
             implements OriginObserver
     {
         @Override
-        public void requested(Operation operation) {}
+        public void requestSent(Operation operation) {}
 
         @Override
         public void repeated() {}

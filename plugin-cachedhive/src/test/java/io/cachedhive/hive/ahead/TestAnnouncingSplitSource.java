@@ -65,7 +65,7 @@ class TestAnnouncingSplitSource
         }
         assertThat(ORIGINS.origins().get(origin).id()).isEqualTo(files.getFirst().origin());
         assertThat(table).isEqualTo("s.t");
-        assertThat(terms).isEqualTo(FillTerms.UNSAID);
+        assertThat(terms).isEqualTo(FillTerms.UNSPECIFIED);
         announced.addAll(files);
         CompletableFuture<Void> answer = new CompletableFuture<>();
         answers.add(answer);

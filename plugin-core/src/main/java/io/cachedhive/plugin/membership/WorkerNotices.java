@@ -102,7 +102,7 @@ public final class WorkerNotices
      * @param timeoutMillis of workers that answer pings
      * @return of each place
      */
-    public <T> List<Answer<T>> tell(String what, long timeoutMillis, Question<T> question)
+    public <T> List<Answer<T>> notifyWorkers(String what, long timeoutMillis, Question<T> question)
             throws InterruptedException
     {
         Map<WorkerAddress, Answer<T>> answers = new LinkedHashMap<>();

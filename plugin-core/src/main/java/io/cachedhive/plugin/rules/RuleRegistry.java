@@ -37,7 +37,7 @@ public final class RuleRegistry
     private final ReentrantLock lock = new ReentrantLock();
     // guarded by the lock
     private byte[] content = new byte[0];
-    private volatile long lookedNanos;
+    private volatile long checkedNanos;
     private volatile CacheRules rules;
     private volatile Optional<CacheMode> mode = Optional.empty();
     private volatile Optional<String> problem = Optional.empty();
@@ -50,7 +50,7 @@ public final class RuleRegistry
         this.refreshNanos = refreshPeriod.toNanos();
         this.clock = requireNonNull(clock, "clock is null");
         this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
-        this.lookedNanos = nanoTime.getAsLong();
+        this.checkedNanos = nanoTime.getAsLong();
         List<CacheRule> first = List.of();
         if (file.isPresent()) {
             content = read();
@@ -139,9 +139,9 @@ public final class RuleRegistry
      */
     public CacheRules current()
     {
-        if (file.isPresent() && nanoTime.getAsLong() - lookedNanos >= refreshNanos && lock.tryLock()) {
+        if (file.isPresent() && nanoTime.getAsLong() - checkedNanos >= refreshNanos && lock.tryLock()) {
             try {
-                look();
+                reload();
             }
             catch (RulesException _) {
                 // kept as the problem, and logged
@@ -174,17 +174,17 @@ public final class RuleRegistry
         }
         lock.lock();
         try {
-            look();
+            reload();
         }
         finally {
             lock.unlock();
         }
     }
 
-    private void look()
+    private void reload()
             throws RulesException
     {
-        lookedNanos = nanoTime.getAsLong();
+        checkedNanos = nanoTime.getAsLong();
         try {
             byte[] json = read();
             if (!Arrays.equals(json, content) || problem.isPresent()) {

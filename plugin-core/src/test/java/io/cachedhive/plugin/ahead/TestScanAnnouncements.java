@@ -43,22 +43,22 @@ class TestScanAnnouncements
 
     private static List<SmallFile> files(WorkerAddress owner, int first, int count)
     {
-        return IntStream.range(first, first + count).mapToObj(number -> new SmallFile(owner, 0, file(number), FillTerms.UNSAID)).toList();
+        return IntStream.range(first, first + count).mapToObj(number -> new SmallFile(owner, 0, file(number), FillTerms.UNSPECIFIED)).toList();
     }
 
     @Test
     void testEachOwnerHearsOfItsFilesInOrder()
     {
         announcements.announce(List.of(
-                new SmallFile(ONE, 0, file(1), FillTerms.UNSAID),
-                new SmallFile(TWO, 0, file(2), FillTerms.UNSAID),
-                new SmallFile(ONE, 0, file(3), FillTerms.UNSAID),
-                new SmallFile(ONE, 1, file(4), FillTerms.UNSAID),
+                new SmallFile(ONE, 0, file(1), FillTerms.UNSPECIFIED),
+                new SmallFile(TWO, 0, file(2), FillTerms.UNSPECIFIED),
+                new SmallFile(ONE, 0, file(3), FillTerms.UNSPECIFIED),
+                new SmallFile(ONE, 1, file(4), FillTerms.UNSPECIFIED),
                 new SmallFile(ONE, 0, file(5), HIGH)));
         assertThat(sent).extracting(Sent::worker).containsExactly(ONE, TWO, ONE, ONE);
         assertThat(sent).extracting(Sent::origin).containsExactly(0, 0, 1, 0);
         assertThat(sent).extracting(Sent::files).containsExactly(List.of(file(1), file(3)), List.of(file(2)), List.of(file(4)), List.of(file(5)));
-        assertThat(sent).extracting(Sent::terms).containsExactly(FillTerms.UNSAID, FillTerms.UNSAID, FillTerms.UNSAID, HIGH);
+        assertThat(sent).extracting(Sent::terms).containsExactly(FillTerms.UNSPECIFIED, FillTerms.UNSPECIFIED, FillTerms.UNSPECIFIED, HIGH);
         assertThat(sent).extracting(Sent::table).containsOnly("schema.table");
         assertThat(sent).extracting(Sent::scan).containsOnly(sent.getFirst().scan());
     }

@@ -66,7 +66,7 @@ class TestWorkerNotices
             throws Exception
     {
         WorkerNotices notices = notices();
-        List<Answer<String>> answers = notices.tell("something", 1000, question());
+        List<Answer<String>> answers = notices.notifyWorkers("something", 1000, question());
         assertThat(of(UP, answers)).isEqualTo(new Answer<>(UP, Optional.of("done"), Optional.empty(), true));
         assertThat(of(AWAY, answers)).isEqualTo(new Answer<>(AWAY, Optional.empty(), Optional.of("it cannot"), false));
         // it comes back, and cannot do it at first
@@ -85,7 +85,7 @@ class TestWorkerNotices
             throws Exception
     {
         WorkerNotices notices = notices();
-        notices.tell("something", 1000, question());
+        notices.notifyWorkers("something", 1000, question());
         assertThat(notices.waiting()).isPositive();
         states.remove(AWAY);
         Await.until("nobody is waited for", () -> notices.waiting() == 0);
@@ -102,7 +102,7 @@ class TestWorkerNotices
     {
         WorkerNotices notices = notices();
         Map<WorkerAddress, Integer> refused = new ConcurrentHashMap<>();
-        notices.tell("something", 1000, (_, address, _) -> {
+        notices.notifyWorkers("something", 1000, (_, address, _) -> {
             if (address.equals(UP)) {
                 return CompletableFuture.completedFuture("done");
             }
@@ -122,7 +122,7 @@ class TestWorkerNotices
     {
         WorkerNotices notices = notices();
         AtomicBoolean broken = new AtomicBoolean();
-        notices.tell("something", 1000, (_, address, _) -> {
+        notices.notifyWorkers("something", 1000, (_, address, _) -> {
             if (broken.get()) {
                 throw new IllegalArgumentException("something is wrong with the question");
             }
@@ -141,7 +141,7 @@ class TestWorkerNotices
     {
         refusing.add(UP);
         WorkerNotices notices = notices();
-        List<Answer<String>> answers = notices.tell("something", 1000, question());
+        List<Answer<String>> answers = notices.notifyWorkers("something", 1000, question());
         assertThat(answers).allMatch(answer -> answer.failure().isPresent());
         assertThat(of(UP, answers).answers()).isTrue();
         assertThat(asked.get(UP)).isEqualTo(3);

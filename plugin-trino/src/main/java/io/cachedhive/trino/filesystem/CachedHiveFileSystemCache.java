@@ -117,7 +117,7 @@ public final class CachedHiveFileSystemCache
         FileVersion version = fileVersion(context.get(), origin.get(), delegate);
         CacheClient client = this.client.get();
         if (context.get().isShadow()) {
-            return bypassStream(context.get(), new RequestedInputStream(delegate.newStream(), client.asked(version)), BypassCause.SHADOW);
+            return bypassStream(context.get(), new RequestedInputStream(delegate.newStream(), client.requestedBlocks(version)), BypassCause.SHADOW);
         }
         TrinoOriginStream originStream = new TrinoOriginStream(
                 delegate,

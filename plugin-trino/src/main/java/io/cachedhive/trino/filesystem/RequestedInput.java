@@ -1,7 +1,7 @@
 package io.cachedhive.trino.filesystem;
 
 import io.airlift.slice.Slice;
-import io.cachedhive.client.AskedBlocks;
+import io.cachedhive.client.RequestedBlocks;
 import io.trino.filesystem.TrinoInput;
 import io.trino.spi.metrics.Metrics;
 
@@ -17,9 +17,9 @@ final class RequestedInput
 {
     private final TrinoInput delegate;
     private final long fileLength;
-    private final AskedBlocks asked;
+    private final RequestedBlocks asked;
 
-    RequestedInput(TrinoInput delegate, long fileLength, AskedBlocks asked)
+    RequestedInput(TrinoInput delegate, long fileLength, RequestedBlocks asked)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
         this.fileLength = fileLength;

@@ -1,6 +1,6 @@
 package io.cachedhive.trino.filesystem;
 
-import io.cachedhive.client.AskedBlocks;
+import io.cachedhive.client.RequestedBlocks;
 import io.trino.filesystem.TrinoInputStream;
 
 import java.io.IOException;
@@ -13,9 +13,9 @@ import static java.util.Objects.requireNonNull;
 final class RequestedInputStream
         extends ForwardingInputStream
 {
-    private final AskedBlocks asked;
+    private final RequestedBlocks asked;
 
-    RequestedInputStream(TrinoInputStream delegate, AskedBlocks asked)
+    RequestedInputStream(TrinoInputStream delegate, RequestedBlocks asked)
     {
         super(delegate);
         this.asked = requireNonNull(asked, "asked is null");

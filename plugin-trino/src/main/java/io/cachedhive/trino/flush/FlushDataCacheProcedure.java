@@ -99,7 +99,7 @@ public final class FlushDataCacheProcedure
                     table));
         }
         try {
-            check(table, notices.tell("the flush of " + table, FLUSH_MILLIS, (admin, address, timeoutMillis) -> {
+            check(table, notices.notifyWorkers("the flush of " + table, FLUSH_MILLIS, (admin, address, timeoutMillis) -> {
                 CompletableFuture<Optional<String>> flushed = CompletableFuture.completedFuture(Optional.empty());
                 for (List<Tombstone> some : partition(tombstones, InvalidationMessage.Flush.MAX_TOMBSTONES)) {
                     flushed = flushed.thenCompose(before -> admin.flush(address, some, timeoutMillis).thenApply(answer -> before.or(answer::problem)));

@@ -155,7 +155,7 @@ public final class Pins
     {
         List<Answer<Boolean>> answers;
         try {
-            answers = notices.tell("what is pinned of " + table, SET_MILLIS, (admin, address, timeoutMillis) -> {
+            answers = notices.notifyWorkers("what is pinned of " + table, SET_MILLIS, (admin, address, timeoutMillis) -> {
                 CompletableFuture<Boolean> set = CompletableFuture.completedFuture(true);
                 for (List<Pin> some : Lists.partition(pins, PinMessage.SetPins.MAX_PINS)) {
                     set = set.thenCompose(_ -> admin.setPins(address, some, timeoutMillis)).thenApply(_ -> true);

@@ -19,7 +19,7 @@ import static java.util.Objects.requireNonNull;
  *
  * <p>Safe for use by any number of threads.
  */
-public final class AskedBlocks
+public final class RequestedBlocks
 {
     private final Digest128 file;
     private final long fileLength;
@@ -28,7 +28,7 @@ public final class AskedBlocks
     // the one that was noted last: small reads of one block are one use of it
     private volatile long lastBlock = -1;
 
-    AskedBlocks(FileVersion file, HitLog hits, Supplier<OptionalInt> blockSizeBytes)
+    RequestedBlocks(FileVersion file, HitLog hits, Supplier<OptionalInt> blockSizeBytes)
     {
         this.file = file.id().digest();
         this.fileLength = file.length();

@@ -12,7 +12,7 @@ import java.util.OptionalInt;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-class TestAskedBlocks
+class TestRequestedBlocks
 {
     private static final FileVersion FILE = new FileVersion(OriginId.of("s3", Optional.empty(), Optional.empty()), "s3://lake/file", 1000, 1);
 
@@ -21,7 +21,7 @@ class TestAskedBlocks
     @Test
     void testBlocksOfRanges()
     {
-        AskedBlocks asked = new AskedBlocks(FILE, hits, () -> OptionalInt.of(100));
+        RequestedBlocks asked = new RequestedBlocks(FILE, hits, () -> OptionalInt.of(100));
         asked.add(250, 200);
         asked.add(449, 1);
         asked.add(0, 100);
@@ -43,10 +43,10 @@ class TestAskedBlocks
         int noted = 0;
         for (int i = 0; i < 10_000; i++) {
             FileVersion file = new FileVersion(OriginId.of("s3", Optional.empty(), Optional.empty()), "s3://lake/short-" + i, 33, 1);
-            AskedBlocks asked = new AskedBlocks(file, hits, () -> OptionalInt.of(100));
+            RequestedBlocks asked = new RequestedBlocks(file, hits, () -> OptionalInt.of(100));
             asked.add(0, 33);
             List<Digest128> first = hits.drain();
-            new AskedBlocks(file, hits, () -> OptionalInt.of(100)).add(10, 1);
+            new RequestedBlocks(file, hits, () -> OptionalInt.of(100)).add(10, 1);
             assertThat(hits.drain()).as("the next time").isEqualTo(first);
             noted += first.size();
         }
@@ -57,7 +57,7 @@ class TestAskedBlocks
     @Test
     void testWithoutWorker()
     {
-        new AskedBlocks(FILE, hits, OptionalInt::empty).add(0, 1000);
+        new RequestedBlocks(FILE, hits, OptionalInt::empty).add(0, 1000);
         assertThat(hits.drain()).isEmpty();
     }
 }
