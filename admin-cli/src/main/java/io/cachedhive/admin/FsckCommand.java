@@ -22,7 +22,7 @@ import static java.util.Objects.requireNonNull;
         sortOptions = false,
         description = {
                 "Checks the SSD directories of cache workers that do not run, block by block, and repairs nothing.",
-                "Reads all of each directory. Exit code 4 if one is damaged: a cache worker that starts on it does without what is damaged."})
+                "Reads all of each directory. Exit code 4 if one is damaged: a cache worker ignores the damaged parts when it starts."})
 final class FsckCommand
         implements Callable<Integer>
 {

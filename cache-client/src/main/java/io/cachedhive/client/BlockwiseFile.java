@@ -703,7 +703,7 @@ final class BlockwiseFile
                 return served.later(context.nanoTime() - start);
             }
             counters.addVerified(length, false);
-            log.error("The cache had other bytes than the origin in %s, %s bytes at %s: the file is dropped from the cache, and this read has the origin's",
+            log.error("Cached bytes differ from the origin in %s, %s bytes at %s; dropped the file and served this read from the origin",
                     file.location(), length, position);
             System.arraycopy(bytes, 0, buffer, offset, length);
             quarantine(position, length);

@@ -144,7 +144,7 @@ public final class PinKeeper
         }
         catch (RuntimeException | Error e) {
             // an exception would cancel the periodic task
-            log.error(e, "Pinned blocks could not be kept within their share");
+            log.error(e, "Cannot enforce the limit on pinned blocks");
         }
     }
 

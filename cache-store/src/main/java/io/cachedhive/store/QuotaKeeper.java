@@ -128,7 +128,7 @@ public final class QuotaKeeper
         }
         catch (RuntimeException | Error e) {
             // an exception would cancel the periodic task
-            log.error(e, "Quotas of tables could not be kept");
+            log.error(e, "Cannot enforce the quotas of tables");
         }
     }
 
@@ -207,7 +207,7 @@ public final class QuotaKeeper
         }
         catch (IOException e) {
             if (!unwritable) {
-                log.warn("Quotas of tables cannot be written to %s (%s): after a restart they come again when the tables are read", state.quotasFile(), e.getMessage());
+                log.warn("Quotas of tables cannot be written to %s (%s): after a restart readers send them again", state.quotasFile(), e.getMessage());
             }
             unwritable = true;
             nextWriteNanos = clock.nanoTime() + RETRY_NANOS;

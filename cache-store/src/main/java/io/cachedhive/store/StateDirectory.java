@@ -180,7 +180,7 @@ final class StateDirectory
             return quotas;
         }
         catch (IOException e) {
-            log.warn("Quotas of tables in %s cannot be read (%s): they come again when the tables are read", file, e.getMessage());
+            log.warn("Quotas of tables in %s cannot be read (%s): readers send them again", file, e.getMessage());
             return Map.of();
         }
     }

@@ -72,14 +72,14 @@ record StoreParts(
             layout = MemoryLayout.forFileSize(config.ramMaxSizeBytes(), config.blockSizeBytes());
         }
         catch (IllegalArgumentException e) {
-            throw new StoreException("cache.ram.max-size (%s) and cache.block-size (%s) do not go together: %s".formatted(
+            throw new StoreException("cache.ram.max-size (%s) and cache.block-size (%s) are not compatible: %s".formatted(
                     ByteSize.format(config.ramMaxSizeBytes()),
                     ByteSize.format(config.blockSizeBytes()),
                     e.getMessage()),
                     e);
         }
         if (!Files.isDirectory(config.ramDirectory())) {
-            throw new StoreException("cache.ram.directory %s is not a directory: make it, or name one on tmpfs".formatted(config.ramDirectory()));
+            throw new StoreException("cache.ram.directory %s is not a directory: create it, or name one on tmpfs".formatted(config.ramDirectory()));
         }
         Closer resources = Closer.create();
         SsdTier ssd = null;
@@ -163,7 +163,7 @@ record StoreParts(
             Uninterruptibles.getUninterruptibly(allocation).close();
         }
         catch (ExecutionException e) {
-            log.debug("There is no memory to give back: %s", e.getMessage());
+            log.debug("No memory to release: %s", e.getMessage());
         }
     }
 

@@ -111,7 +111,7 @@ final class Upkeep
             }
             catch (RuntimeException | Error e) {
                 // an exception would cancel the periodic task
-                log.error(e, "Blocks that are expired could not be removed");
+                log.error(e, "Cannot remove expired blocks");
                 return;
             }
             finally {

@@ -246,7 +246,7 @@ class TestAbsentDirectories
         Files.delete(ill);
         assertThatThrownBy(this::open)
                 .isInstanceOf(StoreException.class)
-                .hasMessage("SSD directory %s does not exist: make it, or take it out of cache.ssd.directories".formatted(ill));
+                .hasMessage("SSD directory %s does not exist: create it, or remove it from cache.ssd.directories".formatted(ill));
         Files.createDirectory(ill);
         disk.setMountPoint(ill, directory);
         firstRun();
@@ -306,6 +306,6 @@ class TestAbsentDirectories
             assertThat(store.gauges().ssdErrors().get(SsdErrorCause.NO_SPACE)).isPositive();
         }
         config = config.withSsdDirectories(List.of(new SsdDirectoryConfig(ill, new Capacity.Bytes(2 * CAPACITY)), new SsdDirectoryConfig(well, new Capacity.Bytes(CAPACITY))));
-        assertThatThrownBy(this::open).isInstanceOf(StoreException.class).hasMessageContaining("in cache.ssd.max-sizes smaller");
+        assertThatThrownBy(this::open).isInstanceOf(StoreException.class).hasMessageContaining("reduce its");
     }
 }

@@ -413,7 +413,7 @@ class TestRamTier
         StoreConfig config = config().withSharedGroup(Optional.of("no-such-group"));
         assertThatThrownBy(() -> open(config))
                 .isInstanceOf(StoreException.class)
-                .hasMessage("cache.worker.socket-group names the group no-such-group, which does not exist: make it, or name another");
+                .hasMessage("cache.worker.socket-group names the group no-such-group, which does not exist: create it, or name another");
         assertThat(list(config.ramDirectory())).isEmpty();
     }
 
@@ -527,10 +527,10 @@ class TestRamTier
                 .hasMessageContaining(" are free in " + config.ramDirectory());
         assertThatThrownBy(() -> open(config.withRam(directory.resolve("missing"), 6 << 20)))
                 .isInstanceOf(StoreException.class)
-                .hasMessage("cache.ram.directory %s is not a directory: make it, or name one on tmpfs".formatted(directory.resolve("missing")));
+                .hasMessage("cache.ram.directory %s is not a directory: create it, or name one on tmpfs".formatted(directory.resolve("missing")));
         assertThatThrownBy(() -> open(config.withRam(config.ramDirectory(), 1 << 20)))
                 .isInstanceOf(StoreException.class)
-                .hasMessageContaining("cache.ram.max-size (1MB) and cache.block-size (64kB) do not go together");
+                .hasMessageContaining("cache.ram.max-size (1MB) and cache.block-size (64kB) are not compatible");
         assertThatThrownBy(() -> open(config.withBlockSize(100_000)))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("block size is not a power of two");

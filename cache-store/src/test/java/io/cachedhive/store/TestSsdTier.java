@@ -766,14 +766,14 @@ class TestSsdTier
             throws Exception
     {
         Path missing = ssd.resolve("missing");
-        assertRefused(missing, new Capacity.Bytes(CAPACITY), "SSD directory %s does not exist: make it, or take it out of cache.ssd.directories".formatted(missing));
+        assertRefused(missing, new Capacity.Bytes(CAPACITY), "SSD directory %s does not exist: create it, or remove it from cache.ssd.directories".formatted(missing));
         Path file = Files.createFile(directory.resolve("file"));
         assertRefused(file, new Capacity.Bytes(CAPACITY), "%s in cache.ssd.directories is not a directory: name a directory".formatted(file));
         assertRefused(ssd, new Capacity.Bytes(1 << 20), "the capacity of SSD directory %s cannot be used: 1MB are too few for blocks of 64kB: at least ".formatted(ssd));
         disk.setSizeBytes(100 << 20);
-        assertRefused(ssd, new Capacity.Bytes(101 << 20), "SSD directory %s is to hold 101MB, but its disk has 100MB: make its share in ".formatted(ssd));
+        assertRefused(ssd, new Capacity.Bytes(101 << 20), "SSD directory %s needs 101MB, but its disk has 100MB: reduce its share in ".formatted(ssd));
         disk.setBytes(directory.resolve("somebody-elses"), new byte[60 << 20]);
-        assertRefused(ssd, new Capacity.Bytes(50 << 20), "SSD directory %s is to hold 50MB, but its disk has 40MB left for it".formatted(ssd));
+        assertRefused(ssd, new Capacity.Bytes(50 << 20), "SSD directory %s needs 50MB, but its disk has 40MB available".formatted(ssd));
 
         config = config.withSsdDirectories(List.of(
                 new SsdDirectoryConfig(ssd, new Capacity.Bytes(CAPACITY)),

@@ -233,7 +233,7 @@ public final class WorkerConnections
         catch (RejectedExecutionException e) {
             session.close(closed ?
                     new WorkerException(Reason.CLOSED, "this client is closed") :
-                    new WorkerException(Reason.UNREACHABLE, "too many names of hosts wait to be looked up: %s is not".formatted(host)));
+                    new WorkerException(Reason.UNREACHABLE, "too many host names wait for DNS: did not look up %s".formatted(host)));
         }
     }
 
@@ -273,7 +273,7 @@ public final class WorkerConnections
         loops.forEach(IoLoop::close);
         try {
             if (!timer.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
-                log.warn("the thread for time does not end");
+                log.warn("timer thread did not stop");
             }
         }
         catch (InterruptedException e) {

@@ -60,7 +60,7 @@ public class WorkerException
     {
         return switch (cause) {
             case UNAVAILABLE -> new WorkerException(Reason.UNREACHABLE, "cache worker at %s is starting or stopping".formatted(endpoint));
-            case OVERLOADED -> new WorkerException(Reason.OVERLOADED, "cache worker at %s has too much to do".formatted(endpoint));
+            case OVERLOADED -> new WorkerException(Reason.OVERLOADED, "cache worker at %s is overloaded".formatted(endpoint));
             default -> new WorkerException(Reason.PROTOCOL, "cache worker at %s answers %s".formatted(endpoint, cause));
         };
     }

@@ -215,7 +215,7 @@ public final class WorkerSession
     {
         if (pendingCount.incrementAndGet() > maxPending || queuedBytes.get() > MAX_QUEUED_BYTES) {
             pendingCount.decrementAndGet();
-            throw new WorkerException(Reason.OVERLOADED, "too many requests to the cache worker at %s are under way: %s".formatted(endpoint, pendingCount));
+            throw new WorkerException(Reason.OVERLOADED, "too many requests to the cache worker at %s are in flight: %s".formatted(endpoint, pendingCount));
         }
         long id = requestIds.incrementAndGet();
         ByteBuffer frame = payload == null ? request.toFrame(id) : withPayload(request, id, payload);
@@ -408,7 +408,7 @@ public final class WorkerSession
     {
         return switch (e) {
             case WorkerException reason -> reason;
-            case WireException _ -> new WorkerException(Reason.PROTOCOL, "cache worker at %s sent what is not of this protocol: %s".formatted(endpoint, e.getMessage()));
+            case WireException _ -> new WorkerException(Reason.PROTOCOL, "cache worker at %s violated the protocol: %s".formatted(endpoint, e.getMessage()));
             default -> new WorkerException(Reason.UNREACHABLE, unreachable(e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage()));
         };
     }

@@ -86,7 +86,7 @@ final class ClassArchive
                 }
             }
             catch (IOException | RuntimeException e) {
-                log.warn("The next start will be slower by a second or two: the archive of classes that %s in jvm.config names was not made: %s", OPTION, e.toString());
+                log.warn("Cannot create the class archive that %s in jvm.config names; the next start is slower by a second or two: %s", OPTION, e.toString());
             }
             catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

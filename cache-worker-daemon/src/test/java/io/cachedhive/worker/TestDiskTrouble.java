@@ -409,7 +409,7 @@ class TestDiskTrouble
                 "-P", ssd.resolve("slab-00000").toString(), "-e", "inject=openat:error=EINVAL:when=1");
         fillSsd();
         assertThat(Files.readString(directory.resolve("open.trace"))).contains("O_DIRECT").contains("(INJECTED)");
-        assertThat(output()).contains("does not know O_DIRECT: going through the page cache");
+        assertThat(output()).contains("does not support O_DIRECT: using the page cache");
         assertThat(readAll().bytes(ReadSource.SSD_HIT)).isPositive();
         assertThat(errors()).isEmpty();
         assertRestartIsWarm();

@@ -97,7 +97,7 @@ public final class WireReader
             buffer.get(bytes);
         }
         catch (BufferUnderflowException e) {
-            throw new WireException("message ends before its time");
+            throw new WireException("message is truncated");
         }
         return bytes;
     }

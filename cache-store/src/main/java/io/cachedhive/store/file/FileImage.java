@@ -159,7 +159,7 @@ public final class FileImage
                 read(source);
             }
             catch (BufferUnderflowException | IndexOutOfBoundsException e) {
-                throw new WireException("the record of file %s ends before its time".formatted(id));
+                throw new WireException("the record of file %s is truncated".formatted(id));
             }
         }
 

@@ -470,7 +470,7 @@ public final class FileTable
         verify(isUsed(ordinal), "no file has the ordinal %s", ordinal);
         boolean wasIdle = isIdle(ordinal);
         int counted = column.get(ordinal) + count;
-        verify(counted >= 0, "less than nothing is counted for file %s", ordinal);
+        verify(counted >= 0, "count of file %s is negative", ordinal);
         column.set(ordinal, counted);
         if (isIdle(ordinal) == wasIdle) {
             return;

@@ -179,7 +179,7 @@ public final class MemoryFile
         try {
             long usable = Files.getFileStore(directory).getUsableSpace();
             if (bytes > usable) {
-                throw new StoreException("cache.ram.max-size needs %s, but only %s are free in %s: make it smaller, or the file system larger".formatted(
+                throw new StoreException("cache.ram.max-size needs %s, but only %s are free in %s: reduce it, or enlarge the file system".formatted(
                         ByteSize.format(bytes),
                         ByteSize.format(usable),
                         directory));
@@ -207,7 +207,7 @@ public final class MemoryFile
         }
         catch (DiskException e) {
             String problem = switch (e.reason()) {
-                case NO_SPACE -> "%s does not have the %s of cache.ram.max-size: make it smaller, or the file system larger".formatted(directory, ByteSize.format(bytes));
+                case NO_SPACE -> "%s does not have the %s of cache.ram.max-size: reduce it, or enlarge the file system".formatted(directory, ByteSize.format(bytes));
                 case NOT_PERMITTED, READ_ONLY -> "cache.ram.directory cannot be written (%s): let this user write there, or name another".formatted(e.getMessage());
                 case NOT_SUPPORTED -> "cache.ram.directory cannot allocate memory in advance (%s): name a directory on tmpfs".formatted(e.getMessage());
                 default -> "cannot create the shared memory (%s): correct cache.ram.directory".formatted(e.getMessage());
@@ -260,7 +260,7 @@ public final class MemoryFile
             view.setGroup(principal);
         }
         catch (UserPrincipalNotFoundException e) {
-            throw new StoreException("cache.worker.socket-group names the group %s, which does not exist: make it, or name another".formatted(group), e);
+            throw new StoreException("cache.worker.socket-group names the group %s, which does not exist: create it, or name another".formatted(group), e);
         }
         catch (AccessDeniedException e) {
             throw new StoreException("the cache worker may not give %s to the group %s of cache.worker.socket-group: make its user a member".formatted(path, group), e);
@@ -318,7 +318,7 @@ public final class MemoryFile
         }
         catch (DiskException e) {
             // at least remove the name, so that the last client's exit frees the memory
-            log.warn("Cannot give the memory of %s back: %s", path, e.getMessage());
+            log.warn("Cannot release the memory of %s: %s", path, e.getMessage());
             writer.withdrawAllFrames();
         }
         try {

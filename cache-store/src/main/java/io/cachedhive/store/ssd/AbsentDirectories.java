@@ -149,7 +149,7 @@ final class AbsentDirectories
     void remove(int number)
     {
         State state = states.remove(number);
-        log.info("SSD directory %s is used from now on", state.directory.path());
+        log.info("SSD directory %s is now in use", state.directory.path());
     }
 
     List<Path> paths()

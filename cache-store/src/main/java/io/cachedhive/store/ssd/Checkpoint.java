@@ -236,7 +236,7 @@ final class Checkpoint
             int read = file.read(position, buffer);
             buffer.flip();
             if (buffer.remaining() < wanted) {
-                throw new WireException("a checkpoint ends before its time");
+                throw new WireException("a checkpoint is truncated");
             }
             position += read;
         }

@@ -79,7 +79,7 @@ final class DirectoryCandidate
                 if (isOf(found, geometry)) {
                     throw DirectoryOutException.noSpace(path, geometry.totalBytes() - present - usable);
                 }
-                throw new StoreException("SSD directory %s is to hold %s, but its disk has %s left for it: make its size in cache.ssd.max-sizes smaller".formatted(
+                throw new StoreException("SSD directory %s needs %s, but its disk has %s available: reduce its size in cache.ssd.max-sizes".formatted(
                         path,
                         ByteSize.format(capacityBytes),
                         ByteSize.format(usable + present)));
@@ -169,7 +169,7 @@ final class DirectoryCandidate
         return found.doubt().map(finding -> new RecoveryOutcome(
                 finding,
                 path().resolve(DirectoryFiles.SUPERBLOCK_NAME),
-                "one of its two pages does not verify; going on with the other"));
+                "one of its two pages does not verify; using the other"));
     }
 
     /**
@@ -182,9 +182,9 @@ final class DirectoryCandidate
         if (found.superblock().isEmpty()) {
             RecoveryFinding finding = found.doubt().orElseThrow();
             String decision = switch (finding) {
-                case NEW_DIRECTORY -> "there is no store; making one of %s".formatted(ByteSize.format(capacityBytes));
-                case SUPERBLOCK_TOO_OLD -> "its superblock is of an older format than this version reads; starting empty";
-                case SUPERBLOCK_TOO_NEW -> "its superblock is of a newer format than this version reads; starting empty";
+                case NEW_DIRECTORY -> "there is no store; creating one of %s".formatted(ByteSize.format(capacityBytes));
+                case SUPERBLOCK_TOO_OLD -> "its superblock has an older format than this release reads; starting empty";
+                case SUPERBLOCK_TOO_NEW -> "its superblock has a newer format than this release reads; starting empty";
                 default -> "its superblock does not verify; starting empty";
             };
             return Optional.of(new RecoveryOutcome(
@@ -197,25 +197,25 @@ final class DirectoryCandidate
             return Optional.of(new RecoveryOutcome(
                     RecoveryFinding.FOREIGN_STORE,
                     path(),
-                    "it is of cache worker %s, and this is %s; starting empty".formatted(superblock.workerId(), workerId)));
+                    "it belongs to cache worker %s, and this is %s; starting empty".formatted(superblock.workerId(), workerId)));
         }
         if (!superblock.geometry().equals(geometry)) {
             return Optional.of(new RecoveryOutcome(
                     RecoveryFinding.GEOMETRY_CHANGED,
                     path(),
-                    "it was made for %s, and is configured as %s; starting empty".formatted(superblock.geometry(), geometry)));
+                    "it was created with %s, but is configured with %s; starting empty".formatted(superblock.geometry(), geometry)));
         }
         if (late) {
             return Optional.of(new RecoveryOutcome(
                     RecoveryFinding.TAKEN_IN_LATE,
                     path(),
-                    "it was out of service when the worker started, and does not know what was dropped since; starting empty"));
+                    "it was offline when the cache worker started, and may have missed drops since; starting empty"));
         }
         if (superblock.run() < usedRun) {
             return Optional.of(new RecoveryOutcome(
                     RecoveryFinding.CHECKPOINT_OUTDATED,
                     path(),
-                    "its last run was %s, and the worker's %s: it does not know what was dropped since; starting empty".formatted(superblock.run(), usedRun)));
+                    "its last run was %s, and the cache worker's is %s: it may have missed drops since; starting empty".formatted(superblock.run(), usedRun)));
         }
         return Optional.empty();
     }

@@ -145,7 +145,7 @@ public final class DirectoryCheck
             add(DirectoryFiles.JOURNAL_NAME, Verdict.OK, "%s batches verify, old ones among them".formatted(batches.size()));
         }
         if (!files.keySet().containsAll(recoveryFiles())) {
-            add("blocks", Verdict.DAMAGED, "not looked at: the files that say where they are are not all there");
+            add("blocks", Verdict.DAMAGED, "not checked: files with their locations are missing");
             return;
         }
         RecoverySource source = new RecoverySource(
@@ -229,12 +229,12 @@ public final class DirectoryCheck
         switch (read.status()) {
             case EMPTY -> add(name, Verdict.OK, "empty: not written yet, or being written when the worker ended");
             case CORRUPT -> add(name, Verdict.DAMAGED, "its header does not verify");
-            case TOO_OLD -> add(name, Verdict.DAMAGED, "of an older format than this version reads");
-            case TOO_NEW -> add(name, Verdict.DAMAGED, "of a newer format than this version reads");
+            case TOO_OLD -> add(name, Verdict.DAMAGED, "its format is older than this release reads");
+            case TOO_NEW -> add(name, Verdict.DAMAGED, "its format is newer than this release reads");
             case VALID -> {
                 Checkpoint.Header header = read.header().orElseThrow();
                 if (!header.storeId().equals(superblock.storeId())) {
-                    add(name, Verdict.DAMAGED, "of another store: %s".formatted(header.storeId()));
+                    add(name, Verdict.DAMAGED, "belongs to another store: %s".formatted(header.storeId()));
                     return;
                 }
                 try {

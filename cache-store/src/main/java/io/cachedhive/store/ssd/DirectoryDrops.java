@@ -55,7 +55,7 @@ final class DirectoryDrops
     @GuardedBy("lock")
     private long unwiped;
     @GuardedBy("lock")
-    private String failure = "it took nothing then";
+    private String failure = "it accepted no writes then";
     @GuardedBy("lock")
     private int nextSlab;
     @GuardedBy("lock")
@@ -142,7 +142,7 @@ final class DirectoryDrops
                 }
                 writable = health.isWritable();
                 if (!writable) {
-                    failure = health.problem().orElse("it takes nothing at present");
+                    failure = health.problem().orElse("it accepts no writes now");
                 }
                 count = file.version().blockCount(geometry.blockSizeBytes());
                 for (int i = first; i < Math.min(count, first + WIPED_AT_ONCE) && file.ssdBlocks() > 0; i++) {

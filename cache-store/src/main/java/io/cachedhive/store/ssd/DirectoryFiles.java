@@ -170,7 +170,7 @@ final class DirectoryFiles
                 outcomes.accept(new RecoveryOutcome(
                         RecoveryFinding.SLAB_SIZE_CHANGED,
                         directory.resolve(slabName(i)),
-                        "it has %s bytes, not %s; going on without the blocks that were in it".formatted(slabs[i].size(), geometry.slabBytes())));
+                        "it has %s bytes, not %s; continuing without its blocks".formatted(slabs[i].size(), geometry.slabBytes())));
                 slabs[i].allocate(geometry.slabBytes());
             }
         }
@@ -204,7 +204,7 @@ final class DirectoryFiles
                 if (access == Access.BUFFERED || e.reason() != DiskException.Cause.NOT_SUPPORTED) {
                     throw e;
                 }
-                log.info("The file system of %s does not know O_DIRECT: going through the page cache", directory);
+                log.info("The file system of %s does not support O_DIRECT: using the page cache", directory);
                 access = Access.BUFFERED;
                 slabs[i] = disk.open(slab, true, access);
             }
@@ -213,7 +213,7 @@ final class DirectoryFiles
             }
         }
         if (access == Access.DIRECT && !readsDirectly()) {
-            log.info("The file system of %s does not read with O_DIRECT: going through the page cache", directory);
+            log.info("The file system of %s does not support reads with O_DIRECT: using the page cache", directory);
             for (int i = 0; i < slabs.length; i++) {
                 slabs[i].close();
                 slabs[i] = disk.open(directory.resolve(slabName(i)), false, Access.BUFFERED);

@@ -52,7 +52,7 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
         }
         if (!Files.isWritable(path)) {
             requireWritableFileSystem(path);
-            throw new StoreException("SSD directory %s is not writable: let this user write there, or take it out of cache.ssd.directories".formatted(path));
+            throw new StoreException("SSD directory %s is not writable: let this user write there, or remove it from cache.ssd.directories".formatted(path));
         }
         long capacityBytes;
         try {
@@ -80,7 +80,7 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
                             "SSD directory %s is gone, and was on the file system at %s before; retrying every 10 s: mount it, or name another in cache.ssd.directories"
                                     .formatted(path, before.get()));
                 }
-                throw new StoreException("SSD directory %s does not exist: make it, or take it out of cache.ssd.directories".formatted(path));
+                throw new StoreException("SSD directory %s does not exist: create it, or remove it from cache.ssd.directories".formatted(path));
             }
             throw DirectoryOutException.of(path, e, false);
         }
@@ -117,7 +117,7 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
         return switch (config.capacity()) {
             case Capacity.Bytes(long bytes) -> {
                 if (bytes > total) {
-                    throw new StoreException("SSD directory %s is to hold %s, but its disk has %s: make its share in cache.ssd.max-sizes smaller".formatted(
+                    throw new StoreException("SSD directory %s needs %s, but its disk has %s: reduce its share in cache.ssd.max-sizes".formatted(
                             config.directory(),
                             ByteSize.format(bytes),
                             ByteSize.format(total)));

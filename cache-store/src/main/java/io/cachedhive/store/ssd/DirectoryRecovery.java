@@ -283,16 +283,16 @@ final class DirectoryRecovery
             Checkpoint.ReadHeader read = Checkpoint.readHeader(checkpointFiles.get(slot), format);
             switch (read.status()) {
                 case EMPTY -> {}
-                case CORRUPT -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_CORRUPT, "its header does not verify; doing without it"));
-                case TOO_OLD -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_TOO_OLD, "of an older format than this version reads; doing without it"));
-                case TOO_NEW -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_TOO_NEW, "of a newer format than this version reads; doing without it"));
+                case CORRUPT -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_CORRUPT, "its header does not verify; ignoring it"));
+                case TOO_OLD -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_TOO_OLD, "its format is older than this release reads; ignoring it"));
+                case TOO_NEW -> outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_TOO_NEW, "its format is newer than this release reads; ignoring it"));
                 case VALID -> {
                     Checkpoint.Header header = read.header().orElseThrow();
                     if (!header.storeId().equals(superblock.storeId())) {
-                        outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_FOREIGN, "of another store (%s); doing without it".formatted(header.storeId())));
+                        outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_FOREIGN, "belongs to another store (%s); ignoring it".formatted(header.storeId())));
                     }
                     else if (header.number() < superblock.minCheckpoint() || header.number() % 2 != slot) {
-                        outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_OUTDATED, "number %s is declared void; doing without it".formatted(header.number())));
+                        outcomes.add(outcome(slot, RecoveryFinding.CHECKPOINT_OUTDATED, "number %s is declared void; ignoring it".formatted(header.number())));
                     }
                     else {
                         candidates.add(new Candidate(slot, header));
@@ -361,7 +361,7 @@ final class DirectoryRecovery
             return true;
         }
         catch (WireException e) {
-            outcomes.add(outcome(candidate.slot, RecoveryFinding.CHECKPOINT_CORRUPT, "%s; doing without it".formatted(e.getMessage())));
+            outcomes.add(outcome(candidate.slot, RecoveryFinding.CHECKPOINT_CORRUPT, "%s; ignoring it".formatted(e.getMessage())));
             return false;
         }
         finally {
@@ -683,7 +683,7 @@ final class DirectoryRecovery
             }
             case TORN -> outcomes.add(journalOutcome(
                     RecoveryFinding.JOURNAL_TORN,
-                    "its last batch, at %s, was not written to the end; going on before it".formatted(tail.endLsn())));
+                    "its last batch, at %s, was not written to the end; ignoring it".formatted(tail.endLsn())));
             case COMPLETE -> {}
         }
         try {

@@ -196,7 +196,7 @@ final class DirectoryRestorer
                 lock.unlock();
             }
             // the first step verified this checkpoint
-            log.warn("The rest of the checkpoint of %s cannot be read: going on without the blocks that are not restored yet: %s", directory, e);
+            log.warn("Cannot read the rest of the checkpoint of %s: continuing without the blocks that are not restored yet: %s", directory, e);
             // the journal does not record drops of released files, so the next start would restore them from this
             // checkpoint: the files stay held unless the invalidation succeeds
             finish(invalidator.getAsBoolean());

@@ -549,7 +549,7 @@ final class Journal
         while (body.hasRemaining()) {
             int length = body.remaining() < 4 ? -1 : body.getInt();
             if (length < 0 || length > body.remaining()) {
-                throw new WireException("a journal record ends before its time");
+                throw new WireException("a journal record is truncated");
             }
             byte[] entry = new byte[length];
             body.get(entry);

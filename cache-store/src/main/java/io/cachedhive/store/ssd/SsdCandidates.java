@@ -63,7 +63,7 @@ public final class SsdCandidates
                 Path path = configs.get(i).directory();
                 // as written if the path does not exist at present
                 if (!seen.add(realPath(path))) {
-                    throw new StoreException("SSD directory %s is listed twice: take it out of cache.ssd.directories once".formatted(path));
+                    throw new StoreException("SSD directory %s is listed twice: remove one of its entries from cache.ssd.directories".formatted(path));
                 }
                 try {
                     DirectoryCandidate candidate = probe.probe(i, configs.get(i), false);

@@ -896,7 +896,7 @@ public final class SsdTier
         for (SsdDirectory directory : directories) {
             if (!directory.checkpoints().write(true)) {
                 closeWithoutCheckpoint(directory);
-                log.warn("The index of %s is not written; the next start takes the one before and the journal", directory.path());
+                log.warn("Cannot write the index of %s; the next start uses the previous index and the journal", directory.path());
             }
             closeQuietly(directory);
         }

@@ -120,7 +120,7 @@ final class RangeFetch
             }
             catch (IOException e) {
                 failures = next > before ? 1 : failures + 1;
-                log.debug("GET of %s broke off: %s", target.version().location(), e);
+                log.debug("GET of %s was interrupted: %s", target.version().location(), e);
                 if (failures == MAX_STREAM_FAILURES) {
                     fail(new ObjectSourceException(Reason.UNREACHABLE, e.toString(), e));
                     return;
@@ -323,7 +323,7 @@ final class RangeFetch
     {
         int count = range.read(buffer, offset, length);
         if (count <= 0) {
-            throw new IOException("answer ends before its time");
+            throw new IOException("answer is truncated");
         }
         return count;
     }

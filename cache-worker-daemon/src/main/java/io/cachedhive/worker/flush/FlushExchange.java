@@ -164,7 +164,7 @@ public final class FlushExchange
             Thread.currentThread().interrupt();
         }
         catch (RuntimeException e) {
-            log.error(e, "Other cache workers could not be asked what was flushed meanwhile");
+            log.error(e, "Cannot read missed flushes from peers");
         }
         finally {
             flushes.setReady(true);
@@ -183,7 +183,7 @@ public final class FlushExchange
                 pins.keepAlive();
             }
             if (stopped) {
-                log.info("This process was stopped for a while: other cache workers are asked what was flushed meanwhile");
+                log.info("This process was suspended: reading missed flushes from peers");
                 askBeforeServing();
                 return;
             }
@@ -196,7 +196,7 @@ public final class FlushExchange
         }
         catch (RuntimeException | Error e) {
             // an exception would cancel the periodic task
-            log.error(e, "Other cache workers could not be asked what was flushed");
+            log.error(e, "Cannot read flushes from peers");
         }
         finally {
             // do not mistake the duration of this run for a suspension of the process

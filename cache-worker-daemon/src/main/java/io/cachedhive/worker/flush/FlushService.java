@@ -107,7 +107,7 @@ public final class FlushService
                 resuming = false;
             }
             catch (RuntimeException | Error e) {
-                log.error(e, "What was flushed before could not be removed: this cache worker serves nothing");
+                log.error(e, "Cannot remove blocks that were flushed earlier: this cache worker serves no blocks");
             }
         });
     }
@@ -169,7 +169,7 @@ public final class FlushService
             });
         }
         catch (RejectedExecutionException e) {
-            merged.completeExceptionally(new IllegalStateException("the cache worker stops, or has too many flushes to do", e));
+            merged.completeExceptionally(new IllegalStateException("the cache worker is stopping, or has too many flushes to apply", e));
         }
         return merged;
     }
@@ -312,7 +312,7 @@ public final class FlushService
             merge(List.of()).get();
         }
         catch (ExecutionException e) {
-            log.debug("Nothing is merged any more: %s", e.getMessage());
+            log.debug("Stopped merging flushes: %s", e.getMessage());
         }
     }
 

@@ -50,7 +50,7 @@ public final class Fsck
             out.printf("%s is clean%n", args.getFirst());
             return EXIT_CLEAN;
         }
-        out.printf("%s is damaged (%s findings): a cache worker that starts on it does without what is damaged%n", args.getFirst(), damaged);
+        out.printf("%s is damaged (%s findings): a cache worker ignores the damaged parts when it starts%n", args.getFirst(), damaged);
         return EXIT_DAMAGED;
     }
 }

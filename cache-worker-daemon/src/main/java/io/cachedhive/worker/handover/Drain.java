@@ -123,7 +123,7 @@ public final class Drain
             state = State.WAITING_FOR_RING;
             blocks = 0;
             givenBlocks = 0;
-            log.info("Leaving the cluster within %s ms", deadline.toMillis());
+            log.info("Draining within %s ms", deadline.toMillis());
             thread = Optional.of(Thread.ofPlatform().daemon().name("drain").start(this::run));
         }
     }
@@ -191,11 +191,11 @@ public final class Drain
             return;
         }
         catch (RuntimeException e) {
-            log.error(e, "Handing over failed: the new owners will fetch from the origins");
+            log.error(e, "Hand-over failed: the new owners will fetch from the origins");
         }
         if (enter(State.ENDED)) {
             Progress progress = progress();
-            log.info("Left the cluster; %s of %s blocks are at their new owners", progress.givenBlocks(), progress.blocks());
+            log.info("Drained; %s of %s blocks are at their new owners", progress.givenBlocks(), progress.blocks());
             ended.complete(null);
         }
     }

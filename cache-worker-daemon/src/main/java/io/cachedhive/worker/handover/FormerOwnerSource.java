@@ -106,7 +106,7 @@ public final class FormerOwnerSource
             }
             catch (WorkerException e) {
                 counters.addFailedRead();
-                log.debug("Blocks of %s are not taken from %s: %s", target.version().location(), owner, e.getMessage());
+                log.debug("Cannot read blocks of %s from %s: %s", target.version().location(), owner, e.getMessage());
                 return;
             }
             catch (InterruptedException _) {
@@ -116,7 +116,7 @@ public final class FormerOwnerSource
             catch (RuntimeException e) {
                 // an error here must not fail a read that the origin can serve
                 counters.addFailedRead();
-                log.error(e, "Blocks of %s are not taken from %s", target.version().location(), owner);
+                log.error(e, "Cannot read blocks of %s from %s", target.version().location(), owner);
                 return;
             }
         }

@@ -87,19 +87,19 @@ public final class HandOverRequests
     public void take(HandOver request, Consumer<Message> answer)
     {
         if (leaving.getAsBoolean()) {
-            answer.accept(new ControlMessage.Error("this cache worker is leaving itself"));
+            answer.accept(new ControlMessage.Error("this cache worker is draining itself"));
             return;
         }
         Optional<Peer> sender = formerOwners.find(request.sender());
         if (sender.isEmpty()) {
-            answer.accept(new ControlMessage.Error("cache worker %s has no address on the rings that this one knows".formatted(request.sender())));
+            answer.accept(new ControlMessage.Error("cache worker %s has no address in any known ring".formatted(request.sender())));
             return;
         }
         try {
             executor.execute(() -> answer.accept(take(sender.get(), request.files())));
         }
         catch (RejectedExecutionException _) {
-            answer.accept(new ControlMessage.Error("this cache worker takes over too much already"));
+            answer.accept(new ControlMessage.Error("this cache worker is already receiving too many blocks"));
         }
     }
 

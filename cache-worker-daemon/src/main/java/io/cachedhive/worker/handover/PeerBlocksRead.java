@@ -205,7 +205,7 @@ final class PeerBlocksRead
             case BlockBytes bytes -> {
                 ArrivingBlock block = arriving.remove(bytes.block());
                 if (block == null) {
-                    return fail("a block that it was not asked for");
+                    return fail("a block that was not requested");
                 }
                 boolean verified = block.arrivedBytes == block.length && (int) block.checksum.getValue() == bytes.checksum();
                 if (!verified) {
@@ -216,7 +216,7 @@ final class PeerBlocksRead
             }
             case BlockNo no -> {
                 if (arriving.remove(no.block()) == null) {
-                    return fail("no to a block that it was not asked for");
+                    return fail("a refusal of a block that was not requested");
                 }
                 answers.add(new Answer(no.block(), false, null));
             }

@@ -349,7 +349,7 @@ public final class FillLeases
                 counters.addVersionChange();
             }
             store.flushes().dropFile(target.key().file());
-            return Optional.of("the file is another version now");
+            return Optional.of("the file has another version now");
         }
         return Optional.empty();
     }

@@ -76,7 +76,7 @@ final class PinRegistry
         DurableLog<Pin> book = DurableLog.open(state, FORMAT, nowMillis);
         switch (book.found()) {
             case OUTDATED -> {
-                log.warn("This cache worker %s: what was pinned comes from the others", book.problem());
+                log.warn("This cache worker %s: reading pins from its peers", book.problem());
                 book.clear();
             }
             case DAMAGED -> log.warn(

@@ -98,7 +98,7 @@ public final class PinService
                 }
             }
             catch (RuntimeException | Error e) {
-                log.error(e, "Blocks that are pinned could not be looked for");
+                log.error(e, "Cannot search for blocks to pin");
             }
         });
     }
@@ -178,7 +178,7 @@ public final class PinService
             });
         }
         catch (RejectedExecutionException e) {
-            done.completeExceptionally(new IllegalStateException("the cache worker stops, or has too much to pin", e));
+            done.completeExceptionally(new IllegalStateException("the cache worker is stopping, or has too many pins to apply", e));
         }
         return done;
     }

@@ -26,7 +26,7 @@ final class ActiveRequests
             throws WireException
     {
         if (requests.putIfAbsent(requestId, request) != null) {
-            throw new WireException("two requests at once have the id " + requestId);
+            throw new WireException("two concurrent requests have id " + requestId);
         }
     }
 

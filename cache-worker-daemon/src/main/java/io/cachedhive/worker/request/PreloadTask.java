@@ -151,7 +151,7 @@ final class PreloadTask
             }
         }
         fail(switch (cause) {
-            case VERSION_GONE -> "%s is another version at the origin".formatted(target.version().location());
+            case VERSION_GONE -> "%s has another version at the origin".formatted(target.version().location());
             case ORIGIN_FAILED -> target.origin().health().problem().orElse("the origin failed at %s".formatted(target.version().location()));
             default -> "the cache worker answers %s for %s".formatted(cause, target.version().location());
         });

@@ -273,7 +273,7 @@ public final class RequestDispatcher
             // a second reader may have reported the same file already
             if (store.flushes().dropFile(file)) {
                 readServices.inFlight().counters().addQuarantinedFile();
-                log.error("Trino node %s found other bytes at the origin than in the cache, in %s, %s bytes at %s: the file is dropped",
+                log.error("Trino node %s found cached bytes that differ from the origin in %s, %s bytes at %s; dropped the file",
                         connection.session().node(), quarantine.file().location(), quarantine.length(), quarantine.position());
             }
             connection.send(requestId, new Ack());
@@ -340,7 +340,7 @@ public final class RequestDispatcher
             });
         }
         catch (RejectedExecutionException _) {
-            connection.send(requestId, new ControlMessage.Error("the worker has too much to do"));
+            connection.send(requestId, new ControlMessage.Error("cache worker is overloaded"));
         }
     }
 

@@ -51,7 +51,7 @@ public final class RingRegistry
             state.read(FILE).ifPresent(content -> rings = decode(content));
         }
         catch (IOException e) {
-            log.warn("Rings in %s cannot be read (%s): they come from the coordinator again", state.path(), e);
+            log.warn("Rings in %s cannot be read (%s): the coordinator sends them again", state.path(), e);
         }
         shown.accept(rings);
     }
@@ -95,7 +95,7 @@ public final class RingRegistry
             state.write(FILE, encode(kept));
         }
         catch (IOException e) {
-            log.warn("Rings cannot be written to %s (%s): after a restart they come from the coordinator again", state.path(), e);
+            log.warn("Rings cannot be written to %s (%s): after a restart the coordinator sends them again", state.path(), e);
         }
     }
 
@@ -127,7 +127,7 @@ public final class RingRegistry
             return new WireReader(body).getList(WireForms::readRing);
         }
         catch (WireException | IllegalArgumentException e) {
-            log.warn("File of rings is ignored (%s): they come from the coordinator again", e.getMessage());
+            log.warn("File of rings is ignored (%s): the coordinator sends them again", e.getMessage());
             return ImmutableList.of();
         }
     }

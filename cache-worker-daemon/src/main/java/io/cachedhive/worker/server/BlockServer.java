@@ -136,7 +136,7 @@ public final class BlockServer
         if (transport == Transport.TCP) {
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
             channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
-            peer = channel.getRemoteAddress() instanceof InetSocketAddress address ? address.getAddress().getHostAddress() : "a peer that is gone";
+            peer = channel.getRemoteAddress() instanceof InetSocketAddress address ? address.getAddress().getHostAddress() : "a disconnected peer";
         }
         Connection connection = new Connection(channel, transport, peer, this);
         addUnproven(connection);
@@ -227,7 +227,7 @@ public final class BlockServer
     {
         for (Connection connection : connections) {
             if (connection.isStuck(limits.stuckTimeout().toNanos())) {
-                refusals.refused(connection.peer(), "it took no byte of its answers for %s ms".formatted(limits.stuckTimeout().toMillis()));
+                refusals.refused(connection.peer(), "it read no byte of its replies for %s ms".formatted(limits.stuckTimeout().toMillis()));
                 connection.close();
             }
         }

@@ -247,7 +247,7 @@ class TestFillLeases
         assertThat(leases.fill("one", wrong).orElseThrow()).contains("checksum");
 
         RecordingWaiter third = ask("one");
-        assertThat(leases.fill("one", offer(third.lease, version(START)))).contains("the file is another version now");
+        assertThat(leases.fill("one", offer(third.lease, version(START)))).contains("the file has another version now");
         assertThat(isStored(settled)).isFalse();
     }
 
