@@ -727,7 +727,11 @@ final class BlockwiseFile
         long silenceMillis = TimeUnit.NANOSECONDS.toMillis(context.silenceNanos());
         List<CompletableFuture<ControlMessage.Ack>> answers = contributors.stream()
                 .filter(contributor -> contributor.session().isPresent())
-                .map(contributor -> context.connections().ask(contributor, new InvalidationMessage.Quarantine(origin, file, position, length), ControlMessage.Ack.class, silenceMillis))
+                .map(contributor -> context.connections().ask(
+                        contributor,
+                        new InvalidationMessage.Quarantine(origin, file, position, length),
+                        ControlMessage.Ack.class,
+                        silenceMillis))
                 .toList();
         // the next reader is not to be given the same; a worker that does not answer is asked nothing else meanwhile either
         for (CompletableFuture<ControlMessage.Ack> answer : answers) {

@@ -24,7 +24,7 @@ public interface Fill
     Optional<PinnedBlock> commit();
 
     /**
-     * Commits a prefetched block. Readers see it marked as prefetched until {@link BlockStore#asked}.
+     * Commits a prefetched block. Readers see it marked as prefetched until {@link BlockStore#clearPrefetched}.
      */
     Optional<PinnedBlock> commitAhead();
 

@@ -515,7 +515,7 @@ class TestDamagedDirectory
             throws Exception
     {
         Set<Integer> shown = new TreeSet<>();
-        try (SsdCandidates candidates = SsdCandidates.look(config.ssdDirectories(), BLOCK, disk, new SsdMounts(Path.of("ssd-mounts"), Map.of()), SsdFormat.CURRENT)) {
+        try (SsdCandidates candidates = SsdCandidates.probe(config.ssdDirectories(), BLOCK, disk, new SsdMounts(Path.of("ssd-mounts"), Map.of()), SsdFormat.CURRENT)) {
             SsdTier tier = SsdTier.open(
                     candidates,
                     scene.workerId,

@@ -104,7 +104,7 @@ final class TracedDirectory
     {
         FileTable files = new FileTable();
         try {
-            DirectoryCandidate candidate = DirectoryCandidate.look(0, Path.of("ssd"), capacityBytes, BLOCK, disk, SsdFormat.CURRENT, false);
+            DirectoryCandidate candidate = DirectoryCandidate.probe(0, Path.of("ssd"), capacityBytes, BLOCK, disk, SsdFormat.CURRENT, false);
             directory = SsdDirectory.open(candidate, new OpeningRun(WORKER, run, run, new Digest128(1, 1), SsdFormat.CURRENT.newest()), files, lock, clock, Thread::new);
             directory.setUsed();
         }

@@ -34,7 +34,7 @@ import static java.util.Objects.requireNonNull;
  * throttled requests (see {@link FetchQueues}). A file that is not fetched in time is fetched when it is read. A failed
  * request is ignored; the reader will see the failure itself.
  *
- * <p><b>Counting.</b> The block itself records that it was fetched ahead (until {@link BlockStore#asked}), and readers
+ * <p><b>Counting.</b> The block itself records that it was fetched ahead (until {@link BlockStore#clearPrefetched}), and readers
  * count it as a remote read. A block that is not read within a minute counts as extra bytes.
  *
  * <p>Invariants, under the lock: {@code unaskedBytes} of a scan is the sum over its entries in {@code unasked}.

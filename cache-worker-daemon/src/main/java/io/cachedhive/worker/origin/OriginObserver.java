@@ -14,7 +14,7 @@ public interface OriginObserver
     void requestSent(Operation operation);
 
     /**
-     * Called after {@link #requested} if the request is a retry by the SDK.
+     * Called after {@link #requestSent} if the request is a retry by the SDK.
      */
     void repeated();
 

@@ -90,7 +90,7 @@ public final class CachedHiveFileSystemCache
         }
         FileVersion version = fileVersion(context.get(), origin.get(), delegate);
         if (context.get().isShadow()) {
-            return bypassInput(context.get(), new RequestedInput(delegate.newInput(), version.length(), this.client.get().asked(version)), BypassCause.SHADOW);
+            return bypassInput(context.get(), new RequestedInput(delegate.newInput(), version.length(), this.client.get().requestedBlocks(version)), BypassCause.SHADOW);
         }
         TrinoOriginInput originInput = new TrinoOriginInput(delegate, Instant.ofEpochMilli(version.lastModifiedMillis()), unknownFile(context.get(), delegate));
         CacheClient client = this.client.get();
