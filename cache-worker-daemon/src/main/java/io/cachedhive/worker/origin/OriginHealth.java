@@ -95,7 +95,15 @@ public final class OriginHealth
     {
         long now = nanoTime.getAsLong();
         Pause bucketPause = bucketPauses.get(bucket);
-        return pause.isOn(now) || (bucketPause != null && bucketPause.isOn(now));
+        if (pause.isOn(now) || (bucketPause != null && bucketPause.isOn(now))) {
+            return true;
+        }
+        // only now: a probe that the other pause prevents would prolong this one without a request
+        pause.beginProbe(now);
+        if (bucketPause != null) {
+            bucketPause.beginProbe(now);
+        }
+        return false;
     }
 
     private static final class Pause
@@ -105,14 +113,15 @@ public final class OriginHealth
 
         boolean isOn(long now)
         {
-            if (nanos == 0) {
-                return false;
-            }
-            if (now - until < 0) {
-                return true;
-            }
+            return nanos != 0 && now - until < 0;
+        }
+
+        /**
+         * Prolongs the pause for all but the caller.
+         */
+        void beginProbe(long now)
+        {
             until = now + nanos;
-            return false;
         }
 
         void lengthen(long now)

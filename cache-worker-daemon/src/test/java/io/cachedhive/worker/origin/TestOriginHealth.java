@@ -81,6 +81,19 @@ class TestOriginHealth
         assertThat(health.isPaused("lake")).isFalse();
     }
 
+    @Test
+    void testPausedBucketDoesNotUseUpTheProbeOfItsOrigin()
+    {
+        advance(10_000);
+        fail(Reason.UNREACHABLE);
+        fail(Reason.THROTTLED);
+        fail(Reason.THROTTLED);
+        advance(1000);
+        assertThat(health.isPaused("lake")).as("its own pause of two seconds").isTrue();
+        assertThat(health.isPaused("other")).as("the request that probes the origin").isFalse();
+        assertThat(health.isPaused("other")).isTrue();
+    }
+
     /// Ten minutes without S3, also when it comes and goes.
     @Test
     void testFewLogLines()
