@@ -68,13 +68,27 @@ final class BlockRun
     private volatile long lastSignNanos;
     private volatile boolean fetching;
 
-    BlockRun(ReadContext context, BlockwiseFile file, ReadTarget target, Mailbox<Letter> mailbox, Owner owner, ByteRange range, boolean inline, boolean secondAttempt)
+    /**
+     * The read that a run is part of.
+     */
+    record Read(ReadContext context, BlockwiseFile file, ReadTarget target, Mailbox<Letter> mailbox)
     {
-        this.context = requireNonNull(context, "context is null");
-        this.file = requireNonNull(file, "file is null");
+        Read
+        {
+            requireNonNull(context, "context is null");
+            requireNonNull(file, "file is null");
+            requireNonNull(target, "target is null");
+            requireNonNull(mailbox, "mailbox is null");
+        }
+    }
+
+    BlockRun(Read read, Owner owner, ByteRange range, boolean inline, boolean secondAttempt)
+    {
+        this.context = read.context();
+        this.file = read.file();
         this.version = file.file();
-        this.target = requireNonNull(target, "target is null");
-        this.mailbox = requireNonNull(mailbox, "mailbox is null");
+        this.target = read.target();
+        this.mailbox = read.mailbox();
         this.owner = requireNonNull(owner, "owner is null");
         this.range = range;
         this.firstBlock = (int) (range.start() / owner.blockSizeBytes());

@@ -244,7 +244,7 @@ final class RangeRead
 
     private BlockRun newRun(Owner owner, ByteRange range, boolean inline, boolean secondAttempt)
     {
-        return new BlockRun(context, file, target, mailbox, owner, range, inline, secondAttempt);
+        return new BlockRun(new BlockRun.Read(context, file, target, mailbox), owner, range, inline, secondAttempt);
     }
 
     // ---- asking

@@ -67,6 +67,11 @@ public final class CacheDecisions
         log.info("Catalog %s has cache mode %s now", catalog, mode());
     }
 
+    public String catalog()
+    {
+        return catalog;
+    }
+
     /**
      * Whether any scan of the catalog asks cache workers.
      */

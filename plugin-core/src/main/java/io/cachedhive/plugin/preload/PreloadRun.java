@@ -78,8 +78,23 @@ public final class PreloadRun
     private boolean cancelled;
 
     /**
+     * What a job loads.
+     *
+     * @param columns the columns to load; empty for all columns
+     * @param maxBytesPerSecond the limit of the job; empty for no limit
+     */
+    public record Load(Collection<PreloadFile> files, Optional<WantedColumns> columns, OptionalLong maxBytesPerSecond)
+    {
+        public Load
+        {
+            requireNonNull(files, "files is null");
+            requireNonNull(columns, "columns is null");
+            requireNonNull(maxBytesPerSecond, "maxBytesPerSecond is null");
+        }
+    }
+
+    /**
      * @param ring the newest, whenever it is asked for
-     * @param columns that are wanted; empty for all columns
      * @param problem why nothing may be cached at the moment, which ends the job
      */
     public PreloadRun(
@@ -87,9 +102,7 @@ public final class PreloadRun
             Supplier<Optional<PublishedRing>> ring,
             long chunkSizeBytes,
             PreloadJob job,
-            Collection<PreloadFile> files,
-            Optional<WantedColumns> columns,
-            OptionalLong maxBytesPerSecond,
+            Load load,
             Supplier<Optional<String>> problem,
             Patience patience)
     {
@@ -98,8 +111,9 @@ public final class PreloadRun
         this.ring = requireNonNull(ring, "ring is null");
         this.chunkSizeBytes = chunkSizeBytes;
         this.job = requireNonNull(job, "job is null");
-        this.columns = requireNonNull(columns, "columns is null");
-        this.files = new ConcurrentLinkedQueue<>(files);
+        this.columns = load.columns();
+        this.files = new ConcurrentLinkedQueue<>(load.files());
+        OptionalLong maxBytesPerSecond = load.maxBytesPerSecond();
         this.pace = new Pace(maxBytesPerSecond, System::nanoTime);
         this.maxPieceBytes = maxBytesPerSecond.isPresent() && maxBytesPerSecond.getAsLong() < MAX_PIECE_BYTES ? MIN_PIECE_BYTES : MAX_PIECE_BYTES;
         this.patience = requireNonNull(patience, "patience is null");

@@ -116,7 +116,7 @@ class TestPreloadRun
 
     private void run(PreloadJob job, List<PreloadFile> files, Optional<WantedColumns> columns, Patience patience, Owners owners)
     {
-        new PreloadRun(owners, ring::get, 16 * MIB, job, files, columns, OptionalLong.empty(), Optional::empty, patience).run();
+        new PreloadRun(owners, ring::get, 16 * MIB, job, new PreloadRun.Load(files, columns, OptionalLong.empty()), Optional::empty, patience).run();
     }
 
     @Test
@@ -291,9 +291,7 @@ class TestPreloadRun
                 ring::get,
                 16 * MIB,
                 job,
-                files,
-                Optional.empty(),
-                OptionalLong.empty(),
+                new PreloadRun.Load(files, Optional.empty(), OptionalLong.empty()),
                 Optional::empty,
                 PATIENCE);
         Thread runner = Thread.ofPlatform().start(run::run);

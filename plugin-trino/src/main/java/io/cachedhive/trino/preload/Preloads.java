@@ -16,7 +16,6 @@ import io.cachedhive.trino.partition.TableFiles;
 import io.cachedhive.trino.pin.Pins;
 import io.cachedhive.trino.table.TableNames;
 import io.trino.spi.TrinoException;
-import io.trino.spi.catalog.CatalogName;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
 import jakarta.annotation.PreDestroy;
@@ -58,7 +57,6 @@ public final class Preloads
 
     @Inject
     Preloads(
-            CatalogName catalog,
             CachedHiveConfig config,
             TableFiles files,
             PreloadJobs jobs,
@@ -67,7 +65,7 @@ public final class Preloads
             CacheDecisions decisions,
             Pins pins)
     {
-        this.catalog = requireNonNull(catalog, "catalog is null").toString();
+        this.catalog = decisions.catalog();
         this.chunkSizeBytes = config.getChunkSize().toBytes();
         this.files = requireNonNull(files, "files is null");
         this.jobs = requireNonNull(jobs, "jobs is null");
@@ -116,9 +114,7 @@ public final class Preloads
                 membership::ring,
                 chunkSizeBytes,
                 job,
-                listing.files(),
-                listing.columns(),
-                request.maxBytesPerSecond(),
+                new PreloadRun.Load(listing.files(), listing.columns(), request.maxBytesPerSecond()),
                 decisions::problem,
                 Patience.DEFAULT);
         try {
