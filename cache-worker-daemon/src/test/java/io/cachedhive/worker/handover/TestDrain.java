@@ -322,7 +322,7 @@ class TestDrain
         try (WireClient client = fleet.worker("b").connect()) {
             assertThat(client.ask(new HandOver(new CacheWorkerId("stranger"), List.of())).toString()).contains("stranger has no address");
             drain("b").start(Duration.ofMinutes(1));
-            assertThat(client.ask(new HandOver(fleet.id("a"), List.of())).toString()).contains("leaving itself");
+            assertThat(client.ask(new HandOver(fleet.id("a"), List.of())).toString()).contains("draining itself");
         }
     }
 }
