@@ -1,5 +1,6 @@
 package io.cachedhive.tests.containers;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.testing.cluster.home.Distribution;
 
 import javax.tools.Diagnostic;
@@ -193,7 +194,7 @@ final class NextRelease
         try (StandardJavaFileManager files = compiler.getStandardFileManager(diagnostics, Locale.ROOT, null)) {
             String classPath;
             try (Stream<Path> jars = Files.list(library)) {
-                classPath = jars.map(Path::toString).collect(joining(":"));
+                classPath = Stream.concat(jars, Stream.of(compilerAnnotations())).map(Path::toString).collect(joining(":"));
             }
             List<String> options = List.of("-d", target.toString(), "-classpath", classPath, "-proc:none", "-parameters", "-nowarn", "--release", "25");
             boolean compiled = compiler.getTask(null, files, diagnostics, options, null, files.getJavaFileObjectsFromPaths(sources)).call();
@@ -208,6 +209,14 @@ final class NextRelease
             }
         }
         return target;
+    }
+
+    /**
+     * The annotations that only the compiler reads, such as those of guarded fields: no release contains them.
+     */
+    private static Path compilerAnnotations()
+    {
+        return Path.of(GuardedBy.class.getProtectionDomain().getCodeSource().getLocation().getPath());
     }
 
     /**
