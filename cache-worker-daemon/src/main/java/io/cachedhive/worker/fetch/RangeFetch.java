@@ -204,8 +204,7 @@ final class RangeFetch
         int last = blocks.get(runEnd - 1).index;
         long end = (long) last * blockSizeBytes + target.version().blockLength(last, blockSizeBytes);
         long flushes = services.store().flushes().count();
-        // a weak ETag never matches in If-Match, not even itself
-        Optional<String> bound = services.store().file(target.id()).flatMap(FileMetadata::etag).filter(etag -> !etag.startsWith("W/"));
+        Optional<String> bound = services.store().file(target.id()).flatMap(FileMetadata::etag);
         try (ObjectRange range = target.origin().source().open(target.location(), start, end - start, bound)) {
             target.origin().health().succeeded(bucket);
             ObjectState state = range.state();

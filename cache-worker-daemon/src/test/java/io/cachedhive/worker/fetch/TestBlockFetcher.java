@@ -460,7 +460,14 @@ class TestBlockFetcher
         RecordingWaiter waiter = fetch(5);
         run();
         assertThat(waiter.outcomes).isEqualTo(all("stored", 5));
-        assertThat(source.gets()).allSatisfy(get -> assertThat(get.ifMatch()).isEmpty());
+
+        // a server may weaken its ETags, or change weak ones, without a change of the bytes
+        source.put(LOCATION, bytes, "W/\"other\"", originNow().minusSeconds(3600));
+        waiter = fetch(7);
+        run();
+        assertThat(waiter.outcomes).isEqualTo(all("stored", 7));
+        assertThat(source.gets()).hasSize(3).allSatisfy(get -> assertThat(get.ifMatch()).isEmpty());
+        assertThat(store.store().file(target.id()).orElseThrow().etag()).isEmpty();
     }
 
     @Test
