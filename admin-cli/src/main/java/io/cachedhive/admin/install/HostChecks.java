@@ -265,7 +265,7 @@ public final class HostChecks
         if (version.isEmpty()) {
             add(Kind.TRINO, "trino-home %s has no lib/trino-spi-*.jar, so it is no Trino server: correct it in the hosts file.", home);
         }
-        else if (!version.get().equals(TRINO_VERSION)) {
+        else if (!version.get().matches(TRINO_VERSION + "([-.+].+)?")) {
             add(Kind.TRINO, "Trino there is %s, and this plugin is made for %s: install Trino %s, or the cachedhive that belongs to %s.", version.get(), TRINO_VERSION,
                     TRINO_VERSION, version.get());
         }

@@ -71,6 +71,8 @@ class TestHostChecks
             throws IOException, ClusterFileException
     {
         assertThat(check("")).isEmpty();
+        facts.put("trino.version", "483-corp.2");
+        assertThat(check("")).isEmpty();
     }
 
     @Test

@@ -5,6 +5,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -57,6 +58,12 @@ class TestCatalogProperties
     void testTrinoVersion()
     {
         assertThatCode(() -> TrinoVersion.check("483")).doesNotThrowAnyException();
+        for (String version : List.of("483-corp.2", "483.1", "483+17", "483-SNAPSHOT")) {
+            assertThatCode(() -> TrinoVersion.check(version)).as(version).doesNotThrowAnyException();
+        }
+        for (String version : List.of("483corp", "483-", "482-corp.2", "corp-483")) {
+            assertThatThrownBy(() -> TrinoVersion.check(version)).as(version).isInstanceOf(TrinoException.class);
+        }
         assertThatThrownBy(() -> TrinoVersion.check("484"))
                 .isInstanceOf(TrinoException.class)
                 .hasMessage("This cachedhive plugin works with Trino 483 only, and this is Trino 484: install the plugin that was built for it");
