@@ -316,7 +316,7 @@ public final class WorkerSession
      */
     public void close(WorkerException reason)
     {
-        loop.execute(() -> closeNow(reason));
+        onLoop(() -> closeNow(reason));
     }
 
     private AnswerHandler forget(long id)
@@ -333,7 +333,7 @@ public final class WorkerSession
         queuedBytes.addAndGet(message.frameBytes());
         handedOver.add(message);
         if (flushScheduled.compareAndSet(false, true)) {
-            loop.execute(this::flush);
+            onLoop(this::flush);
         }
     }
 
@@ -342,10 +342,31 @@ public final class WorkerSession
      */
     void start(Optional<InetAddress> address)
     {
-        loop.execute(() -> connect(address));
+        onLoop(() -> connect(address));
+    }
+
+    private void onLoop(Runnable task)
+    {
+        loop.execute(() -> {
+            try {
+                task.run();
+            }
+            catch (RuntimeException | Error e) {
+                closeFailed(e);
+            }
+        });
     }
 
     // ---- the loop's thread
+
+    /**
+     * Nobody else would end the requests of a connection whose state is unknown.
+     */
+    private void closeFailed(Throwable cause)
+    {
+        log.error(cause, "connection to the cache worker at %s failed", endpoint);
+        closeNow(new WorkerException(Reason.PROTOCOL, "connection to the cache worker at %s failed: %s".formatted(endpoint, cause)));
+    }
 
     private void connect(Optional<InetAddress> address)
     {
@@ -370,7 +391,20 @@ public final class WorkerSession
                     yield channel.connect(new InetSocketAddress(address.orElseThrow(), tcp.port()));
                 }
             };
-            key = loop.register(channel, connected ? 0 : SelectionKey.OP_CONNECT, this::ready);
+            key = loop.register(channel, connected ? 0 : SelectionKey.OP_CONNECT, new IoLoop.ChannelHandler()
+            {
+                @Override
+                public void ready(SelectionKey key)
+                {
+                    WorkerSession.this.ready(key);
+                }
+
+                @Override
+                public void lost(Throwable cause)
+                {
+                    closeNow(new WorkerException(Reason.UNREACHABLE, unreachable("the thread of the connection failed: " + cause)));
+                }
+            });
             if (connected) {
                 greet();
             }
@@ -399,8 +433,7 @@ public final class WorkerSession
             closeNow(reason(e));
         }
         catch (RuntimeException | Error e) {
-            log.error(e, "connection to the cache worker at %s failed", endpoint);
-            closeNow(new WorkerException(Reason.PROTOCOL, "connection to the cache worker at %s failed: %s".formatted(endpoint, e)));
+            closeFailed(e);
         }
     }
 
@@ -686,15 +719,31 @@ public final class WorkerSession
         }
         arriving = null;
         arrivingBlock = null;
-        flush();
-        // requests that are added from now on see the reason and take themselves out
-        for (Long id : pending.keySet()) {
-            AnswerHandler handler = forget(id);
-            if (handler != null) {
-                handler.failed(reason);
+        try {
+            flush();
+            // requests that are added from now on see the reason and take themselves out
+            for (Long id : pending.keySet()) {
+                AnswerHandler handler = forget(id);
+                if (handler != null) {
+                    fail(handler, reason);
+                }
             }
         }
-        events.closed(this, reason);
+        finally {
+            // only then another connection is opened
+            events.closed(this, reason);
+        }
+    }
+
+    private void fail(AnswerHandler handler, WorkerException reason)
+    {
+        try {
+            handler.failed(reason);
+        }
+        catch (RuntimeException | Error e) {
+            // each of the others waits, too
+            log.error(e, "a request to the cache worker at %s was not ended", endpoint);
+        }
     }
 
     private void left(Outgoing message)
