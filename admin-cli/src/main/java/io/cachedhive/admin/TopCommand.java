@@ -1,6 +1,5 @@
 package io.cachedhive.admin;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
@@ -86,9 +85,7 @@ final class TopCommand
         for (int index = 0; index < workers.size(); index++) {
             List<String> cells = new ArrayList<>(List.of(workers.get(index).name()));
             for (String counter : COUNTERS) {
-                cells.add(before.get(index) instanceof Answered old && now.get(index) instanceof Answered fresh ?
-                        Quantity.bytes(OptionalLong.of(Math.round((total(fresh.content(), counter) - total(old.content(), counter)) / seconds))) :
-                        Quantity.UNKNOWN);
+                cells.add(Quantity.bytes(perSecond(before.get(index), now.get(index), counter, seconds)));
             }
             table.add(cells);
         }
@@ -100,8 +97,21 @@ final class TopCommand
         console.out().flush();
     }
 
-    private static long total(JsonNode answer, String counter)
+    /**
+     * Empty if the host did not answer both times, has no such counter, or has lost its counts in between.
+     */
+    private static OptionalLong perSecond(HostAnswer before, HostAnswer now, String counter, double seconds)
     {
-        return WorkerFields.of(answer).number(counter).orElse(0);
+        OptionalLong old = total(before, counter);
+        OptionalLong fresh = total(now, counter);
+        if (old.isEmpty() || fresh.isEmpty() || fresh.getAsLong() < old.getAsLong()) {
+            return OptionalLong.empty();
+        }
+        return OptionalLong.of(Math.round((fresh.getAsLong() - old.getAsLong()) / seconds));
+    }
+
+    private static OptionalLong total(HostAnswer answer, String counter)
+    {
+        return answer instanceof Answered answered ? WorkerFields.of(answered.content()).number(counter) : OptionalLong.empty();
     }
 }

@@ -14,8 +14,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 import static io.cachedhive.client.ReadFixture.BLOCK;
 import static io.cachedhive.client.ReadFixture.HASTY;
@@ -31,6 +36,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class TestWorkerRestart
 {
     private static final int ROUNDS = 3;
+    // that long after a worker has returned, as the architecture page says
+    private static final Duration USED_AGAIN = Duration.ofSeconds(2);
     // as users have them, but for the time that a worker has for an answer
     private static final Timeouts DEFAULT = new Timeouts(PATIENT.silenceMillis(), PATIENT.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis());
 
@@ -82,6 +89,74 @@ class TestWorkerRestart
             assertThat(client.local().instance()).contains(local.memory.instance());
             assertThat(local.memory.mappings()).isEqualTo(1);
         }
+    }
+
+    /**
+     * As users have the time-outs. The clock stands still but for the two seconds.
+     */
+    @Test
+    void testUsedAgainWithinTwoSeconds()
+            throws Exception
+    {
+        AtomicLong nanos = new AtomicLong();
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        fixture.listen();
+        CacheClient client = fixture.connected(fixture.client(DEFAULT, CacheClientConfig.Limits.DEFAULT, Optional.empty(), nanos::get));
+        CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
+        long position = fixture.chunkOf(ring, other);
+        fixture.awaitHit(file, position, 10);
+
+        local.stop();
+        other.stop();
+        // the first attempts to connect again are in vain
+        Await.until("noticed", () -> {
+            fixture.assertReads(file, position, 10);
+            return client.local().problem().isPresent() && !client.local().connected() && fixture.observer.bytes(ReadSource.BYPASS) > 0;
+        });
+        local.listen(fixture.socket);
+        other.listenTcp();
+        nanos.addAndGet(USED_AGAIN.toNanos());
+        Await.until("the worker of this host is used again", () -> client.local().connected());
+        fixture.awaitHit(file, position, 10);
+    }
+
+    /**
+     * A breaker that is open lets a worker in again that answers.
+     */
+    @Test
+    void testUsedAgainWithinTwoSecondsAfterSilence()
+            throws Exception
+    {
+        AtomicLong nanos = new AtomicLong();
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        fixture.listen();
+        Timeouts hasty = new Timeouts(HASTY.silenceMillis(), HASTY.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis(), NEVER_MILLIS);
+        CacheClient client = fixture.connected(fixture.client(hasty, CacheClientConfig.Limits.DEFAULT, Optional.empty(), nanos::get));
+        CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
+        long position = fixture.chunkOf(ring, other);
+        other.reads = (_, _) -> {};
+        Await.until("the breaker is open", () -> {
+            // readers wait by the clock
+            CompletableFuture<Void> read = CompletableFuture.runAsync(() -> {
+                try {
+                    fixture.assertReads(file, position, 10);
+                }
+                catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            Await.until("read", () -> {
+                nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(HASTY.silenceMillis()));
+                return read.isDone();
+            });
+            read.join();
+            return fixture.observer.bypassBytes().containsKey(BypassCause.BREAKER_OPEN);
+        });
+        other.reads = TestingWorker.Exchange::answerAll;
+        nanos.addAndGet(USED_AGAIN.toNanos());
+        fixture.awaitHit(file, position, 10);
     }
 
     @Test

@@ -29,7 +29,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 /**
- * Every byte that queries ask for comes from one of five sources: of each scan, of each table, and in total, while cache workers and Trino workers are killed.
+ * Every byte that queries ask for comes from one of five sources: of each scan, of each table, and in total, while cache workers and Trino workers are killed; and
+ * the rows are those of plain Hive.
  */
 @UsesCluster(SharedCluster.FULL)
 public class TestBytesBySource
@@ -63,6 +64,7 @@ public class TestBytesBySource
     private final Map<String, Map<String, Long>> sourcesByTable = new HashMap<>();
     private int queries;
     private int failedQueries;
+    private int comparedQueries;
 
     @BeforeClass(alwaysRun = true)
     public void start()
@@ -156,15 +158,17 @@ public class TestBytesBySource
         }
         synchronized (this) {
             System.out.printf(
-                    "%s queries, %s of them failed; %s kills of cache workers, %s of Trino workers; requested by table %s; by source %s; cache.stats %s%n",
+                    "%s queries, %s of them failed, of %s the rows compared; %s kills of cache workers, %s of Trino workers; requested by table %s; by source %s; cache.stats %s%n",
                     queries,
                     failedQueries,
+                    comparedQueries,
                     cacheWorkerKills,
                     trinoWorkerKills,
                     requestedByTable,
                     sourcesByTable,
                     inTables);
             assertThat(queries - failedQueries).as("queries that finished").isGreaterThan(CLIENTS);
+            assertThat(comparedQueries).as("queries whose rows are those of plain Hive").isPositive();
             assertThat(cacheWorkerKills).isPositive();
             // each scan was compared when its query ended
             requestedByTable.forEach((table, requested) ->
@@ -213,14 +217,15 @@ public class TestBytesBySource
             try (SqlConnection connection = testing.connect("cachedhive", "counts")) {
                 connection.setSession("cachedhive.node_selection_strategy", STRATEGIES.get(random.nextInt(STRATEGIES.size())));
                 switch (random.nextInt(6)) {
-                    case 0 -> query(connection, List.of(table), "SELECT count(*), max(comment), sum(extendedprice) FROM " + table);
-                    case 1 -> query(connection, List.of(table), "SELECT max(shipmode) FROM %s WHERE orderkey BETWEEN %s AND 400000".formatted(table, random.nextInt(400_000)));
-                    case 2 -> query(connection, List.of(table), "SELECT * FROM %s LIMIT 10".formatted(table));
+                    case 0 -> query(connection, random, List.of(table), "SELECT count(*), max(comment), sum(CAST(extendedprice AS decimal(38, 2))) FROM " + table);
+                    case 1 -> query(connection, random, List.of(table), "SELECT max(shipmode) FROM %s WHERE orderkey BETWEEN %s AND 400000".formatted(table, random.nextInt(400_000)));
+                    case 2 -> query(connection, random, List.of(table), "SELECT * FROM %s LIMIT 10".formatted(table));
                     case 3 -> query(
                             connection,
+                            random,
                             List.of("lines_orc", "lines_parquet"),
                             "SELECT count(*) FROM lines_orc a JOIN lines_parquet b ON a.orderkey = b.partkey WHERE a.partkey < 2000");
-                    case 4 -> query(connection, List.of(table), "SELECT shipmode, count(DISTINCT partkey) FROM %s GROUP BY shipmode".formatted(table));
+                    case 4 -> query(connection, random, List.of(table), "SELECT shipmode, count(DISTINCT partkey) FROM %s GROUP BY shipmode".formatted(table));
                     default -> writeAndRead(connection, table, random);
                 }
             }
@@ -247,12 +252,41 @@ public class TestBytesBySource
                 FORMATS.get(random.nextInt(FORMATS.size())),
                 table));
         for (int i = 0; i < 2; i++) {
-            query(connection, List.of(own), "SELECT count(*), max(comment) FROM " + own);
+            query(connection, random, List.of(own), "SELECT count(*), max(comment) FROM " + own);
         }
         connection.query("DROP TABLE " + own);
     }
 
-    private void query(SqlConnection connection, List<String> tables, String query)
+    /**
+     * One of two times the counters of the query's scans, the other times its rows.
+     */
+    private void query(SqlConnection connection, Random random, List<String> tables, String query)
+            throws SQLException
+    {
+        if (random.nextBoolean() && !query.contains("LIMIT")) {
+            compareRows(connection, query);
+        }
+        else {
+            compareCounters(connection, tables, query);
+        }
+    }
+
+    private void compareRows(SqlConnection connection, String query)
+            throws SQLException
+    {
+        List<List<Object>> rows = connection.query(query).rows();
+        List<List<Object>> expected;
+        try (SqlConnection plain = testing.connect("hive", "counts")) {
+            expected = plain.query(query).rows();
+        }
+        assertThat(rows).as("rows of %s", query).containsExactlyInAnyOrderElementsOf(expected);
+        synchronized (this) {
+            queries++;
+            comparedQueries++;
+        }
+    }
+
+    private void compareCounters(SqlConnection connection, List<String> tables, String query)
             throws SQLException
     {
         String plan = (String) connection.query("EXPLAIN ANALYZE VERBOSE " + query).onlyValue();
