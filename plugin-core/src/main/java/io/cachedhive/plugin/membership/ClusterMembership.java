@@ -28,8 +28,8 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
  * <p>Once a second every Trino worker's host, and every other place, is asked whether its cache worker is there. All that is known is kept by
  * one thread, and what others ask for is a snapshot. Nothing waits for an answer.
  *
- * <p>A cache worker that shows a newer ring than this coordinator's was told so by another coordinator, before this one or beside it: that ring is taken
- * over. A cache worker that shows an older ring, or none, gets this one.
+ * <p>A coordinator that starts takes over the newest ring that cache workers have, which is that of the coordinator before it. Afterwards it only publishes its own
+ * rings. Cache workers keep the rings of several coordinators side by side.
  */
 public final class ClusterMembership
         implements AutoCloseable
@@ -49,6 +49,7 @@ public final class ClusterMembership
     private final Set<WorkerAddress> pinging = new HashSet<>();
     private final Set<WorkerAddress> publishing = new HashSet<>();
     private final Set<WorkerAddress> adopting = new HashSet<>();
+    private final RingDeliveries deliveries = new RingDeliveries();
     private boolean advancing;
 
     private volatile Snapshot snapshot = new Snapshot(RingView.EMPTY, Optional.empty(), List.of());
@@ -109,7 +110,9 @@ public final class ClusterMembership
         // an exception would end the schedule
         try {
             places.nodes(TrinoNodes.of(nodes.workers()), nowMillis());
-            places.addresses().forEach(this::ping);
+            Set<WorkerAddress> addresses = places.addresses();
+            deliveries.retain(addresses);
+            addresses.forEach(this::ping);
             advanceSoon();
         }
         catch (RuntimeException e) {
@@ -163,12 +166,13 @@ public final class ClusterMembership
 
     private void exchangeRings(WorkerAddress address, Pong pong)
     {
+        places.seen(pong.newestRingPublishedMillis());
         long publishedMillis = places.ring().map(PublishedRing::publishedMillis).orElse(0L);
-        if (pong.newestRingPublishedMillis() > publishedMillis) {
+        if (pong.newestRingPublishedMillis() > publishedMillis && places.mayAdopt(nowMillis())) {
             adopt(address);
         }
-        else if (pong.newestRingPublishedMillis() < publishedMillis) {
-            publish(address, places.ring().orElseThrow());
+        else if (places.ring().isPresent() && deliveries.isDue(address, pong, places.ring().get())) {
+            publish(address, pong, places.ring().get());
         }
     }
 
@@ -186,12 +190,18 @@ public final class ClusterMembership
         });
     }
 
-    private void publish(WorkerAddress address, PublishedRing ring)
+    private void publish(WorkerAddress address, Pong pong, PublishedRing ring)
     {
-        // a failure shows in the next answer
-        if (publishing.add(address)) {
-            onExecutor(workerAdmin.publishRing(address, ring), (_, _) -> publishing.remove(address));
+        if (!publishing.add(address)) {
+            return;
         }
+        onExecutor(workerAdmin.publishRing(address, ring), (_, failure) -> {
+            publishing.remove(address);
+            // after a failure, the next answer leads here again
+            if (failure == null) {
+                deliveries.delivered(address, pong, ring);
+            }
+        });
     }
 
     private <T> void onExecutor(CompletableFuture<T> future, BiConsumer<T, Throwable> outcome)

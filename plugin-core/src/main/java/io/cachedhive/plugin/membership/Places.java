@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -40,7 +41,8 @@ import static java.util.stream.Collectors.toMap;
  * <li>no two places have the same address, nor the same cache worker, and {@code addressesByWorker} has the place of each;
  * <li>the ring changes its members at most once in {@link #RING_CHANGE_INTERVAL_MILLIS}, but that a drain, which has a deadline, is not held back. The first ring waits
  * until no more Trino workers join and all cache workers answer, but not longer than {@link #FIRST_RING_WAIT_MILLIS} after the last one joined;
- * <li>of two rings of this coordinator the later one has the later time, and a later time than any that was adopted before it.
+ * <li>of two rings of this coordinator the later one has the later time, and a later time than any ring of others that was seen before it;
+ * <li>rings of others are adopted only at the start: two coordinators, or two catalogs, whose settings differ would otherwise take turns.
  * </ul>
  */
 public final class Places
@@ -59,6 +61,9 @@ public final class Places
     private long nodesChangedMillis;
     private Optional<PublishedRing> ring = Optional.empty();
     private long ringChangedMillis;
+    // when the first ring of others was adopted
+    private OptionalLong adoptedMillis = OptionalLong.empty();
+    private long latestSeenMillis;
 
     /**
      * @param workerPort of the cache worker on each Trino worker's host
@@ -142,12 +147,32 @@ public final class Places
     }
 
     /**
-     * Takes over a ring that somebody else published, before this coordinator was or beside it: its members have the grace period to answer.
+     * Tells that a cache worker has a ring of the time, whoever published it.
+     */
+    public void seen(long publishedMillis)
+    {
+        latestSeenMillis = Math.max(latestSeenMillis, publishedMillis);
+    }
+
+    /**
+     * Whether this coordinator is starting, and takes over the newest ring that the cache workers know.
+     */
+    public boolean mayAdopt(long nowMillis)
+    {
+        return adoptedMillis.isPresent() ? nowMillis - adoptedMillis.getAsLong() < FIRST_RING_WAIT_MILLIS : ring.isEmpty();
+    }
+
+    /**
+     * Takes over a ring that another coordinator, or this one before its restart, published: its members have the grace period to answer. Does nothing once this
+     * coordinator has its own ring.
      */
     public void adopt(PublishedRing published, long nowMillis)
     {
-        if (ring.isPresent() && ring.get().publishedMillis() >= published.publishedMillis()) {
+        if (!mayAdopt(nowMillis) || (ring.isPresent() && ring.get().publishedMillis() >= published.publishedMillis())) {
             return;
+        }
+        if (adoptedMillis.isEmpty()) {
+            adoptedMillis = OptionalLong.of(nowMillis);
         }
         for (RingMember member : published.ring().members()) {
             Optional<WorkerAddress> address = published.address(member.id());
@@ -247,7 +272,7 @@ public final class Places
                 .toList());
         Map<CacheWorkerId, WorkerAddress> addresses = live.stream()
                 .collect(toMap(entry -> memberId(entry.getKey(), entry.getValue()), Map.Entry::getKey));
-        long publishedMillis = Math.max(wallMillis, ring.map(PublishedRing::publishedMillis).orElse(0L) + 1);
+        long publishedMillis = Math.max(wallMillis, Math.max(latestSeenMillis, ring.map(PublishedRing::publishedMillis).orElse(0L)) + 1);
         return Optional.of(new PublishedRing(hashRing, addresses, publishedMillis));
     }
 
