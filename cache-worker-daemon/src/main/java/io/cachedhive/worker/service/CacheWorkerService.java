@@ -42,6 +42,7 @@ import io.cachedhive.worker.startup.StartupException;
 import io.cachedhive.worker.state.StateDirectory;
 import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.status.WorkerStatus.Activity;
+import io.cachedhive.worker.storage.ControlGroupMemory;
 import io.cachedhive.worker.time.SystemTimer;
 import io.cachedhive.worker.usage.UsageCounters;
 import jakarta.annotation.PreDestroy;
@@ -198,6 +199,8 @@ public final class CacheWorkerService
     public static CacheWorkerService open(WorkerSettings settings, StoreEnvironment environment)
     {
         WorkerSettings.requireSecretForStrangers(settings.bindAddress(), settings.sharedSecret());
+        ControlGroupMemory.ofThisProcess()
+                .ifPresent(memory -> memory.requireRoom(settings.store().ramMaxSizeBytes(), Runtime.getRuntime().maxMemory()));
         try {
             return new CacheWorkerService(settings, environment);
         }
