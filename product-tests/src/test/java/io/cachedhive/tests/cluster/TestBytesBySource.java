@@ -218,7 +218,8 @@ public class TestBytesBySource
                 connection.setSession("cachedhive.node_selection_strategy", STRATEGIES.get(random.nextInt(STRATEGIES.size())));
                 switch (random.nextInt(6)) {
                     case 0 -> query(connection, random, List.of(table), "SELECT count(*), max(comment), sum(CAST(extendedprice AS decimal(38, 2))) FROM " + table);
-                    case 1 -> query(connection, random, List.of(table), "SELECT max(shipmode) FROM %s WHERE orderkey BETWEEN %s AND 400000".formatted(table, random.nextInt(400_000)));
+                    case 1 -> query(connection, random, List.of(table),
+                            "SELECT max(shipmode) FROM %s WHERE orderkey BETWEEN %s AND 400000".formatted(table, random.nextInt(400_000)));
                     case 2 -> query(connection, random, List.of(table), "SELECT * FROM %s LIMIT 10".formatted(table));
                     case 3 -> query(
                             connection,
