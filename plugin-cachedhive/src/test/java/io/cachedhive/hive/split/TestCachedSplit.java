@@ -88,6 +88,14 @@ public class TestCachedSplit
     }
 
     @Test
+    void testSplitWithoutPreferenceKeepsItsAddresses()
+    {
+        CachedSplit split = CachedSplit.of(hiveSplit(false), NodePreference.ANY, TABLE, CacheDecision.BYPASS, Optional.empty());
+        assertThat(split.getAddresses()).containsExactly(HostAddress.fromString("datanode"));
+        assertThat(split.isRemotelyAccessible()).isTrue();
+    }
+
+    @Test
     void testAsksForMoreNodesWhenItHasToWait()
     {
         HostAndPort other = HostAndPort.fromParts("127.0.0.3", 8080);

@@ -110,12 +110,13 @@ public final class CachedSplit
     }
 
     /**
-     * The preferred nodes for the next attempt to place the split: the engine asks once at each, and nobody else may ask.
+     * The preferred nodes for the next attempt to place the split: the engine asks once at each, and nobody else may ask. Without a preference, the connector's own,
+     * such as the hosts that have the blocks of the file in HDFS.
      */
     @Override
     public List<HostAddress> getAddresses()
     {
-        if (!isRemotelyAccessible()) {
+        if (!isRemotelyAccessible() || nodes.isAny()) {
             return split.getAddresses();
         }
         return nodes.next().stream().map(CachedSplit::address).toList();
