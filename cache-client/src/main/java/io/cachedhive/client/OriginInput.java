@@ -14,6 +14,15 @@ public interface OriginInput
             throws IOException;
 
     /**
+     * Reads a range within the file by a request of its own, beside other reads: neither they nor the end of the input wait for it.
+     */
+    default void readApart(long position, byte[] buffer, int offset, int length)
+            throws IOException
+    {
+        readFully(position, buffer, offset, length);
+    }
+
+    /**
      * Reads the end of the file, wherever the origin has it now, by one request.
      *
      * @return the number of bytes read, which is less than {@code maxLength} if the file is shorter

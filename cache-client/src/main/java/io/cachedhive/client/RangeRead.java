@@ -333,7 +333,7 @@ final class RangeRead
             throws IOException
     {
         if (!target.tail()) {
-            file.input().readFully(target.position(), bytes, 0, bytes.length);
+            file.input().readApart(target.position(), bytes, 0, bytes.length);
         }
         else if (file.input().readTail(bytes, 0, bytes.length) != bytes.length) {
             throw new EOFException("%s is shorter than %s bytes".formatted(version.location(), bytes.length));

@@ -38,6 +38,16 @@ final class TrinoOriginStream
         expectedPosition = position + length;
     }
 
+    /**
+     * Not from the stream, which the fills of its reader use, and which is closed with it.
+     */
+    @Override
+    public void readApart(long position, byte[] buffer, int offset, int length)
+            throws IOException
+    {
+        super.readFully(position, buffer, offset, length);
+    }
+
     private void readStream(long position, byte[] buffer, int offset, int length)
             throws IOException
     {
