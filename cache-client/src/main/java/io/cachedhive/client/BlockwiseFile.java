@@ -30,12 +30,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import static java.util.Objects.checkFromIndexSize;
 import static java.util.Objects.requireNonNull;
@@ -355,6 +359,12 @@ final class BlockwiseFile
             throws EOFException
     {
         checkFromIndexSize(offset, length, buffer.length);
+        checkRange(position, length);
+    }
+
+    private void checkRange(long position, int length)
+            throws EOFException
+    {
         if (position < 0 || position > file.length() - length) {
             throw new EOFException(outOfRange(position, length));
         }
@@ -409,28 +419,66 @@ final class BlockwiseFile
     }
 
     @Override
-    public PendingReadAhead beginReadAhead(long position, int length, Executor executor)
+    public Optional<PendingReadAhead> beginReadAhead(long position, int length, Executor executor)
             throws EOFException
     {
-        byte[] bytes = new byte[length];
-        checkRange(position, bytes, 0, length);
-        Pending pending = new Pending(position, bytes);
-        executor.execute(pending.task);
-        return pending;
+        checkRange(position, length);
+        if (!context.heap().tryReserveSpare(length)) {
+            return Optional.empty();
+        }
+        Pending pending = new Pending(position, length);
+        try {
+            executor.execute(pending.task);
+        }
+        catch (RejectedExecutionException e) {
+            pending.cancel();
+            throw e;
+        }
+        return Optional.of(pending);
     }
 
+    /**
+     * Its memory is reserved until the reader has the bytes or wants them no more, and nobody writes them.
+     */
     private final class Pending
             implements PendingReadAhead
     {
         private final long position;
         private final byte[] bytes;
         private final FutureTask<Served> task;
+        // whether the task was begun, or will never be
+        private final AtomicBoolean begun = new AtomicBoolean();
+        // the reader and the task
+        private final AtomicInteger users = new AtomicInteger(2);
+        // the reader's thread only
+        private boolean ended;
 
-        private Pending(long position, byte[] bytes)
+        private Pending(long position, int length)
         {
             this.position = position;
-            this.bytes = bytes;
-            this.task = new FutureTask<>(() -> serveFromCache(position, bytes, 0, bytes.length, false));
+            this.bytes = new byte[length];
+            this.task = new FutureTask<>(this::serve);
+        }
+
+        private Served serve()
+                throws IOException
+        {
+            if (!begun.compareAndSet(false, true)) {
+                throw new CancellationException();
+            }
+            try {
+                return serveFromCache(position, bytes, 0, bytes.length, false);
+            }
+            finally {
+                leave();
+            }
+        }
+
+        private void leave()
+        {
+            if (users.decrementAndGet() == 0) {
+                context.heap().release(bytes.length);
+            }
         }
 
         @Override
@@ -449,13 +497,19 @@ final class BlockwiseFile
         public StreamRead finish()
                 throws IOException
         {
-            long start = context.nanoTime();
-            Served served = await();
-            if (served.bypass() == BypassCause.OVERLOADED && !served.complete()) {
-                // there was no room for more than readers ask for; now one asks
-                served = serveFromCache(position, bytes, 0, bytes.length, false);
+            try {
+                long start = context.nanoTime();
+                Served served = await();
+                if (served.bypass() == BypassCause.OVERLOADED && !served.complete()) {
+                    // there was no room for more than readers ask for; now one asks
+                    served = serveFromCache(position, bytes, 0, bytes.length, false);
+                }
+                return streamRead(position, served, bytes, 0, bytes.length, Math.max(1, context.nanoTime() - start));
             }
-            return streamRead(position, served, bytes, 0, bytes.length, Math.max(1, context.nanoTime() - start));
+            finally {
+                // where the wait was interrupted, the task is under way
+                cancel();
+            }
         }
 
         private Served await()
@@ -465,7 +519,6 @@ final class BlockwiseFile
                 return task.get();
             }
             catch (InterruptedException e) {
-                task.cancel(true);
                 Thread.currentThread().interrupt();
                 throw new InterruptedIOException("interrupted while waiting for the cache");
             }
@@ -482,7 +535,15 @@ final class BlockwiseFile
         @Override
         public void cancel()
         {
+            if (ended) {
+                return;
+            }
+            ended = true;
             task.cancel(true);
+            if (begun.compareAndSet(false, true)) {
+                leave();
+            }
+            leave();
         }
     }
 

@@ -208,7 +208,7 @@ public final class CacheClient
 
     /**
      * @param requests that are not answered yet, those that tell counters among them
-     * @param heapBytes heap that holds blocks on their way to a worker, and ranges that are asked of the origin beside one
+     * @param heapBytes heap that holds blocks on their way to a worker, ranges that are asked of the origin beside one, and what streams read ahead
      */
     public record InFlight(long requests, long heapBytes) {}
 

@@ -66,7 +66,7 @@ public record CacheClientConfig(
     /**
      * What the client may hold at once; whatever does not fit is read from the origin.
      *
-     * @param heapBytes blocks on their way from the origin to a worker
+     * @param heapBytes blocks on their way from the origin to a worker, and bytes that streams read ahead, which leave half of it
      * @param requestsPerWorker requests without an answer
      * @param requestBytes asked for in one request; a longer read makes several
      * @param ioThreads threads that talk to workers

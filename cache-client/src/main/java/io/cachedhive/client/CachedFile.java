@@ -6,6 +6,7 @@ import io.cachedhive.client.counters.ReadAhead;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.util.Optional;
 import java.util.concurrent.Executor;
 
 /**
@@ -47,8 +48,9 @@ public interface CachedFile
      * Begins to read ahead while the stream's reader is still busy with what it has.
      *
      * @param executor runs the read, in a thread that may wait
+     * @return empty if the client's memory for it is in use: the stream reads without it
      */
-    PendingReadAhead beginReadAhead(long position, int length, Executor executor)
+    Optional<PendingReadAhead> beginReadAhead(long position, int length, Executor executor)
             throws EOFException;
 
     /**

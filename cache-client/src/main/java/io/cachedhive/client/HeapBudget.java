@@ -24,6 +24,18 @@ final class HeapBudget
         return false;
     }
 
+    /**
+     * For what readers can do without: leaves half of the memory to everything else.
+     */
+    boolean tryReserveSpare(long bytes)
+    {
+        if (reservedBytes.addAndGet(bytes) <= limitBytes / 2) {
+            return true;
+        }
+        release(bytes);
+        return false;
+    }
+
     void release(long bytes)
     {
         reservedBytes.addAndGet(-bytes);

@@ -382,7 +382,7 @@ class TestOneStatePerSplit
         CachedFile file = fixture.open(client);
         ReadFixture.served(file.readAhead(0, new byte[BLOCK], 0, BLOCK)).use(BLOCK);
         begin(client, Trouble.VERSION_GONE);
-        PendingReadAhead pending = file.beginReadAhead(BLOCK, BLOCK, EXECUTOR);
+        PendingReadAhead pending = file.beginReadAhead(BLOCK, BLOCK, EXECUTOR).orElseThrow();
         Await.until("revalidated", () -> local.revalidations.size() == 1);
         pending.cancel();
         StreamRead.Bypassed bypassed = (StreamRead.Bypassed) file.readAhead(4 * BLOCK, new byte[BLOCK], 0, BLOCK);
@@ -473,7 +473,7 @@ class TestOneStatePerSplit
         ReadFixture.served(file.readAhead(0, window, 0, BLOCK)).use(BLOCK);
         assertThat(window).isEqualTo(fixture.expected(0, BLOCK));
         begin(client, trouble);
-        PendingReadAhead pending = file.beginReadAhead(BLOCK, BLOCK, EXECUTOR);
+        PendingReadAhead pending = file.beginReadAhead(BLOCK, BLOCK, EXECUTOR).orElseThrow();
         replace();
         assertThatThrownBy(() -> {
             switch (pending.finish()) {
@@ -692,7 +692,7 @@ class TestOneStatePerSplit
                     file.deliverFromOrigin(start, BLOCK, bypassed.cause(), 0, start > 0);
                 }
                 else if (start % (2 * BLOCK) == 0) {
-                    pending = Optional.of(file.beginReadAhead(start + BLOCK, BLOCK, EXECUTOR));
+                    pending = file.beginReadAhead(start + BLOCK, BLOCK, EXECUTOR);
                 }
             }
             if (origin.isPresent()) {

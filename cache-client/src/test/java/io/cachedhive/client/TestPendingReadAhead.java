@@ -12,12 +12,16 @@ import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 
 import static io.cachedhive.client.ReadFixture.BLOCK;
+import static io.cachedhive.client.ReadFixture.PATIENT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -53,7 +57,7 @@ class TestPendingReadAhead
     void testComesWhileNobodyAsks()
             throws Exception
     {
-        PendingReadAhead pending = file.beginReadAhead(100, 3 * BLOCK, EXECUTOR);
+        PendingReadAhead pending = file.beginReadAhead(100, 3 * BLOCK, EXECUTOR).orElseThrow();
         Await.until("asked", () -> fixture.local.readRequests.size() == 1);
         assertThat(pending.position()).isEqualTo(100);
 
@@ -90,15 +94,16 @@ class TestPendingReadAhead
             exchange.no(read.firstBlock(), NoCause.ORIGIN_FAILED);
             answered.countDown();
         };
-        PendingReadAhead pending = file.beginReadAhead(0, 2 * BLOCK, EXECUTOR);
+        PendingReadAhead pending = file.beginReadAhead(0, 2 * BLOCK, EXECUTOR).orElseThrow();
         answered.await();
-        ReadFixture.assertIdle(client);
+        Await.until("the worker's answer is there", () -> client.inFlight().requests() == 0);
         assertThat(fixture.input.reads()).isEmpty();
 
         assertThat(pending.finish()).isInstanceOfSatisfying(StreamRead.Bypassed.class, read -> assertThat(read.cause()).isEqualTo(BypassCause.ORIGIN_FAILED));
         assertThat(fixture.input.reads()).isEmpty();
         assertThat(fixture.local.readRequests).as("the worker is not asked again").hasSize(1);
         fixture.assertSources(client, Map.of());
+        ReadFixture.assertIdle(client);
     }
 
     /**
@@ -114,7 +119,7 @@ class TestPendingReadAhead
             exchange.no(read.firstBlock(), NoCause.OVERLOADED);
             answered.countDown();
         };
-        PendingReadAhead pending = file.beginReadAhead(0, BLOCK, EXECUTOR);
+        PendingReadAhead pending = file.beginReadAhead(0, BLOCK, EXECUTOR).orElseThrow();
         answered.await();
         ReadAhead read = ReadFixture.served(pending.finish());
         assertThat(pending.bytes()).isEqualTo(fixture.expected(0, BLOCK));
@@ -129,7 +134,7 @@ class TestPendingReadAhead
     {
         CountDownLatch asked = new CountDownLatch(1);
         fixture.local.reads = (_, _) -> asked.countDown();
-        PendingReadAhead pending = file.beginReadAhead(0, BLOCK, EXECUTOR);
+        PendingReadAhead pending = file.beginReadAhead(0, BLOCK, EXECUTOR).orElseThrow();
         asked.await();
         pending.cancel();
 
@@ -139,13 +144,49 @@ class TestPendingReadAhead
         fixture.assertSources(client, Map.of());
     }
 
+    /**
+     * However many streams there are, they read ahead into half of the client's memory.
+     */
+    @Test
+    void testMemoryIsBounded()
+            throws Exception
+    {
+        CacheClient small = fixture.connected(fixture.client(PATIENT, new CacheClientConfig.Limits(4 * BLOCK, 4096, 8 << 20, 1), Optional.empty()));
+        CachedFile stream = fixture.open(small);
+        PendingReadAhead first = stream.beginReadAhead(0, BLOCK, EXECUTOR).orElseThrow();
+        PendingReadAhead second = stream.beginReadAhead(BLOCK, BLOCK, EXECUTOR).orElseThrow();
+        assertThat(small.inFlight().heapBytes()).isEqualTo(2 * BLOCK);
+        assertThat(stream.beginReadAhead(2 * BLOCK, BLOCK, EXECUTOR)).isEmpty();
+        assertThat(small.inFlight().heapBytes()).isEqualTo(2 * BLOCK);
+
+        ReadFixture.served(first.finish());
+        assertThat(small.inFlight().heapBytes()).isEqualTo(BLOCK);
+        PendingReadAhead third = stream.beginReadAhead(2 * BLOCK, BLOCK, EXECUTOR).orElseThrow();
+        second.cancel();
+        second.cancel();
+        third.cancel();
+        ReadFixture.assertIdle(small);
+
+        // one that is never begun, and one that nobody runs
+        List<Runnable> waiting = new ArrayList<>();
+        PendingReadAhead notBegun = stream.beginReadAhead(0, BLOCK, waiting::add).orElseThrow();
+        notBegun.cancel();
+        assertThat(small.inFlight().heapBytes()).isZero();
+        waiting.forEach(Runnable::run);
+        assertThat(small.inFlight().heapBytes()).isZero();
+        assertThatThrownBy(() -> stream.beginReadAhead(0, BLOCK, _ -> {
+            throw new RejectedExecutionException();
+        })).isInstanceOf(RejectedExecutionException.class);
+        assertThat(small.inFlight().heapBytes()).isZero();
+    }
+
     @Test
     void testInterruptedReader()
             throws Exception
     {
         CountDownLatch asked = new CountDownLatch(1);
         fixture.local.reads = (_, _) -> asked.countDown();
-        PendingReadAhead pending = file.beginReadAhead(0, BLOCK, EXECUTOR);
+        PendingReadAhead pending = file.beginReadAhead(0, BLOCK, EXECUTOR).orElseThrow();
         asked.await();
         Thread.currentThread().interrupt();
         assertThatThrownBy(pending::finish).isInstanceOf(InterruptedIOException.class);

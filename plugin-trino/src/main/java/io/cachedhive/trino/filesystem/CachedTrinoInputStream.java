@@ -255,7 +255,7 @@ final class CachedTrinoInputStream
         }
         nextWindowBytes = min(windowBytes * 2, MAX_WINDOW_BYTES);
         if (straightOn && windowEnd < min(readAheadLimit, fileLength) && windowRead.cameFromWorkers()) {
-            pending = file.beginReadAhead(windowEnd, (int) (endOfWindow(windowEnd, nextWindowBytes) - windowEnd), readAheadExecutor);
+            pending = file.beginReadAhead(windowEnd, (int) (endOfWindow(windowEnd, nextWindowBytes) - windowEnd), readAheadExecutor).orElse(null);
         }
     }
 

@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Executor;
 
@@ -148,7 +149,7 @@ class TestCachedTrinoInputStream
         }
 
         @Override
-        public PendingReadAhead beginReadAhead(long position, int length, Executor executor)
+        public Optional<PendingReadAhead> beginReadAhead(long position, int length, Executor executor)
         {
             throw new AssertionError("nothing of it came from a worker");
         }
