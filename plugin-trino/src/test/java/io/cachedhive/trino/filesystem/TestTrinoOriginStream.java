@@ -84,7 +84,7 @@ class TestTrinoOriginStream
             catch (IOException e) {
                 throw new AssertionError(e);
             }
-        });
+        }, task -> Thread.ofPlatform().daemon().start(task));
     }
 
     /**
