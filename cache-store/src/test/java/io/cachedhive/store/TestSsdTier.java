@@ -826,6 +826,31 @@ class TestSsdTier
     }
 
     @Test
+    void percentageOfADiskWhoseSizeMoves()
+            throws Exception
+    {
+        config = config.withSsdDirectories(List.of(new SsdDirectoryConfig(ssd, new Capacity.DiskPercentage(50))));
+        FileVersion file = TestingBlocks.file(1, 10L * BLOCK);
+        disk.setSizeBytes(100 << 20);
+        try (BlockStore store = open()) {
+            assertThat(fill(store, file, 0)).isTrue();
+        }
+        for (long megabytes : List.of(104, 97, 100)) {
+            disk.setSizeBytes(megabytes << 20);
+            try (BlockStore store = open()) {
+                assertThat(isThere(store, file, 0)).as("a disk of %s MiB", megabytes).isTrue();
+                assertThat(store.gauges().ssdCapacityBytes()).isBetween(49L << 20, 50L << 20);
+            }
+        }
+        // another disk, or another partition
+        disk.setSizeBytes(150 << 20);
+        try (BlockStore store = open()) {
+            assertThat(isThere(store, file, 0)).isFalse();
+            assertThat(store.gauges().ssdCapacityBytes()).isEqualTo(75 << 20);
+        }
+    }
+
+    @Test
     void fileSystemWithoutDirectAccess()
             throws Exception
     {

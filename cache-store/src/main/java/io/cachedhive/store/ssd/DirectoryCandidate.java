@@ -6,6 +6,8 @@ import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.store.block.ByteSize;
 import io.cachedhive.store.block.RecoveryFinding;
 import io.cachedhive.store.block.RecoveryOutcome;
+import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 
@@ -23,6 +25,9 @@ final class DirectoryCandidate
         implements Closeable
 {
     private static final Logger log = Logger.get(DirectoryCandidate.class);
+
+    // of the size of the directory: some file systems change their total size with their contents
+    private static final double KEPT_DEVIATION = 0.05;
 
     private final int number;
     private final long capacityBytes;
@@ -47,14 +52,17 @@ final class DirectoryCandidate
      * Locks the directory and reads its superblock. Creates the lock file but changes nothing else.
      *
      * @param number position among the configured directories
+     * @param config a directory whose size is a percentage of its disk keeps its recorded size while the configured one differs little
+     * @param capacityBytes the configured size
      * @param format versions to read and write
      * @param late whether the store is already in use
      * @throws StoreException if another process holds the lock, or the capacity is not available
      * @throws DirectoryOutException if its disk fails
      */
-    static DirectoryCandidate probe(int number, Path path, long capacityBytes, int blockSizeBytes, Disk disk, SsdFormat format, boolean late)
+    static DirectoryCandidate probe(int number, SsdDirectoryConfig config, long capacityBytes, int blockSizeBytes, Disk disk, SsdFormat format, boolean late)
             throws StoreException, DirectoryOutException
     {
+        Path path = config.directory();
         Geometry geometry;
         try {
             geometry = Geometry.forCapacity(capacityBytes, blockSizeBytes);
@@ -72,6 +80,13 @@ final class DirectoryCandidate
             if (disk.exists(path.resolve(DirectoryFiles.SUPERBLOCK_NAME))) {
                 files.openSuperblock();
                 found = Superblock.read(files.superblock(), format);
+            }
+            if (config.capacity() instanceof Capacity.DiskPercentage && !isOf(found, geometry)) {
+                Optional<Geometry> recorded = recordedGeometry(found, geometry);
+                if (recorded.isPresent()) {
+                    geometry = recorded.get();
+                    capacityBytes = geometry.totalBytes();
+                }
             }
             long present = files.presentBytes();
             long usable = disk.usableBytes(path);
@@ -95,6 +110,17 @@ final class DirectoryCandidate
                 closeQuietly(files);
             }
         }
+    }
+
+    /**
+     * Returns the geometry of the directory if it hardly differs from the configured one.
+     */
+    private static Optional<Geometry> recordedGeometry(Superblock.Read found, Geometry configured)
+    {
+        return found.superblock()
+                .map(Superblock::geometry)
+                .filter(recorded -> recorded.blockSizeBytes() == configured.blockSizeBytes())
+                .filter(recorded -> Math.abs(recorded.totalBytes() - configured.totalBytes()) <= KEPT_DEVIATION * configured.totalBytes());
     }
 
     private static boolean isOf(Superblock.Read found, Geometry geometry)

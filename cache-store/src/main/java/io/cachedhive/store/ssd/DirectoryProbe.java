@@ -61,7 +61,7 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
         catch (IOException e) {
             throw DirectoryOutException.of(path, e, false);
         }
-        return DirectoryCandidate.probe(number, path, capacityBytes, blockSizeBytes, disk, format, late);
+        return DirectoryCandidate.probe(number, config, capacityBytes, blockSizeBytes, disk, format, late);
     }
 
     private void requireMounted(Path path)
