@@ -65,6 +65,7 @@ public class TestCacheModes
         DataFileGets plain = gets("hive", "first");
         List<List<Object>> used = Counters.rowsAtRest(connection, USED);
         Counters before = Counters.atRest(connection, CATALOG);
+        long sizedBefore = sizedBytes();
         for (int i = 0; i < 2; i++) {
             assertThat(gets(CATALOG, "first").bytes()).as("bytes of a query").isEqualTo(plain.bytes());
         }
@@ -73,9 +74,17 @@ public class TestCacheModes
         assertThat(Counters.rowsAtRest(connection, "SELECT sum(element_at(bypass_bytes_by_cause, 'shadow')) FROM cache.stats_detail"))
                 .containsExactly(List.of(counted.bypass()));
         assertThat(Counters.rowsAtRest(connection, USED)).as("bytes in the cache").isEqualTo(used);
+        // blocks count whole, and once for each reader
+        Await.until("cache.sizing contains what was read", TIMEOUT, QUERY_PAUSE, () -> sizedBytes() - sizedBefore >= counted.bypass() / 2);
         assertThat(Counters.rowsAtRest(connection, "SELECT DISTINCT problem FROM cache.stats")).containsExactly(List.of(
                 "catalog %s is read without the cache, because its mode is SHADOW: change cachedhive.mode, or CALL system.set_cache_mode('ON')".formatted(CATALOG)));
         assertThatThrownBy(() -> connection.query("CALL system.preload_table('modes', 'first')")).hasMessageContaining("its mode is SHADOW");
+    }
+
+    private long sizedBytes()
+            throws Exception
+    {
+        return ((Number) connection.query("SELECT requested_bytes FROM cache.sizing WHERE capacity_multiple = 1").onlyValue()).longValue();
     }
 
     @Test(dependsOnMethods = "testShadow")
