@@ -8,8 +8,8 @@ import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.store.FakeDisk;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
-import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.file.FileMetadata;
@@ -106,7 +106,8 @@ final class TracedDirectory
     {
         FileTable files = new FileTable();
         try {
-            DirectoryCandidate candidate = DirectoryCandidate.probe(0, new SsdDirectoryConfig(Path.of("ssd"), new Capacity.Bytes(capacityBytes)), capacityBytes, BLOCK, disk, SsdFormat.CURRENT, false);
+            SsdDirectoryConfig config = new SsdDirectoryConfig(Path.of("ssd"), new Capacity.Bytes(capacityBytes));
+            DirectoryCandidate candidate = DirectoryCandidate.probe(0, config, capacityBytes, BLOCK, disk, SsdFormat.CURRENT, false);
             directory = SsdDirectory.open(candidate, new OpeningRun(WORKER, run, run, new Digest128(1, 1), SsdFormat.CURRENT.newest()), files, lock, clock, Thread::new);
             directory.setUsed();
         }
