@@ -98,7 +98,7 @@ class TestMappedMemory
                 assertThat(local.readRequests).hasSize(3);
 
                 // a worker that gives its memory up
-                writer.withdrawAllFrames();
+                writer.withdrawFrames(layout.slabCount());
                 writer.setState(MemoryState.DEAD);
                 local.reads = TestingWorker.Exchange::answerAll;
                 Await.until("unmapped", () -> !isMapped(memoryFile, 1));

@@ -140,8 +140,21 @@ public final class BlockStore
         ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), offers::offerAgain, environment);
         upkeep.beat();
         parts.memoryFile().writer().setState(MemoryState.LIVE);
-        parts.memoryFile().useHugePages(environment.threads());
+        parts.memoryFile().grow(environment.threads(), this::useGrownMemory);
         upkeep.start();
+    }
+
+    private void useGrownMemory()
+    {
+        lock.lock();
+        try {
+            if (!tiers.isClosed()) {
+                ram.grow();
+            }
+        }
+        finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -561,6 +574,7 @@ public final class BlockStore
         try {
             return new StoreGauges(
                     ram.capacityBytes(),
+                    ram.allocatedBytes(),
                     ram.usedBytes(),
                     ram.blocks(),
                     ram.guestBytes(),
@@ -593,7 +607,7 @@ public final class BlockStore
     {
         lock.lock();
         try {
-            return ssd.problem();
+            return ssd.problem().or(parts.memoryFile()::problem);
         }
         finally {
             lock.unlock();
@@ -641,6 +655,14 @@ public final class BlockStore
         tiers.close();
         upkeep.end();
         parts.abandon();
+    }
+
+    /**
+     * For tests.
+     */
+    RamTier ram()
+    {
+        return ram;
     }
 
     /**

@@ -8,7 +8,8 @@ import java.util.Map;
 /**
  * Gauges of a store, and its counters since it was opened.
  *
- * @param ramCapacityBytes size of the shared-memory file
+ * @param ramCapacityBytes configured size of the shared-memory file
+ * @param ramAllocatedBytes size of the allocated part of the shared-memory file
  * @param ramUsedBytes bytes of the blocks in RAM
  * @param guestBytes bytes of RAM used by guest blocks
  * @param pinnedBytes bytes of pinned blocks on SSD, or in RAM when there is no SSD
@@ -30,6 +31,7 @@ import java.util.Map;
  */
 public record StoreGauges(
         long ramCapacityBytes,
+        long ramAllocatedBytes,
         long ramUsedBytes,
         long ramBlocks,
         long guestBytes,

@@ -93,8 +93,9 @@ record StoreParts(
             long keptRun = state.lastRun(workerId);
 
             Digest128 instance = new Digest128(environment.random().nextLong(), environment.random().nextLong());
-            // allocating much memory takes long
-            FutureTask<MemoryFile> allocation = new FutureTask<>(() -> MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup()));
+            // even the index of much memory takes a second to allocate
+            FutureTask<MemoryFile> allocation = new FutureTask<>(
+                    () -> MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup(), environment.memory()));
             environment.threads().newThread(allocation).start();
             resources.register(() -> closeAllocated(allocation));
 

@@ -24,6 +24,7 @@ final class Upkeep
     private static final long HEARTBEAT_MILLIS = 200;
     private static final int EXPIRED_AT_ONCE = 256;
     private static final long CAPACITY_MILLIS = 5_000;
+    private static final long GROWTH_RETRY_MILLIS = 10_000;
     private static final long PINS_MILLIS = 1_000;
     private static final long QUOTA_INTERVAL_MILLIS = 200;
     private static final long END_MILLIS = 5_000;
@@ -70,6 +71,7 @@ final class Upkeep
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(listings::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::updateCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
+        heartbeat.scheduleWithFixedDelay(memoryFile::retryGrowth, GROWTH_RETRY_MILLIS, GROWTH_RETRY_MILLIS, MILLISECONDS);
         slowUpkeep.scheduleWithFixedDelay(quotaKeeper::keep, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
         slowUpkeep.scheduleWithFixedDelay(pinKeeper::keep, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
     }

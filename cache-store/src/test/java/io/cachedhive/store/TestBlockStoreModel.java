@@ -86,7 +86,11 @@ class TestBlockStoreModel
         for (int run = 0; run < 25; run++) {
             // in turns all at once, and while it is in use
             long blocksRestoredFirst = run % 2 == 0 ? Long.MAX_VALUE : 0;
-            BlockStore store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(new FastClock()).withRandom(random), blocksRestoredFirst);
+            SteppedMemory memory = new SteppedMemory();
+            BlockStore store = BlockStore.open(
+                    config,
+                    StoreEnvironment.system().withDisk(disk).withClock(new FastClock()).withRandom(random).withMemory(memory),
+                    blocksRestoredFirst);
             restored += store.gauges().restoredBlocks();
             try (SharedMemoryReader reader = SharedMemoryReader.open(store.memoryFile())) {
                 for (int i = 0; i < FILES; i++) {
@@ -146,9 +150,18 @@ class TestBlockStoreModel
                         }
                         case 13 -> store.recordHit(key.high(), key.low());
                         case 14 -> store.setClass(key.digest(), BlockClass.values()[1 + random.nextInt(3)]);
+                        case 15 -> {
+                            if (random.nextInt(4) == 0) {
+                                memory.failStep(store);
+                            }
+                            else {
+                                memory.step(store);
+                            }
+                        }
                         default -> hits += check(store, reader, file, block, model) ? 1 : 0;
                     }
                 }
+                memory.permitAll();
                 if (disk.isOff() || crash) {
                     disk.turnOff();
                     store.abandon();
@@ -219,7 +232,9 @@ class TestBlockStoreModel
         AtomicInteger hits = new AtomicInteger();
         AtomicInteger drops = new AtomicInteger();
         AtomicInteger shared = new AtomicInteger();
-        try (BlockStore store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(new FastClock()));
+        SteppedMemory memory = new SteppedMemory();
+        memory.permitAll();
+        try (BlockStore store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(new FastClock()).withMemory(memory));
                 SharedMemoryReader reader = SharedMemoryReader.open(store.memoryFile());
                 ExecutorService executor = Executors.newCachedThreadPool()) {
             List<Future<?>> futures = new ArrayList<>();

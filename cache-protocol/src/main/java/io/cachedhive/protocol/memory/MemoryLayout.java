@@ -393,6 +393,30 @@ public final class MemoryLayout
         return framesOffset + (long) frame * UNIT_BYTES;
     }
 
+    /**
+     * Returns the offset of the frame headers of a slab. They fill whole units.
+     */
+    public long slabHeadersOffset(int slab)
+    {
+        return headersOffset + slab * slabHeadersBytes();
+    }
+
+    /**
+     * Returns the size of the frame headers of a slab.
+     */
+    public long slabHeadersBytes()
+    {
+        return (long) unitsPerSlab() * FRAME_HEADER_BYTES;
+    }
+
+    /**
+     * Returns the offset of the frames of a slab.
+     */
+    public long slabOffset(int slab)
+    {
+        return framesOffset + slab * slabBytes;
+    }
+
     long headerOffset(int frame)
     {
         return headersOffset + (long) frame * FRAME_HEADER_BYTES;

@@ -245,11 +245,14 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * Marks all frames of the file as empty.
+     * Marks all frames of the first slabs as empty.
+     *
+     * @param slabCount slabs with memory; a write to another slab would allocate it
      */
-    public void withdrawAllFrames()
+    public void withdrawFrames(int slabCount)
     {
-        for (long unit = 0; unit < layout.unitCount(); unit++) {
+        long end = (long) slabCount * layout.unitsPerSlab();
+        for (long unit = 0; unit < end; unit++) {
             long generation = layout.headersOffset() + unit * FRAME_HEADER_BYTES + FRAME_GENERATION_OFFSET;
             if (memory.get(LONG, generation) != 0) {
                 LONG_HANDLE.setOpaque(memory, generation, 0L);

@@ -33,6 +33,7 @@ public record CacheMetric(String name, Type type, Scope scope, String descriptio
             table(CounterNames.VERIFIED_BYTES, "Bytes of hits that were verified against the origin"),
             table(CounterNames.VERIFY_MISMATCHES, "Verified hits whose bytes differed from the origin"),
             gauge(CounterNames.RAM_CAPACITY_BYTES, "Capacity of the RAM tier"),
+            gauge(CounterNames.RAM_ALLOCATED_BYTES, "Allocated part of the RAM tier; the whole capacity soon after the cache worker started"),
             gauge(CounterNames.RAM_USED_BYTES, "Bytes of blocks in the RAM tier, over all catalogs"),
             gauge(CounterNames.SSD_CAPACITY_BYTES, "Capacity of the SSD tier"),
             gauge(CounterNames.SSD_USED_BYTES, "Bytes of blocks in the SSD tier, over all catalogs"),

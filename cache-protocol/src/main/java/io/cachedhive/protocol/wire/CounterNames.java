@@ -33,6 +33,7 @@ public final class CounterNames
     public static final String VERIFY_MISMATCHES = "verify_mismatches";
 
     public static final String RAM_CAPACITY_BYTES = "ram_capacity_bytes";
+    public static final String RAM_ALLOCATED_BYTES = "ram_allocated_bytes";
     public static final String RAM_USED_BYTES = "ram_used_bytes";
     public static final String SSD_CAPACITY_BYTES = "ssd_capacity_bytes";
     public static final String SSD_USED_BYTES = "ssd_used_bytes";

@@ -125,7 +125,7 @@ class TestSharedMemoryReader
             assertThat(reader.read(HIGH, LOW, 0, target, 0, 100, info)).isEqualTo(-1);
 
             memory.put(0, HIGH, LOW, BLOCK, ETAG);
-            memory.writer().withdrawAllFrames();
+            memory.writer().withdrawFrames(memory.layout().slabCount());
             assertThat(reader.read(HIGH, LOW, 0, target, 0, 100, info)).isEqualTo(-1);
         }
     }

@@ -3,6 +3,7 @@ package io.cachedhive.store.block;
 import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.LocalDisk;
+import io.cachedhive.store.disk.MemoryAllocator;
 
 import java.security.SecureRandom;
 import java.util.concurrent.ThreadFactory;
@@ -14,12 +15,13 @@ import static java.util.Objects.requireNonNull;
  * The environment of a store: clock, disks, threads and randomness. Tests use it to simulate power failures, move the
  * clock and replay seeds.
  *
- * @param disk for the SSD tier and the state directory; shared memory always uses this machine
+ * @param disk for the SSD tier and the state directory; the files of shared memory are always this machine's
  * @param threads for the heartbeat and each SSD directory's tasks; the store stops its threads when it is closed
  * @param random for the ids of stores and runs
  * @param ssdFormat versions of the SSD files to read and write
+ * @param memory allocates the shared memory
  */
-public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory threads, RandomGenerator random, SsdFormat ssdFormat)
+public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory threads, RandomGenerator random, SsdFormat ssdFormat, MemoryAllocator memory)
 {
     public StoreEnvironment
     {
@@ -28,6 +30,7 @@ public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory thread
         requireNonNull(threads, "threads is null");
         requireNonNull(random, "random is null");
         requireNonNull(ssdFormat, "ssdFormat is null");
+        requireNonNull(memory, "memory is null");
     }
 
     /**
@@ -40,22 +43,23 @@ public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory thread
                 new LocalDisk(),
                 Thread.ofPlatform().daemon().name("store-", 0).factory(),
                 new SecureRandom(),
-                SsdFormat.CURRENT);
+                SsdFormat.CURRENT,
+                MemoryAllocator.SYSTEM);
     }
 
     public StoreEnvironment withClock(StoreClock clock)
     {
-        return new StoreEnvironment(clock, disk, threads, random, ssdFormat);
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
     }
 
     public StoreEnvironment withDisk(Disk disk)
     {
-        return new StoreEnvironment(clock, disk, threads, random, ssdFormat);
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
     }
 
     public StoreEnvironment withRandom(RandomGenerator random)
     {
-        return new StoreEnvironment(clock, disk, threads, random, ssdFormat);
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
     }
 
     /**
@@ -63,6 +67,11 @@ public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory thread
      */
     public StoreEnvironment withSsdFormat(SsdFormat ssdFormat)
     {
-        return new StoreEnvironment(clock, disk, threads, random, ssdFormat);
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
+    }
+
+    public StoreEnvironment withMemory(MemoryAllocator memory)
+    {
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
     }
 }

@@ -56,6 +56,7 @@ public final class Posix
     private static final int EINTR = 4;
     private static final int EIO = 5;
     private static final int EAGAIN = 11;
+    private static final int ENOMEM = 12;
     private static final int EACCES = 13;
     private static final int EEXIST = 17;
     private static final int ENOTDIR = 20;
@@ -183,7 +184,10 @@ public final class Posix
         fallocate(path, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
     }
 
-    static void ftruncate(Path path, int descriptor, long size)
+    /**
+     * Sets the size of a file. A longer file gets a hole.
+     */
+    public static void ftruncate(Path path, int descriptor, long size)
             throws DiskException
     {
         call("ftruncate", path, _ -> errno -> (int) FTRUNCATE.invokeExact(errno, descriptor, size));
@@ -298,6 +302,7 @@ public final class Posix
             case ENOSPC -> failure(Cause.NO_SPACE, name, path, "no space left on device");
             case EDQUOT -> failure(Cause.NO_SPACE, name, path, "disk quota exceeded");
             case EROFS -> failure(Cause.READ_ONLY, name, path, "read-only file system");
+            case ENOMEM -> failure(Cause.OTHER, name, path, "cannot allocate memory");
             case EIO -> failure(Cause.IO_ERROR, name, path, "input/output error");
             case EINVAL, ENOSYS, EOPNOTSUPP -> failure(Cause.NOT_SUPPORTED, name, path, "not supported (error %s)".formatted(errno));
             case EAGAIN -> new LockedException(path);

@@ -10,20 +10,25 @@ import static java.util.Objects.requireNonNull;
 final class GuestLimit
 {
     private final RamFrames frames;
-    private final long maxBytes;
+    private final RamSlabs slabs;
+    private final double maxShare;
 
     /**
-     * @param maxBytes limit on the memory of frames with guests
+     * @param maxShare limit on the memory of frames with guests, as a fraction of the allocated frames
      */
-    GuestLimit(RamFrames frames, long maxBytes)
+    GuestLimit(RamFrames frames, RamSlabs slabs, double maxShare)
     {
         this.frames = requireNonNull(frames, "frames is null");
-        this.maxBytes = maxBytes;
+        this.slabs = requireNonNull(slabs, "slabs is null");
+        this.maxShare = maxShare;
     }
 
+    /**
+     * Needs no lock.
+     */
     long maxBytes()
     {
-        return maxBytes;
+        return (long) (maxShare * slabs.bytes());
     }
 
     /**
@@ -34,6 +39,7 @@ final class GuestLimit
     boolean makeRoom(Frame newcomer, long now)
     {
         long bytes = frames.frameBytes(newcomer);
+        long maxBytes = maxBytes();
         if (bytes > maxBytes) {
             return false;
         }

@@ -12,6 +12,7 @@ import io.cachedhive.store.block.RecoveryFinding;
 import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.DiskException;
+import io.cachedhive.store.disk.MemoryAllocator;
 import io.cachedhive.store.disk.Posix;
 
 import java.io.IOException;
@@ -44,7 +45,8 @@ import static java.util.Objects.requireNonNull;
  * <p>A run holds a lock (flock(2)) on its file until its process ends. So an unlocked file was left by a killed run.
  * Clients may keep such a file mapped, which would keep its memory. So the next run punches holes into its frames,
  * unlinks it, and only then allocates its own file: the host never holds the memory of both. Any step may be the last
- * before another kill, so the file keeps its name until its memory is freed, and the next run starts over.
+ * before another kill, so the file keeps its name until its memory is freed, and the next run starts over. This holds
+ * for a run killed while its file grew, too: a hole in a hole changes nothing.
  *
  * <p>The order is: set the header to DEAD; zero the index and frame headers in a separate call, so that a concurrent
  * reader finds its generation gone; free the frames; unlink the name.
@@ -62,16 +64,16 @@ public final class MemoryFile
     private final int descriptor;
     private final MemorySegment memory;
     private final SharedMemoryWriter writer;
-    private final HugePages hugePages;
+    private final MemoryGrowth growth;
     private boolean closed;
 
-    private MemoryFile(Path path, int descriptor, MemorySegment memory, SharedMemoryWriter writer)
+    private MemoryFile(Path path, int descriptor, MemorySegment memory, SharedMemoryWriter writer, MemoryGrowth growth)
     {
         this.path = requireNonNull(path, "path is null");
         this.descriptor = descriptor;
         this.memory = requireNonNull(memory, "memory is null");
         this.writer = requireNonNull(writer, "writer is null");
-        this.hugePages = new HugePages(path, descriptor, memory.byteSize());
+        this.growth = requireNonNull(growth, "growth is null");
     }
 
     /**
@@ -119,7 +121,7 @@ public final class MemoryFile
                 outcomes.add(new RecoveryOutcome(
                         RecoveryFinding.MEMORY_FILE_RECLAIMED,
                         file,
-                        "left by a cache worker that did not stop cleanly; gave %s of memory back".formatted(ByteSize.format(bytes))));
+                        "left by a cache worker that did not stop cleanly; freed its memory of up to %s".formatted(ByteSize.format(bytes))));
             }
             catch (IOException e) {
                 throw new StoreException("the memory that a killed worker left in %s cannot be given back (%s): remove the file".formatted(file, e.getMessage()), e);
@@ -165,11 +167,12 @@ public final class MemoryFile
     }
 
     /**
-     * Creates the file of this run with all its memory allocated, in state STARTING.
+     * Creates the file of this run in state STARTING. The file has its final size. Its index and the first slabs are
+     * allocated; {@link #grow} allocates the rest.
      *
      * @param group group that may read it
      */
-    public static MemoryFile create(Path directory, MemoryLayout layout, Digest128 instance, CacheWorkerId workerId, Optional<String> group)
+    public static MemoryFile create(Path directory, MemoryLayout layout, Digest128 instance, CacheWorkerId workerId, Optional<String> group, MemoryAllocator allocator)
             throws StoreException
     {
         long bytes = layout.fileSizeBytes();
@@ -195,7 +198,9 @@ public final class MemoryFile
             if (group.isPresent()) {
                 shareWith(path, group.get());
             }
-            Posix.fallocate(path, descriptor, 0, 0, bytes);
+            Posix.ftruncate(path, descriptor, bytes);
+            MemoryGrowth growth = new MemoryGrowth(path, descriptor, layout, allocator);
+            growth.allocateFirst();
             MemorySegment memory;
             try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
                 // only the garbage collector unmaps it, so that all buffers stay valid while they are referenced
@@ -203,11 +208,14 @@ public final class MemoryFile
             }
             SharedMemoryWriter writer = SharedMemoryWriter.format(memory, layout, instance, workerId);
             success = true;
-            return new MemoryFile(path, descriptor, memory, writer);
+            return new MemoryFile(path, descriptor, memory, writer, growth);
         }
         catch (DiskException e) {
             String problem = switch (e.reason()) {
-                case NO_SPACE -> "%s does not have the %s of cache.ram.max-size: reduce it, or enlarge the file system".formatted(directory, ByteSize.format(bytes));
+                case NO_SPACE -> "%s does not have the memory with which a RAM tier of %s starts (%s): reduce cache.ram.max-size, or enlarge the file system".formatted(
+                        directory,
+                        ByteSize.format(bytes),
+                        e.getMessage());
                 case NOT_PERMITTED, READ_ONLY -> "cache.ram.directory cannot be written (%s): let this user write there, or name another".formatted(e.getMessage());
                 case NOT_SUPPORTED -> "cache.ram.directory cannot allocate memory in advance (%s): name a directory on tmpfs".formatted(e.getMessage());
                 default -> "cannot create the shared memory (%s): correct cache.ram.directory".formatted(e.getMessage());
@@ -279,16 +287,47 @@ public final class MemoryFile
     }
 
     /**
-     * Starts to move the file into huge pages, on a thread that {@link #close} stops.
+     * Starts to allocate the rest of the file and to move it into huge pages, on a thread that {@link #close} stops.
+     *
+     * @param grown called after each step, without any lock
      */
-    public void useHugePages(ThreadFactory threads)
+    public void grow(ThreadFactory threads, Runnable grown)
     {
-        hugePages.start(threads);
+        growth.start(threads, grown);
     }
 
-    HugePages hugePages()
+    /**
+     * Starts another attempt to allocate the rest of the file, if the last attempt failed.
+     */
+    public void retryGrowth()
     {
-        return hugePages;
+        growth.retry();
+    }
+
+    /**
+     * Returns why the file does not grow, and the fix; empty if it grows or has its full size.
+     */
+    public Optional<String> problem()
+    {
+        return growth.problem();
+    }
+
+    /**
+     * Returns the size of the allocated part of the file.
+     */
+    public long allocatedBytes()
+    {
+        return growth.allocatedBytes();
+    }
+
+    int allocatedSlabs()
+    {
+        return growth.slabCount();
+    }
+
+    MemoryGrowth growth()
+    {
+        return growth;
     }
 
     MemorySegment memory()
@@ -311,7 +350,7 @@ public final class MemoryFile
             return;
         }
         closed = true;
-        hugePages.stop();
+        growth.stop();
         try {
             writer.setState(MemoryState.DEAD);
             punch(path, descriptor, writer.layout().framesOffset(), writer.layout().fileSizeBytes());
@@ -319,7 +358,7 @@ public final class MemoryFile
         catch (DiskException e) {
             // at least remove the name, so that the last client's exit frees the memory
             log.warn("Cannot release the memory of %s: %s", path, e.getMessage());
-            writer.withdrawAllFrames();
+            writer.withdrawFrames(growth.slabCount());
         }
         try {
             Files.deleteIfExists(path);
@@ -336,7 +375,7 @@ public final class MemoryFile
     public void abandon()
     {
         closed = true;
-        hugePages.stop();
+        growth.stop();
         close(path, descriptor);
     }
 

@@ -15,7 +15,7 @@ import static java.util.Objects.requireNonNull;
 
 /**
  * Assigns slabs to size classes. A slab is drained before it changes its class: its blocks are evicted, and their
- * frames rest. Guarded by the store's lock.
+ * frames rest. The number of slabs grows with the allocated memory. Guarded by the store's lock.
  */
 final class RamSlabs
 {
@@ -29,6 +29,8 @@ final class RamSlabs
     private final ArrayDeque<RamSlab> freeSlabs = new ArrayDeque<>();
     private final List<RamSlab> draining = new ArrayList<>();
     private final SizeClassUses uses;
+    // changed under the lock
+    private volatile int count;
 
     RamSlabs(RamFrames frames, MemoryLayout layout)
     {
@@ -36,9 +38,28 @@ final class RamSlabs
         this.layout = requireNonNull(layout, "layout is null");
         this.sizeClasses = frames.sizeClasses();
         this.uses = new SizeClassUses(sizeClasses.count());
-        for (int i = 0; i < layout.slabCount(); i++) {
+    }
+
+    /**
+     * Adds the slabs that were allocated since the last call.
+     *
+     * @param newCount number of allocated slabs
+     */
+    void grow(int newCount)
+    {
+        verify(newCount >= count && newCount <= layout.slabCount(), "%s of %s slabs after %s", newCount, layout.slabCount(), count);
+        for (int i = count; i < newCount; i++) {
             freeSlabs.add(new RamSlab(i));
         }
+        count = newCount;
+    }
+
+    /**
+     * Returns the total size of the slabs. Needs no lock.
+     */
+    long bytes()
+    {
+        return count * layout.slabBytes();
     }
 
     /**
@@ -84,7 +105,7 @@ final class RamSlabs
      */
     void moveSlab(RamClass recipient, long now)
     {
-        if (draining.size() >= Math.max(1, layout.slabCount() / DRAINING_SHARE)) {
+        if (draining.size() >= Math.max(1, count / DRAINING_SHARE)) {
             return;
         }
         int found = uses.donorFor(recipient.index);

@@ -28,9 +28,10 @@ import static java.util.Objects.requireNonNull;
 
 /**
  * The RAM tier: blocks in shared memory. Guarded by the store's lock, except {@link #payload} and {@link #checksum},
- * which the thread that pins or fills the frame may call without it.
+ * which the thread that pins or fills the frame may call without it, and the methods that specify it.
  *
- * <p>The memory is divided into slabs, each cut into frames of one size class. States of a frame:
+ * <p>The memory is divided into slabs, each cut into frames of one size class. Only allocated slabs exist here; {@link
+ * #grow} adds the next ones. States of a frame:
  * <pre>
  *            allocate          publish          evict                     after 100 ms, when needed
  *     FREE -----------> FILLING ------> LIVE ----------> RESTING ------------------------------------> FREE
@@ -94,7 +95,16 @@ public final class RamTier
         this.sizeClasses = frames.sizeClasses();
         this.slabs = new RamSlabs(frames, layout);
         this.tableLimit = new TableLimit(frames);
-        this.guestLimit = new GuestLimit(frames, (long) (guestMaxShare * layout.slabCount() * layout.slabBytes()));
+        this.guestLimit = new GuestLimit(frames, slabs, guestMaxShare);
+        grow();
+    }
+
+    /**
+     * Adds the slabs that the file has allocated meanwhile.
+     */
+    public void grow()
+    {
+        slabs.grow(file.allocatedSlabs());
     }
 
     /**
@@ -546,13 +556,24 @@ public final class RamTier
     }
 
     /**
-     * Returns the total size of all frames.
+     * Returns the total size of all allocated frames. Needs no lock.
      */
     public long frameBytes()
     {
-        return (long) layout.slabCount() * layout.slabBytes();
+        return slabs.bytes();
     }
 
+    /**
+     * Returns the size of the allocated part of the file.
+     */
+    public long allocatedBytes()
+    {
+        return file.allocatedBytes();
+    }
+
+    /**
+     * Returns the configured size of the file.
+     */
     public long capacityBytes()
     {
         return layout.fileSizeBytes();
@@ -569,7 +590,7 @@ public final class RamTier
     }
 
     /**
-     * Returns the limit on {@link #guestBytes}.
+     * Returns the limit on {@link #guestBytes}. Needs no lock.
      */
     public long maxGuestBytes()
     {

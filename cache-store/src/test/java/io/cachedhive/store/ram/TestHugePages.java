@@ -3,6 +3,7 @@ package io.cachedhive.store.ram;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.disk.MemoryAllocator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,7 +49,8 @@ class TestHugePages
     private MemoryFile create()
             throws Exception
     {
-        return MemoryFile.create(directory, MemoryLayout.forFileSize(FILE_BYTES, BLOCK), new Digest128(1, 2), new CacheWorkerId("huge-pages"), Optional.empty());
+        MemoryLayout layout = MemoryLayout.forFileSize(FILE_BYTES, BLOCK);
+        return MemoryFile.create(directory, layout, new Digest128(1, 2), new CacheWorkerId("huge-pages"), Optional.empty(), MemoryAllocator.SYSTEM);
     }
 
     private static boolean isSupported()
@@ -82,21 +84,21 @@ class TestHugePages
                 }
                 return count;
             });
-            file.useHugePages(Thread.ofPlatform().factory());
+            file.grow(Thread.ofPlatform().factory(), () -> {});
             // every other page is written
             for (int round = 1; round <= 20; round++) {
                 for (long at = start + PAGE_BYTES; at < end; at += 2 * PAGE_BYTES) {
                     memory.set(JAVA_LONG, at, value(at, round));
                 }
             }
-            file.hugePages().await();
+            file.growth().await();
             done.set(true);
 
             assertThat(wrong.get()).isZero();
             for (long at = start; at < end; at += PAGE_BYTES) {
                 assertThat(readers.get(JAVA_LONG, at)).isEqualTo(value(at, (at - start) / PAGE_BYTES % 2 == 0 ? 0 : 20));
             }
-            assertThat(file.hugePages().collapsedBytes()).isBetween(0L, end);
+            assertThat(file.growth().hugePages().collapsedBytes()).isBetween(0L, end);
         }
     }
 
@@ -106,9 +108,9 @@ class TestHugePages
     {
         assumeThat(isSupported()).as("Linux 6.1 or newer that does not deny huge pages to tmpfs").isTrue();
         try (MemoryFile file = create()) {
-            file.useHugePages(Thread.ofPlatform().factory());
-            file.hugePages().await();
-            assertThat(file.hugePages().collapsedBytes()).isPositive();
+            file.grow(Thread.ofPlatform().factory(), () -> {});
+            file.growth().await();
+            assertThat(file.growth().hugePages().collapsedBytes()).isPositive();
             // no more memory than before
             assertThat(allocatedBytes(file.path())).isEqualTo(file.memory().byteSize());
         }
@@ -119,7 +121,7 @@ class TestHugePages
             throws Exception
     {
         try (MemoryFile file = create()) {
-            file.useHugePages(Thread.ofPlatform().factory());
+            file.grow(Thread.ofPlatform().factory(), () -> {});
         }
         // the file gave its memory back and is gone
         try (var files = Files.list(directory)) {

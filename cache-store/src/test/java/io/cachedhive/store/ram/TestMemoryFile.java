@@ -4,6 +4,7 @@ import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.block.RecoveryOutcome;
+import io.cachedhive.store.disk.MemoryAllocator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,7 +86,8 @@ class TestMemoryFile
     private MemoryFile create(CacheWorkerId id, int start)
             throws Exception
     {
-        return MemoryFile.create(directory, MemoryLayout.forFileSize(MemoryLayout.minFileSizeBytes(BLOCK), BLOCK), new Digest128(start, start), id, Optional.empty());
+        MemoryLayout layout = MemoryLayout.forFileSize(MemoryLayout.minFileSizeBytes(BLOCK), BLOCK);
+        return MemoryFile.create(directory, layout, new Digest128(start, start), id, Optional.empty(), MemoryAllocator.SYSTEM);
     }
 
     private List<Path> files()

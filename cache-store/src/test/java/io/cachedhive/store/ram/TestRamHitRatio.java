@@ -9,6 +9,7 @@ import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.block.StoreException;
+import io.cachedhive.store.disk.MemoryAllocator;
 import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
@@ -165,7 +166,7 @@ class TestRamHitRatio
                 layout = MemoryLayout.forFileSize(bytes + (2 << 20), BLOCK);
             }
             assertThat(layout.slabCount()).isEqualTo(slabs);
-            memory = MemoryFile.create(directory, layout, new Digest128(1, 1), new CacheWorkerId("trace"), Optional.empty());
+            memory = MemoryFile.create(directory, layout, new Digest128(1, 1), new CacheWorkerId("trace"), Optional.empty(), MemoryAllocator.SYSTEM);
             FileTable files = new FileTable();
             ram = new RamTier(memory, files, clock, 0, false);
             FileVersion version = new FileVersion(new OriginId(new Digest128(1, 2)), "s3://bucket/file", 1L << 40, 1);

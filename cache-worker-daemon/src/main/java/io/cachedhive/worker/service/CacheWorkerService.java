@@ -42,6 +42,7 @@ import io.cachedhive.worker.startup.StartupException;
 import io.cachedhive.worker.state.StateDirectory;
 import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.status.WorkerStatus.Activity;
+import io.cachedhive.worker.storage.ControlGroupAllocator;
 import io.cachedhive.worker.storage.ControlGroupMemory;
 import io.cachedhive.worker.time.SystemTimer;
 import io.cachedhive.worker.usage.UsageCounters;
@@ -199,10 +200,13 @@ public final class CacheWorkerService
     public static CacheWorkerService open(WorkerSettings settings, StoreEnvironment environment)
     {
         WorkerSettings.requireSecretForStrangers(settings.bindAddress(), settings.sharedSecret());
-        ControlGroupMemory.ofThisProcess()
-                .ifPresent(memory -> memory.requireRoom(settings.store().ramMaxSizeBytes(), Runtime.getRuntime().maxMemory()));
+        Optional<ControlGroupMemory> group = ControlGroupMemory.ofThisProcess();
+        group.ifPresent(memory -> memory.requireRoom(settings.store().ramMaxSizeBytes(), Runtime.getRuntime().maxMemory()));
+        StoreEnvironment limited = group
+                .map(memory -> environment.withMemory(new ControlGroupAllocator(memory, environment.memory())))
+                .orElse(environment);
         try {
-            return new CacheWorkerService(settings, environment);
+            return new CacheWorkerService(settings, limited);
         }
         catch (StoreException e) {
             throw new StartupException(e.getMessage(), e);

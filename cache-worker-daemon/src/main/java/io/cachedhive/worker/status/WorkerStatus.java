@@ -186,6 +186,7 @@ public final class WorkerStatus
         List<BucketState> buckets = buckets();
         ImmutableMap.Builder<String, Long> named = ImmutableMap.<String, Long>builder()
                 .put(CounterNames.RAM_CAPACITY_BYTES, gauges.ramCapacityBytes())
+                .put(CounterNames.RAM_ALLOCATED_BYTES, gauges.ramAllocatedBytes())
                 .put(CounterNames.RAM_USED_BYTES, gauges.ramUsedBytes())
                 .put(CounterNames.RAM_BLOCKS, gauges.ramBlocks())
                 .put(CounterNames.GUEST_BYTES, gauges.guestBytes())

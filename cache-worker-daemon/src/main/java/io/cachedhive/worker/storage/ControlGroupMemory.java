@@ -10,7 +10,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import static java.util.Objects.requireNonNull;
@@ -26,6 +29,7 @@ public record ControlGroupMemory(Path file, long limitBytes)
     private static final Logger log = Logger.get(ControlGroupMemory.class);
 
     private static final Path PROCESS_GROUPS = Path.of("/proc/self/cgroup");
+    private static final String VERSION_1_LIMIT = "memory.limit_in_bytes";
     private static final Path MOUNT = Path.of("/sys/fs/cgroup");
 
     public ControlGroupMemory
@@ -60,7 +64,7 @@ public record ControlGroupMemory(Path file, long limitBytes)
                     addLimits(limits, mount, fields[2], "memory.max");
                 }
                 else if (List.of(fields[1].split(",")).contains("memory")) {
-                    addLimits(limits, mount.resolve("memory"), fields[2], "memory.limit_in_bytes");
+                    addLimits(limits, mount.resolve("memory"), fields[2], VERSION_1_LIMIT);
                 }
             });
         }
@@ -87,6 +91,30 @@ public record ControlGroupMemory(Path file, long limitBytes)
                 // "max", or not this process's to read: the next one above may have a limit
                 log.debug("No limit in %s: %s", file, e);
             }
+        }
+    }
+
+    /**
+     * Returns the bytes that can be allocated before the limit is reached, without swapping. Pages of files count as free, because the kernel drops them when it
+     * needs memory. Those of tmpfs count as used.
+     *
+     * @return empty if the usage cannot be read
+     */
+    public OptionalLong freeBytes()
+    {
+        boolean version1 = file.getFileName().toString().equals(VERSION_1_LIMIT);
+        String prefix = version1 ? "total_" : "";
+        try (Stream<String> lines = Files.lines(file.resolveSibling("memory.stat"))) {
+            long used = Long.parseLong(Files.readString(file.resolveSibling(version1 ? "memory.usage_in_bytes" : "memory.current")).strip());
+            Map<String, Long> statistics = lines.map(line -> line.split(" "))
+                    .collect(Collectors.toMap(fields -> fields[0], fields -> Long.parseLong(fields[1])));
+            long droppable = statistics.getOrDefault(prefix + "active_file", 0L) + statistics.getOrDefault(prefix + "inactive_file", 0L);
+            return OptionalLong.of(limitBytes - used + droppable);
+        }
+        catch (IOException | RuntimeException e) {
+            // a kernel with other files, where only the limit is known
+            log.debug(e, "The usage beside %s cannot be read", file);
+            return OptionalLong.empty();
         }
     }
 
