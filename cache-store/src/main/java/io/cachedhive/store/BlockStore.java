@@ -20,7 +20,6 @@ import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
-import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.sizing.CacheSizer;
 import io.cachedhive.store.ssd.DirectoryFormats;
@@ -44,6 +43,7 @@ import static java.util.Objects.requireNonNull;
  * <ul>
  * <li>{@link StoreParts} opens and closes the store; {@link Upkeep} runs the periodic maintenance.
  * <li>{@link RamHits}, {@link BlockLoads} and {@link BlockFills} serve blocks from RAM, from SSD and from the origin.
+ * <li>{@link HitRecorder} records the hits that clients had in shared memory.
  * <li>{@link SsdOffers} queues blocks for SSD.
  * <li>{@link BlockClasses}, {@link PinKeeper} and {@link QuotaKeeper} keep block classes, pins and table quotas.
  * <li>{@link Invalidator} drops and flushes files; {@link StoreInspector} lists the contents.
@@ -65,6 +65,7 @@ public final class BlockStore
     private final BlockClasses classes;
     private final SsdOffers offers;
     private final RamHits hits;
+    private final HitRecorder hitRecorder;
     private final BlockLoads loads;
     private final BlockFills fills;
     private final PinKeeper pinKeeper;
@@ -98,7 +99,8 @@ public final class BlockStore
         this.inspector = new StoreInspector(tiers, clock);
         this.fills = new BlockFills(tiers, classes, offers, hits, invalidator);
         this.sizer = new CacheSizer(tiers.capacityBytes(), tiers.blockSizeBytes(), tiers.isAboveSsd(), clock);
-        this.upkeep = new Upkeep(tiers, parts.memoryFile(), sizer, inspector, quotaKeeper, pinKeeper, environment);
+        this.hitRecorder = new HitRecorder(tiers, offers, sizer);
+        this.upkeep = new Upkeep(tiers, hitRecorder, sizer, inspector, quotaKeeper, pinKeeper, environment);
     }
 
     /**
@@ -468,7 +470,8 @@ public final class BlockStore
     }
 
     /**
-     * Records that a client read the block from shared memory.
+     * Records that a client read the block from shared memory. The policies see it when the periodic maintenance has
+     * run, within 100 ms. Takes no lock.
      */
     public void recordHit(long digestHigh, long digestLow)
     {
@@ -476,39 +479,14 @@ public final class BlockStore
     }
 
     /**
-     * Records that a client read the block from shared memory.
+     * Records that a client read the block from shared memory. The policies see it when the periodic maintenance has
+     * run, within 100 ms. Takes no lock.
      *
      * @param ahead whether the block was prefetched and this is its first read
      */
     public void recordHit(long digestHigh, long digestLow, boolean ahead)
     {
-        Digest128 digest = new Digest128(digestHigh, digestLow);
-        int length = tiers.blockSizeBytes();
-        boolean held = false;
-        lock.lock();
-        try {
-            if (tiers.isClosed()) {
-                return;
-            }
-            Optional<Frame> frame = ram.find(digest);
-            if (frame.isPresent()) {
-                ram.use(frame.get());
-                offers.request(frame.get(), false);
-                if (frame.get().isGuest()) {
-                    return;
-                }
-                length = frame.get().length();
-                held = true;
-            }
-            else {
-                ssd.use(digest);
-            }
-        }
-        finally {
-            lock.unlock();
-        }
-        boolean wasHeld = held && !ahead;
-        sizer.request(digestHigh, digestLow, length, () -> wasHeld);
+        hitRecorder.record(new Digest128(digestHigh, digestLow), ahead);
     }
 
     /**
@@ -671,6 +649,14 @@ public final class BlockStore
     SsdTier ssd()
     {
         return ssd;
+    }
+
+    /**
+     * Records the buffered hits without waiting for the periodic run. For tests.
+     */
+    void drainHits()
+    {
+        hitRecorder.drain();
     }
 
     /**

@@ -23,6 +23,7 @@ final class Upkeep
 
     private static final long HEARTBEAT_MILLIS = 200;
     private static final int EXPIRED_AT_ONCE = 256;
+    private static final long HITS_MILLIS = 100;
     private static final long CAPACITY_MILLIS = 5_000;
     private static final long GROWTH_RETRY_MILLIS = 10_000;
     private static final long PINS_MILLIS = 1_000;
@@ -33,6 +34,7 @@ final class Upkeep
     private final ReentrantLock lock;
     private final RamTier ram;
     private final MemoryFile memoryFile;
+    private final HitRecorder hitRecorder;
     private final CacheSizer sizer;
     private final StoreInspector listings;
     private final QuotaKeeper quotaKeeper;
@@ -42,12 +44,13 @@ final class Upkeep
     // its tasks write to the state directory, which may take long
     private final ScheduledExecutorService slowUpkeep;
 
-    Upkeep(Tiers tiers, MemoryFile memoryFile, CacheSizer sizer, StoreInspector listings, QuotaKeeper quotaKeeper, PinKeeper pinKeeper, StoreEnvironment environment)
+    Upkeep(Tiers tiers, HitRecorder hitRecorder, CacheSizer sizer, StoreInspector listings, QuotaKeeper quotaKeeper, PinKeeper pinKeeper, StoreEnvironment environment)
     {
         this.tiers = requireNonNull(tiers, "tiers is null");
         this.lock = tiers.lock();
         this.ram = tiers.ram();
-        this.memoryFile = requireNonNull(memoryFile, "memoryFile is null");
+        this.memoryFile = ram.memoryFile();
+        this.hitRecorder = requireNonNull(hitRecorder, "hitRecorder is null");
         this.sizer = requireNonNull(sizer, "sizer is null");
         this.listings = requireNonNull(listings, "listings is null");
         this.quotaKeeper = requireNonNull(quotaKeeper, "quotaKeeper is null");
@@ -68,6 +71,7 @@ final class Upkeep
     void start()
     {
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
+        heartbeat.scheduleWithFixedDelay(hitRecorder::drain, HITS_MILLIS, HITS_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(listings::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::updateCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);

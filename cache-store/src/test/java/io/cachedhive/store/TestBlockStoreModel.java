@@ -148,7 +148,12 @@ class TestBlockStoreModel
                             assertThat(store.bind(file, model.bound, random.nextBoolean(), "schema.table")).isTrue();
                             fill(store, file, block, model.bound.get());
                         }
-                        case 13 -> store.recordHit(key.high(), key.low());
+                        case 13 -> {
+                            store.recordHit(key.high(), key.low());
+                            if (random.nextBoolean()) {
+                                store.drainHits();
+                            }
+                        }
                         case 14 -> store.setClass(key.digest(), BlockClass.values()[1 + random.nextInt(3)]);
                         case 15 -> {
                             if (random.nextInt(4) == 0) {

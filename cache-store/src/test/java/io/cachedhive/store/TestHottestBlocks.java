@@ -122,6 +122,7 @@ class TestHottestBlocks
                 wanted.add(FILE.id().block(block));
                 for (int i = 0; i < 6; i++) {
                     store.recordHit(FILE.id().block(block).high(), FILE.id().block(block).low());
+                    store.drainHits();
                 }
             }
             assertThat(store.contents().hottestBlocks(RAM, BLOCKS).subList(0, 3)).containsExactlyInAnyOrderElementsOf(wanted);

@@ -321,6 +321,7 @@ class TestRamTier
                     for (int j = 0; j < 10; j++) {
                         BlockKey key = hot.id().block(j);
                         store.recordHit(key.high(), key.low());
+                        store.drainHits();
                         assertThat(store.pin(key)).describedAs("block %s after %s of the scan", j, i).isPresent().get().satisfies(PinnedBlock::close);
                     }
                 }

@@ -191,6 +191,7 @@ class TestSsdAdmission
                 }
                 assertThat(store.ssd().isBehindWriting()).isTrue();
                 store.recordHit(key(count - 1).high(), key(count - 1).low());
+                store.drainHits();
             }
             store.ssd().drain();
             assertThat(store.gauges().ssdBlocks()).isEqualTo(count);
@@ -256,6 +257,7 @@ class TestSsdAdmission
             // it is in RAM, and when it turns out to be popular it need not be fetched again to be written
             for (int i = 0; i < 20; i++) {
                 store.recordHit(key(block).high(), key(block).low());
+                store.drainHits();
             }
             store.ssd().drain();
             assertThat(store.isOnSsd(key(block))).isTrue();

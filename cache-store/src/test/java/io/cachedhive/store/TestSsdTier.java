@@ -408,6 +408,7 @@ class TestSsdTier
                 for (int j = 0; j < 10 && i % 20 == 0; j++) {
                     BlockKey key = hot.id().block(j);
                     store.recordHit(key.high(), key.low());
+                    store.drainHits();
                 }
             }
             for (int j = 0; j < 10; j++) {

@@ -366,6 +366,7 @@ class TestTableQuotas
             clock.advance(Duration.ofMillis(60));
             for (int i = 0; i < 100; i++) {
                 store.recordHit(key(0, i % 2).high(), key(0, i % 2).low());
+                store.drainHits();
             }
             store.checkInvariants();
             clock.advance(Duration.ofMillis(60));
@@ -689,7 +690,10 @@ class TestTableQuotas
                         store.load(key(table, block)).ifPresent(PinnedBlock::close);
                     }
                     case 16, 17 -> fillAndHold(store, table, block, NORMAL).ifPresent(held::add);
-                    case 18, 19 -> store.recordHit(key(table, block).high(), key(table, block).low());
+                    case 18, 19 -> {
+                        store.recordHit(key(table, block).high(), key(table, block).low());
+                        store.drainHits();
+                    }
                     default -> fillAndHold(store, table, block, random.nextInt(10) == 0 ? HIGH : NORMAL).ifPresent(PinnedBlock::close);
                 }
                 for (Map.Entry<Integer, Long> quota : quotas.entrySet()) {
