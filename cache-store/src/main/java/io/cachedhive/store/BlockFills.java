@@ -75,7 +75,7 @@ final class BlockFills
                 return Optional.empty();
             }
             files.addFills(file.get(), 1);
-            return Optional.of(new FrameFill(tiers, classes, offers, hits, invalidator, new FrameFill.Target(key.digest(), file.get(), frame.get(), length)));
+            return Optional.of(new FrameFill(tiers, classes, offers, hits, new FrameFill.Target(key.digest(), file.get(), frame.get(), length)));
         }
         finally {
             lock.unlock();

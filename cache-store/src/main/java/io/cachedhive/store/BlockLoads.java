@@ -36,14 +36,13 @@ final class BlockLoads
     private final RamTier ram;
     private final SsdTier ssd;
     private final RamHits hits;
-    private final Invalidator invalidator;
 
     @GuardedBy("lock")
     private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
     @GuardedBy("lock")
     private long refused;
 
-    BlockLoads(Tiers tiers, RamHits hits, Invalidator invalidator)
+    BlockLoads(Tiers tiers, RamHits hits)
     {
         this.tiers = requireNonNull(tiers, "tiers is null");
         this.lock = tiers.lock();
@@ -51,7 +50,6 @@ final class BlockLoads
         this.ram = tiers.ram();
         this.ssd = tiers.ssd();
         this.hits = requireNonNull(hits, "hits is null");
-        this.invalidator = requireNonNull(invalidator, "invalidator is null");
     }
 
     /**
@@ -141,7 +139,6 @@ final class BlockLoads
     private Optional<PinnedBlock> readIntoFrame(SsdBlock block)
     {
         Frame frame = null;
-        long flushesBefore = 0;
         long start = System.nanoTime();
         while (frame == null) {
             lock.lock();
@@ -155,7 +152,6 @@ final class BlockLoads
                 }
                 frame = ram.allocate(block.length(), block.terms(), block.file()).orElse(null);
                 if (frame != null) {
-                    flushesBefore = invalidator.count();
                     files.addFills(block.file(), 1);
                 }
                 else if (System.nanoTime() - start > FRAME_WAIT_NANOS || Thread.currentThread().isInterrupted()) {
@@ -172,12 +168,11 @@ final class BlockLoads
         }
         OptionalInt checksum = OptionalInt.empty();
         try {
-            ram.wipeBehind(frame, block.length());
             checksum = ssd.read(block, ram.payload(frame, block.length()), Scratch.bytes());
         }
         finally {
             if (checksum.isEmpty()) {
-                invalidator.release(frame, block.file(), flushesBefore);
+                tiers.release(frame, block.file());
             }
         }
         if (checksum.isEmpty()) {

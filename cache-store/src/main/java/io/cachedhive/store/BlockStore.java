@@ -93,7 +93,7 @@ public final class BlockStore
         this.offers = new SsdOffers(tiers, classes);
         this.hits = new RamHits(tiers, offers);
         this.invalidator = new Invalidator(tiers, parts.state(), parts.workerId());
-        this.loads = new BlockLoads(tiers, hits, invalidator);
+        this.loads = new BlockLoads(tiers, hits);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.quotaKeeper = new QuotaKeeper(tiers, parts.quotas(), parts.state(), clock);
         this.inspector = new StoreInspector(tiers, clock);

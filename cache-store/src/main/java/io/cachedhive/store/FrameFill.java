@@ -24,8 +24,6 @@ final class FrameFill
     private final BlockClasses classes;
     private final SsdOffers offers;
     private final RamHits hits;
-    private final Invalidator invalidator;
-    private final long flushesBefore;
     private final Digest128 digest;
     private final StoredFile file;
     private final Frame frame;
@@ -50,7 +48,7 @@ final class FrameFill
     /**
      * The caller holds the lock.
      */
-    FrameFill(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Invalidator invalidator, Target target)
+    FrameFill(Tiers tiers, BlockClasses classes, SsdOffers offers, RamHits hits, Target target)
     {
         this.tiers = requireNonNull(tiers, "tiers is null");
         this.lock = tiers.lock();
@@ -58,8 +56,6 @@ final class FrameFill
         this.classes = requireNonNull(classes, "classes is null");
         this.offers = requireNonNull(offers, "offers is null");
         this.hits = requireNonNull(hits, "hits is null");
-        this.invalidator = requireNonNull(invalidator, "invalidator is null");
-        this.flushesBefore = invalidator.count();
         this.digest = target.digest();
         this.file = target.file();
         this.frame = target.frame();
@@ -100,13 +96,12 @@ final class FrameFill
         int checksum;
         boolean success = false;
         try {
-            ram.wipeBehind(frame, length);
             checksum = ram.checksum(frame, length, Scratch.bytes());
             success = true;
         }
         finally {
             if (!success) {
-                invalidator.release(frame, file, flushesBefore);
+                tiers.release(frame, file);
             }
         }
         lock.lock();
@@ -125,7 +120,6 @@ final class FrameFill
      */
     boolean commitGuest(int expectedChecksum)
     {
-        ram.wipeBehind(frame, length);
         if (ram.checksum(frame, length, Scratch.bytes()) != expectedChecksum) {
             return false;
         }
@@ -188,6 +182,6 @@ final class FrameFill
         finally {
             lock.unlock();
         }
-        invalidator.release(frame, file, flushesBefore);
+        tiers.release(frame, file);
     }
 }

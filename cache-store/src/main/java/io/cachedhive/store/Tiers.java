@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.ssd.LockYield;
 import io.cachedhive.store.ssd.SsdTier;
@@ -139,21 +140,50 @@ final class Tiers
     }
 
     /**
+     * Frees a frame whose fill was not published. Callers must not hold the lock.
+     *
+     * @param file file of the fill
+     */
+    void release(Frame frame, StoredFile file)
+    {
+        lock.lock();
+        try {
+            ram.release(frame);
+            files.addFills(file, -1);
+        }
+        finally {
+            lock.unlock();
+        }
+    }
+
+    /**
      * Runs a step over all entries of a table and takes the lock for each step separately.
      */
     void forEachStep(Step step)
     {
-        boolean more = true;
-        for (int first = 0; more; first += ENTRIES_AT_ONCE) {
-            lock.lock();
-            try {
-                more = !closed && step.run(first, first + ENTRIES_AT_ONCE);
-            }
-            finally {
-                lock.unlock();
-            }
-            LockYield.giveWay(lock);
+        int first = 0;
+        while (runStep(first, step)) {
+            first += ENTRIES_AT_ONCE;
         }
+    }
+
+    /**
+     * Runs a step over {@link #ENTRIES_AT_ONCE} entries under the lock.
+     *
+     * @return whether there are entries after these
+     */
+    boolean runStep(int first, Step step)
+    {
+        boolean more;
+        lock.lock();
+        try {
+            more = !closed && step.run(first, first + ENTRIES_AT_ONCE);
+        }
+        finally {
+            lock.unlock();
+        }
+        LockYield.giveWay(lock);
+        return more;
     }
 
     interface Step

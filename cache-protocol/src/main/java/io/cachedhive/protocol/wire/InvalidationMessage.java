@@ -72,8 +72,8 @@ public sealed interface InvalidationMessage
     }
 
     /**
-     * Removes these files from the cache and overwrites their bytes. Answered by {@link Flushed} when done. As soon as
-     * the worker has read the message, it forwards the tombstones to its peers, even if the answer is lost.
+     * Removes these files from the cache, durably. Answered by {@link Flushed} when done. As soon as the worker has read
+     * the message, it forwards the tombstones to its peers, even if the answer is lost.
      */
     record Flush(List<Tombstone> tombstones)
             implements InvalidationMessage
@@ -108,7 +108,7 @@ public sealed interface InvalidationMessage
      * Reports the result of a {@link Flush}.
      *
      * @param files the number of file versions of which blocks were removed
-     * @param problem the data that could not be overwritten, although it is no longer served; empty if there is none
+     * @param problem why the flush may be lost in a crash, although the blocks are no longer served; empty if it is durable
      */
     record Flushed(long files, Optional<String> problem)
             implements InvalidationMessage

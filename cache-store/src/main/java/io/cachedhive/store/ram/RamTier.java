@@ -394,19 +394,6 @@ public final class RamTier
         framesOf(storedFile).forEach(this::drop);
     }
 
-    /**
-     * Removes all blocks of a dropped file and keeps their frames for the caller, which overwrites each frame once
-     * {@link #isTakenAlone} and then calls {@link #giveBackTaken}.
-     */
-    public void take(StoredFile storedFile, List<Frame> taken)
-    {
-        for (Frame frame : framesOf(storedFile)) {
-            hold(frame);
-            drop(frame);
-            taken.add(frame);
-        }
-    }
-
     private List<Frame> framesOf(StoredFile storedFile)
     {
         List<Frame> found = new ArrayList<>();
@@ -431,61 +418,6 @@ public final class RamTier
             }
         }
         return found;
-    }
-
-    /**
-     * Takes the free frames among a range of entries, like {@link #take}, because they may have bytes of earlier
-     * blocks.
-     *
-     * @return whether there are entries after the range
-     */
-    public boolean takeFree(int firstEntry, int endEntry, List<Frame> taken)
-    {
-        for (int entry = firstEntry; entry < Math.min(endEntry, frames.entryLimit()); entry++) {
-            Frame frame = frames.of(entry);
-            if (frame != null && frame.state == State.FREE && !frame.slab().draining) {
-                frame.list.remove(frame);
-                frame.state = State.DETACHED;
-                frame.pins = 1;
-                taken.add(frame);
-            }
-        }
-        return endEntry < frames.entryLimit();
-    }
-
-    /**
-     * Returns whether the frame has no reader except the caller that took it.
-     */
-    public boolean isTakenAlone(Frame frame)
-    {
-        verify(frame.state == State.DETACHED, "frame %s is %s", frame.number(), frame.state);
-        return frame.pins == 1;
-    }
-
-    public void giveBackTaken(Frame frame)
-    {
-        verify(frame.state == State.DETACHED, "frame %s is %s", frame.number(), frame.state);
-        unpin(frame);
-    }
-
-    /**
-     * Overwrites a frame that only the caller uses. Callers must not hold the lock.
-     */
-    public void wipe(Frame frame)
-    {
-        writer.payload(frame.number(), frames.frameBytes(frame)).fill((byte) 0);
-    }
-
-    /**
-     * Overwrites the bytes after the new block in a frame that the caller fills, because a flush overwrites only free
-     * frames. Callers must not hold the lock.
-     */
-    public void wipeBehind(Frame frame, int length)
-    {
-        long bytes = frames.frameBytes(frame);
-        if (length < bytes) {
-            writer.payload(frame.number(), bytes).asSlice(length).fill((byte) 0);
-        }
     }
 
     /**

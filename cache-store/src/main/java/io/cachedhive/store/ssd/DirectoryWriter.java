@@ -302,55 +302,24 @@ final class DirectoryWriter
             log.debug("Block %s is not kept in %s: %s", write.digest(), directory.path(), e.getMessage());
         }
         finally {
-            finish(write, reservation, written, buffer);
+            finish(write, reservation, written);
         }
     }
 
-    private void finish(Write write, SsdDirectory.Reservation reservation, boolean written, ByteBuffer buffer)
+    private void finish(Write write, SsdDirectory.Reservation reservation, boolean written)
     {
-        boolean inService;
         lock.lock();
         try {
-            if (!write.file().isDropped()) {
-                if (written) {
-                    directory.add(reservation, write.file(), write.digest(), write.length(), write.terms().get());
-                }
-                else {
-                    // a partial write is as harmless as the remains of an evicted block
-                    directory.cancel(reservation);
-                }
-                return;
+            if (written && !write.file().isDropped()) {
+                directory.add(reservation, write.file(), write.digest(), write.length(), write.terms().get());
             }
-            inService = directory.isInService();
+            else {
+                // bytes without an entry are as harmless as the remains of an evicted block
+                directory.cancel(reservation);
+            }
         }
         finally {
             lock.unlock();
-        }
-        // a flush also has to overwrite blocks written concurrently, even partly
-        boolean wiped = false;
-        try {
-            if (inService) {
-                MemorySegment.ofBuffer(buffer.clear()).fill((byte) 0);
-                directory.wipe(reservation, buffer);
-                wiped = true;
-            }
-        }
-        catch (IOException e) {
-            log.warn("Cannot overwrite a dropped block in %s yet: %s", directory.path(), e.getMessage());
-        }
-        finally {
-            lock.lock();
-            try {
-                if (wiped) {
-                    directory.cancel(reservation);
-                }
-                else {
-                    directory.cancelUnwiped(reservation);
-                }
-            }
-            finally {
-                lock.unlock();
-            }
         }
     }
 }

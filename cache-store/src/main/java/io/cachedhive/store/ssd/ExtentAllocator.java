@@ -297,13 +297,6 @@ final class ExtentAllocator
             }
             drainHand++;
         }
-        if (drainHand >= draining.extentCount() && draining.unwipedCount() > 0) {
-            // a failed overwrite may never succeed, so the slab returns to its class, and another one is drained later
-            take(draining);
-            draining = null;
-            return;
-        }
-        // a flush may still be overwriting an extent
         if (drainHand >= draining.extentCount() && !draining.isBeingWritten()) {
             SsdSlab empty = draining;
             draining = null;

@@ -55,7 +55,7 @@ import static java.util.Objects.requireNonNull;
  * <li>{@link DirectoryRecovery}: restores the index; {@link DirectoryRestorer}: runs its second step while blocks
  *       change
  * <li>{@link DirectoryCheckpoints}: writes checkpoints, and the superblock that determines the valid ones
- * <li>{@link DirectoryDrops}: removes and overwrites the blocks of dropped files
+ * <li>{@link DirectoryDrops}: removes the blocks of dropped files
  * <li>{@link DirectoryHealth}: whether the disk is readable and writable; {@link WatchedDisk} reports the result of
  *       each call
  * </ul>
@@ -162,7 +162,7 @@ final class SsdDirectory
         });
         this.restorer = new DirectoryRestorer(context, opening, allocator, openedNanos, this::invalidate);
         this.checkpoints = new DirectoryCheckpoints(context, opening, restorer, journal);
-        this.drops = new DirectoryDrops(context, journal, disk, checkpoints, this::remove);
+        this.drops = new DirectoryDrops(context, journal, checkpoints, this::remove);
         lock.lock();
         try {
             restorer.start();
@@ -474,15 +474,6 @@ final class SsdDirectory
     }
 
     /**
-     * Releases a reservation whose extent still has to be overwritten; the extent stays unused until then.
-     */
-    void cancelUnwiped(Reservation reservation)
-    {
-        reservation.table.addReservedSsdBytes(-reservation.length);
-        drops.keepUnwiped(reservation.slab, reservation.extent);
-    }
-
-    /**
      * Writes an extent. Callers must not hold the lock.
      */
     void write(Reservation reservation, ByteBuffer buffer)
@@ -556,9 +547,13 @@ final class SsdDirectory
     {
         Digest128 digest = new Digest128(index.digestHigh(entry), index.digestLow(entry));
         long removed = index.sequence(entry);
+        // the record of a dropped file covers its blocks
+        boolean recorded = files.isDropped(index.file(entry));
         contents.remove(entry);
         restorer.forget(removed);
-        journal.append(new BlockRemoved(digest, removed).encode());
+        if (!recorded) {
+            journal.append(new BlockRemoved(digest, removed).encode());
+        }
     }
 
     /**
@@ -661,49 +656,12 @@ final class SsdDirectory
     }
 
     /**
-     * Removes the blocks of a dropped file and overwrites their extents before they are reused. {@link #unwiped}
-     * reports failures. Callers must not hold the lock.
-     *
-     * @param zeros as long as the largest extent
+     * Writes a checkpoint if the journal is full, so that it accepts the records of further drops. Callers must not
+     * hold the lock.
      */
-    void wipeDropped(StoredFile file, ByteBuffer zeros)
+    void makeJournalRoom()
     {
-        drops.wipe(file, zeros);
-    }
-
-    /**
-     * Retries all failed overwrites. Callers must not hold the lock.
-     */
-    void wipeLeft()
-    {
-        drops.wipeLeft();
-    }
-
-    /**
-     * Retries failed overwrites if the directory is writable and the pause has passed. Callers must not hold the lock.
-     */
-    void wipeLeftIfDue()
-    {
-        drops.wipeLeftIfDue();
-    }
-
-    /**
-     * Returns why some bytes are not overwritten yet; empty if there are none.
-     */
-    Optional<String> unwiped()
-    {
-        return drops.problem()
-                .map(reason -> "SSD directory %s still has flushed bytes, which are never served, because it cannot be written: %s".formatted(path, reason));
-    }
-
-    /**
-     * Overwrites an extent whose block was dropped. The caller then calls {@link #cancel}, or {@link #cancelUnwiped} on
-     * failure. Callers must not hold the lock.
-     */
-    void wipe(Reservation reservation, ByteBuffer zeros)
-            throws IOException
-    {
-        drops.wipe(reservation.slab, reservation.extent, zeros);
+        drops.makeJournalRoom();
     }
 
     /**

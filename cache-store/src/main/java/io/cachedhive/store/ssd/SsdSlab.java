@@ -12,20 +12,15 @@ final class SsdSlab
     static final int FREE = -1;
     static final int WRITING = -2;
     static final int UNKNOWN = -3;
-    static final int UNWIPED = -4;
-    static final int NONE = -1;
 
     final int number;
     int sizeClass = -1;
-    // state by extent: the number of its index entry, FREE, WRITING, UNKNOWN (the checkpoint may have a block there),
-    // or UNWIPED (unused because its bytes could not be overwritten yet)
+    // state by extent: the number of its index entry, FREE, WRITING, or UNKNOWN (the checkpoint may have a block there)
     private int[] entries = {};
     private int freeCount;
     private int unknownCount;
     private int cursor;
-    // includes unwiped extents
     private int writing;
-    private int unwipedCount;
     private int pinnedCount;
 
     SsdSlab(int number)
@@ -154,47 +149,6 @@ final class SsdSlab
         if (entry == FREE) {
             freeCount++;
         }
-    }
-
-    /**
-     * Marks an extent being written as unwiped: it stays unused, and the slab keeps its size class, until
-     * {@link #wiped}.
-     */
-    void keepUnwiped(int extent)
-    {
-        verify(entries[extent] == WRITING, "extent %s of slab %s is not being written", extent, number);
-        entries[extent] = UNWIPED;
-        unwipedCount++;
-    }
-
-    /**
-     * Frees an overwritten extent.
-     */
-    void wiped(int extent)
-    {
-        verify(entries[extent] == UNWIPED, "extent %s of slab %s is not out of use", extent, number);
-        entries[extent] = FREE;
-        unwipedCount--;
-        writing--;
-        freeCount++;
-    }
-
-    int unwipedCount()
-    {
-        return unwipedCount;
-    }
-
-    /**
-     * Returns the first unwiped extent from the given one on, or {@link #NONE}.
-     */
-    int nextUnwiped(int firstExtent)
-    {
-        for (int extent = firstExtent; unwipedCount > 0 && extent < entries.length; extent++) {
-            if (entries[extent] == UNWIPED) {
-                return extent;
-            }
-        }
-        return NONE;
     }
 
     /**

@@ -298,7 +298,6 @@ public final class SsdTier
                 () -> guarded(() -> {
                     directory.probe();
                     directory.checkpoints().writeIfDue(checkpointInterval);
-                    directory.wipeLeftIfDue();
                 }),
                 CHECKPOINT_CHECK_MILLIS,
                 CHECKPOINT_CHECK_MILLIS,
@@ -605,36 +604,12 @@ public final class SsdTier
     }
 
     /**
-     * Overwrites and frees the extents of dropped files, and retries earlier failures. {@link #unwiped} reports new
-     * ones. Callers must not hold the lock.
+     * Writes checkpoints of directories whose journal is full, so that it accepts the records of further drops. Callers
+     * must not hold the lock.
      */
-    public void wipeDropped(List<StoredFile> dropped)
+    public void makeJournalRoom()
     {
-        directories.forEach(SsdDirectory::wipeLeft);
-        if (dropped.isEmpty() || directories.isEmpty()) {
-            return;
-        }
-        ByteBuffer zeros = StagingBuffers.allocate(stagingBytes);
-        for (SsdDirectory directory : directories) {
-            dropped.forEach(file -> directory.wipeDropped(file, zeros));
-        }
-    }
-
-    /**
-     * Returns why some dropped bytes are not overwritten yet, though retried; empty if there are none. Callers must not
-     * hold the lock.
-     */
-    public Optional<String> unwiped()
-    {
-        lock.lock();
-        try {
-            return directories.stream()
-                    .flatMap(directory -> directory.unwiped().stream())
-                    .findFirst();
-        }
-        finally {
-            lock.unlock();
-        }
+        directories.forEach(SsdDirectory::makeJournalRoom);
     }
 
     /**

@@ -46,6 +46,9 @@ public final class FlushService
     // by then, readers have offered the guest blocks that they read before the flush
     private static final long GUESTS_REFUSED_NANOS = TimeUnit.SECONDS.toNanos(60);
 
+    private static final String NOT_DURABLE =
+            "cannot write that blocks were flushed to any SSD directory or to the state directory: after a crash, flushed blocks may come back until they are flushed again";
+
     private final BlockStore store;
     private final WorkerTimer timer;
     private final Executor executor;
@@ -56,7 +59,6 @@ public final class FlushService
     // recently applied
     private volatile List<Recent> recent = List.of();
     private volatile boolean ready;
-    private volatile boolean hiding;
     private volatile boolean resuming;
 
     private record Recent(LocationIndex<Tombstone> tombstones, long endNanos) {}
@@ -126,7 +128,7 @@ public final class FlushService
      */
     public boolean isReady()
     {
-        return ready && !hiding && !resuming;
+        return ready && !resuming;
     }
 
     void setReady(boolean ready)
@@ -207,20 +209,15 @@ public final class FlushService
     private Flushed run(List<Tombstone> tombstones)
     {
         LocationIndex<Tombstone> index = LocationIndex.ofTombstones(tombstones);
-        FlushResult result;
-        // blocks that are still being restored cannot be hidden individually
-        hiding = !store.awaitRestored(Duration.ZERO);
-        try {
-            result = store.flushes().flush(index::covers);
-        }
-        finally {
-            hiding = false;
-        }
+        FlushResult result = store.flushes().flush(index::covers);
         keepRecent(index);
-        result.problem().ifPresent(problem -> log.warn("%s", problem));
         log.info("Flushed %s files of %s", result.files(), tombstones.stream().map(Tombstone::location).limit(10).toList());
         finish(tombstones, result);
-        return new Flushed(result.files(), result.problem());
+        if (result.durable()) {
+            return new Flushed(result.files(), Optional.empty());
+        }
+        log.warn("%s", NOT_DURABLE);
+        return new Flushed(result.files(), Optional.of(NOT_DURABLE));
     }
 
     private synchronized void keepRecent(LocationIndex<Tombstone> tombstones)
@@ -232,7 +229,7 @@ public final class FlushService
     private synchronized void finish(List<Tombstone> tombstones, FlushResult result)
     {
         // a repeated request must not report success
-        if (result.durable() && result.problem().isEmpty()) {
+        if (result.durable()) {
             book.setDone(tombstones, nowMillis());
         }
         undone = LocationIndex.ofTombstones(book.notDone());

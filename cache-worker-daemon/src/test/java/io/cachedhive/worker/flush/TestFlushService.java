@@ -1,5 +1,6 @@
 package io.cachedhive.worker.flush;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.file.FileVersion;
@@ -25,6 +26,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -43,13 +45,14 @@ class TestFlushService
     private Path directory;
 
     /**
-     * Stands still, and does something when the thread that made it asks for the first time after it was told to.
+     * Stands still, and does something when the thread that made it asks for the first time after it was told to. Other threads wait at the gate, if there is one.
      */
     private static final class HookedTimer
             implements WorkerTimer
     {
         private final Thread owner = Thread.currentThread();
         private Optional<Runnable> hook = Optional.empty();
+        private volatile Optional<CountDownLatch> gate = Optional.empty();
 
         @Override
         public Instant now()
@@ -64,6 +67,9 @@ class TestFlushService
                 Optional<Runnable> once = hook;
                 hook = Optional.empty();
                 once.ifPresent(Runnable::run);
+            }
+            else {
+                gate.ifPresent(Uninterruptibles::awaitUninterruptibly);
             }
             return 0;
         }
@@ -104,12 +110,13 @@ class TestFlushService
             flushes.flush(List.of(tombstone(1, "s3://lake/a/"))).get(1, TimeUnit.MINUTES);
             assertThat(flushes.mayBeGuest(file)).isTrue();
 
-            // the flush waits for this reader
-            PinnedBlock reader = fill(store, file);
+            fill(store, file).close();
+            CountDownLatch gate = new CountDownLatch(1);
+            timer.gate = Optional.of(gate);
             CompletableFuture<Flushed> flush = flushes.flush(List.of(tombstone(2, "s3://lake/b/")));
             Await.until("being flushed", () -> flushes.isBeingFlushed(file) && store.file(file.id()).isEmpty());
             timer.hook = Optional.of(() -> {
-                reader.close();
+                gate.countDown();
                 flush.join();
             });
             assertThat(flushes.mayBeGuest(file)).isFalse();

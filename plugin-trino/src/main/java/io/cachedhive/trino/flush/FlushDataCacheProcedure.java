@@ -31,17 +31,17 @@ import static io.trino.spi.StandardErrorCode.PROCEDURE_CALL_FAILED;
 import static java.util.Objects.requireNonNull;
 
 /**
- * {@code CALL system.flush_data_cache(schema_name, table_name, partition_columns, partition_values)}: what any cache worker has of a table, or of some of its partitions, is
- * gone when it returns, to the last byte. A worker that is away learns of it when it is back, from the others before it serves anything, and
- * from this coordinator. The table's files are as they were, and are cached again when they are read.
+ * {@code CALL system.flush_data_cache(schema_name, table_name, partition_columns, partition_values)}: drops the cached blocks of a table, or of some of its partitions, on all
+ * cache workers, durably. After the call returns, no cache worker serves them again. An unreachable cache worker applies the flush before it serves blocks again: it learns of it
+ * from its peers and from this coordinator. The table's files do not change, and later reads cache them again.
  */
 public final class FlushDataCacheProcedure
         extends PartitionProcedure
 {
     private static final Logger log = Logger.get(FlushDataCacheProcedure.class);
 
-    // what was cached is overwritten
-    private static final long FLUSH_MILLIS = 3_600_000;
+    // a cache worker applies one flush after another
+    private static final long FLUSH_MILLIS = 600_000;
 
     private final String catalog;
     private final TableFiles files;
@@ -129,7 +129,7 @@ public final class FlushDataCacheProcedure
             }
             Optional<String> problem = answer.answer().flatMap(said -> said);
             if (problem.isPresent()) {
-                throw new TrinoException(PROCEDURE_CALL_FAILED, "nothing of %s is served any more, but on %s not all is overwritten: %s".formatted(
+                throw new TrinoException(PROCEDURE_CALL_FAILED, "blocks of %s are no longer served, but the flush may be lost on cache worker %s: %s".formatted(
                         table,
                         answer.address(),
                         problem.get()));
