@@ -125,10 +125,14 @@ public final class DirectoryCheck
         }
         DirectoryContents contents = new DirectoryContents(geometry, new FileTable());
         SsdSlab[] slabs = contents.slabs();
+        boolean[] fileIsLost = new boolean[geometry.slabFileCount()];
+        for (int i = 0; i < fileIsLost.length; i++) {
+            fileIsLost[i] = !checkSize(DirectoryFiles.slabFileName(i), geometry.slabFileBytes(i));
+        }
         boolean[] slabIsLost = new boolean[slabs.length];
         int lost = 0;
         for (int i = 0; i < slabs.length; i++) {
-            slabIsLost[i] = !checkSize(DirectoryFiles.slabName(i), geometry.slabBytes());
+            slabIsLost[i] = fileIsLost[geometry.slabFile(i)];
             lost += slabIsLost[i] ? 1 : 0;
         }
         add("slabs", lost == 0 ? Verdict.OK : Verdict.DAMAGED, "%s of %s are there, of %s each".formatted(
@@ -260,13 +264,14 @@ public final class DirectoryCheck
         SsdIndex index = contents.index();
         SsdSlab[] slabs = contents.slabs();
         FileTable table = contents.files();
-        SizeClasses sizeClasses = superblock.geometry().sizeClasses();
+        Geometry geometry = superblock.geometry();
+        SizeClasses sizeClasses = geometry.sizeClasses();
         long verified = 0;
         long bytes = 0;
         long replaced = 0;
         List<String> damaged = new ArrayList<>();
         long damagedCount = 0;
-        ByteBuffer buffer = StagingBuffers.allocate(Geometry.largestExtentUnits(superblock.geometry().blockSizeBytes()) * Geometry.UNIT_BYTES);
+        ByteBuffer buffer = StagingBuffers.allocate(Geometry.largestExtentUnits(geometry.blockSizeBytes()) * Geometry.UNIT_BYTES);
         for (int entry = 0; entry < index.limit(); entry++) {
             if (!index.isUsed(entry)) {
                 continue;
@@ -280,7 +285,7 @@ public final class DirectoryCheck
             String problem;
             try {
                 buffer.clear().limit(extentBytes);
-                files.get(DirectoryFiles.slabName(slab.number)).read(position, buffer);
+                files.get(DirectoryFiles.slabFileName(geometry.slabFile(slab.number))).read(geometry.slabOffset(slab.number) + position, buffer);
                 buffer.flip();
                 if (Extent.verify(buffer, digest, index.sequence(entry), file.etagDigest(), length, superblock.storeId())) {
                     verified++;

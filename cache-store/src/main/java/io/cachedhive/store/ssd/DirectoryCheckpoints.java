@@ -33,6 +33,7 @@ final class DirectoryCheckpoints
 {
     private static final Logger log = Logger.get(DirectoryCheckpoints.class);
 
+    private static final int SLABS_AT_ONCE = 4096;
     private static final int BLOCKS_PER_CHUNK = 4096;
     // per acquisition of the lock, to hold it for a fraction of a millisecond only
     private static final int BLOCKS_AT_ONCE = 512;
@@ -50,7 +51,7 @@ final class DirectoryCheckpoints
     private final ReentrantLock lock;
     private final StoreClock clock;
     // atomic, not guarded
-    private final AtomicIntegerArray unsyncedSlabs;
+    private final AtomicIntegerArray unsyncedSlabFiles;
 
     // the format version is read without the lock
     private volatile Superblock superblock;
@@ -95,10 +96,10 @@ final class DirectoryCheckpoints
         this.journal = requireNonNull(journal, "journal is null");
         this.lock = context.lock();
         this.clock = context.clock();
-        this.unsyncedSlabs = new AtomicIntegerArray(geometry.slabCount());
+        this.unsyncedSlabFiles = new AtomicIntegerArray(geometry.slabFileCount());
         // a killed run did not sync its writes
-        for (int slab = 0; slab < geometry.slabCount(); slab++) {
-            setUnsynced(slab);
+        for (int file = 0; file < geometry.slabFileCount(); file++) {
+            unsyncedSlabFiles.set(file, 1);
         }
         this.lastNanos = clock.nanoTime();
         this.failedNanos = clock.nanoTime() - DirectoryHealth.SUSPENSION_NANOS;
@@ -109,7 +110,7 @@ final class DirectoryCheckpoints
      */
     void setUnsynced(int slab)
     {
-        unsyncedSlabs.set(slab, 1);
+        unsyncedSlabFiles.set(geometry.slabFile(slab), 1);
     }
 
     /**
@@ -331,16 +332,16 @@ final class DirectoryCheckpoints
     private void syncSlabs()
             throws IOException
     {
-        for (int i = 0; i < unsyncedSlabs.length(); i++) {
-            if (unsyncedSlabs.getAndSet(i, 0) != 0) {
+        for (int i = 0; i < unsyncedSlabFiles.length(); i++) {
+            if (unsyncedSlabFiles.getAndSet(i, 0) != 0) {
                 boolean success = false;
                 try {
-                    opened.slab(i).sync();
+                    opened.slabFile(i).sync();
                     success = true;
                 }
                 finally {
                     if (!success) {
-                        setUnsynced(i);
+                        unsyncedSlabFiles.set(i, 1);
                     }
                 }
             }
@@ -362,19 +363,23 @@ final class DirectoryCheckpoints
             throws IOException
     {
         SsdSlab[] slabs = contents.slabs();
-        WireWriter body = new WireWriter(slabs.length * 5);
-        lock.lock();
-        try {
-            for (SsdSlab slab : slabs) {
-                if (slab.sizeClass >= 0) {
-                    body.putInt(slab.number).putByte(slab.sizeClass);
+        WireWriter body = new WireWriter(SLABS_AT_ONCE * DirectoryContents.SLAB_RECORD_BYTES);
+        for (int first = 0; first < slabs.length; first += SLABS_AT_ONCE) {
+            lock.lock();
+            try {
+                for (int i = first; i < Math.min(slabs.length, first + SLABS_AT_ONCE); i++) {
+                    if (slabs[i].sizeClass >= 0) {
+                        body.putInt(slabs[i].number).putByte(slabs[i].sizeClass);
+                    }
                 }
             }
+            finally {
+                lock.unlock();
+            }
+            LockYield.giveWay(lock);
+            writer.write(DirectoryRecovery.SLABS_CHUNK, body);
+            body.clear();
         }
-        finally {
-            lock.unlock();
-        }
-        writer.write(DirectoryRecovery.SLABS_CHUNK, body);
     }
 
     private void writePolicy(Checkpoint.Writer writer)

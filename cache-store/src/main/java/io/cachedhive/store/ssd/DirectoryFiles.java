@@ -40,7 +40,8 @@ final class DirectoryFiles
     private DiskFile superblock;
     private DiskFile journal;
     private final List<DiskFile> checkpoints = new ArrayList<>();
-    private DiskFile[] slabs = {};
+    // several slabs each
+    private DiskFile[] slabFiles = {};
 
     /**
      * @param lock on the directory, released by {@link #close}
@@ -52,7 +53,7 @@ final class DirectoryFiles
         this.lock = requireNonNull(lock, "lock is null");
     }
 
-    static String slabName(int number)
+    static String slabFileName(int number)
     {
         return SLAB_PREFIX + "%05d".formatted(number);
     }
@@ -82,9 +83,12 @@ final class DirectoryFiles
         return checkpoints;
     }
 
-    DiskFile slab(int number)
+    /**
+     * @param number see {@link Geometry#slabFile}
+     */
+    DiskFile slabFile(int number)
     {
-        return slabs[number];
+        return slabFiles[number];
     }
 
     void openSuperblock()
@@ -128,9 +132,9 @@ final class DirectoryFiles
         }
         openJournalAndCheckpoints(geometry);
         journal.allocate(geometry.journalBytes());
-        boolean[] isNew = new boolean[geometry.slabCount()];
+        boolean[] isNew = new boolean[geometry.slabFileCount()];
         Arrays.fill(isNew, true);
-        openSlabs(geometry, isNew);
+        openSlabFiles(geometry, isNew);
         superblock = disk.open(directory.resolve(SUPERBLOCK_NAME), true, Access.BUFFERED);
         superblock.allocate(2 * Superblock.PAGE_BYTES);
     }
@@ -148,33 +152,37 @@ final class DirectoryFiles
      * Opens journal, checkpoints and slabs. Creates missing checkpoints and slabs and resizes those with a wrong size.
      * Recovery checks the size of the journal.
      *
-     * @return which slabs were created or resized
+     * @return which slabs are in files that were created or resized
      */
     boolean[] open(Geometry geometry, Consumer<RecoveryOutcome> outcomes)
             throws IOException
     {
         openJournalAndCheckpoints(geometry);
-        boolean[] isNew = new boolean[geometry.slabCount()];
+        boolean[] isNew = new boolean[geometry.slabFileCount()];
         for (int i = 0; i < isNew.length; i++) {
-            Path slab = directory.resolve(slabName(i));
+            Path slab = directory.resolve(slabFileName(i));
             if (!disk.exists(slab)) {
                 isNew[i] = true;
                 outcomes.accept(new RecoveryOutcome(RecoveryFinding.SLAB_MISSING, slab, "recreating it without its blocks"));
             }
         }
         boolean[] wasMissing = isNew.clone();
-        openSlabs(geometry, isNew);
+        openSlabFiles(geometry, isNew);
         for (int i = 0; i < isNew.length; i++) {
-            if (!wasMissing[i] && slabs[i].size() != geometry.slabBytes()) {
+            if (!wasMissing[i] && slabFiles[i].size() != geometry.slabFileBytes(i)) {
                 isNew[i] = true;
                 outcomes.accept(new RecoveryOutcome(
                         RecoveryFinding.SLAB_SIZE_CHANGED,
-                        directory.resolve(slabName(i)),
-                        "it has %s bytes, not %s; continuing without its blocks".formatted(slabs[i].size(), geometry.slabBytes())));
-                slabs[i].allocate(geometry.slabBytes());
+                        directory.resolve(slabFileName(i)),
+                        "it has %s bytes, not %s; continuing without its blocks".formatted(slabFiles[i].size(), geometry.slabFileBytes(i))));
+                slabFiles[i].allocate(geometry.slabFileBytes(i));
             }
         }
-        return isNew;
+        boolean[] slabIsNew = new boolean[geometry.slabCount()];
+        for (int slab = 0; slab < slabIsNew.length; slab++) {
+            slabIsNew[slab] = isNew[geometry.slabFile(slab)];
+        }
+        return slabIsNew;
     }
 
     private void openJournalAndCheckpoints(Geometry geometry)
@@ -190,15 +198,15 @@ final class DirectoryFiles
         }
     }
 
-    private void openSlabs(Geometry geometry, boolean[] isNew)
+    private void openSlabFiles(Geometry geometry, boolean[] isNew)
             throws IOException
     {
-        slabs = new DiskFile[isNew.length];
+        slabFiles = new DiskFile[isNew.length];
         Access access = Access.DIRECT;
-        for (int i = 0; i < slabs.length; i++) {
-            Path slab = directory.resolve(slabName(i));
+        for (int i = 0; i < slabFiles.length; i++) {
+            Path slab = directory.resolve(slabFileName(i));
             try {
-                slabs[i] = disk.open(slab, true, access);
+                slabFiles[i] = disk.open(slab, true, access);
             }
             catch (DiskException e) {
                 if (access == Access.BUFFERED || e.reason() != DiskException.Cause.NOT_SUPPORTED) {
@@ -206,17 +214,17 @@ final class DirectoryFiles
                 }
                 log.info("The file system of %s does not support O_DIRECT: using the page cache", directory);
                 access = Access.BUFFERED;
-                slabs[i] = disk.open(slab, true, access);
+                slabFiles[i] = disk.open(slab, true, access);
             }
             if (isNew[i]) {
-                slabs[i].allocate(geometry.slabBytes());
+                slabFiles[i].allocate(geometry.slabFileBytes(i));
             }
         }
         if (access == Access.DIRECT && !readsDirectly()) {
             log.info("The file system of %s does not support reads with O_DIRECT: using the page cache", directory);
-            for (int i = 0; i < slabs.length; i++) {
-                slabs[i].close();
-                slabs[i] = disk.open(directory.resolve(slabName(i)), false, Access.BUFFERED);
+            for (int i = 0; i < slabFiles.length; i++) {
+                slabFiles[i].close();
+                slabFiles[i] = disk.open(directory.resolve(slabFileName(i)), false, Access.BUFFERED);
             }
         }
     }
@@ -225,7 +233,7 @@ final class DirectoryFiles
             throws IOException
     {
         try {
-            slabs[0].read(0, StagingBuffers.allocate(Geometry.UNIT_BYTES));
+            slabFiles[0].read(0, StagingBuffers.allocate(Geometry.UNIT_BYTES));
             return true;
         }
         catch (DiskException e) {
@@ -242,7 +250,7 @@ final class DirectoryFiles
     {
         IOException failure = null;
         List<Closeable> all = new ArrayList<>(checkpoints);
-        all.addAll(Arrays.asList(slabs));
+        all.addAll(Arrays.asList(slabFiles));
         all.add(journal);
         all.add(superblock);
         // the lock last, because its next holder may open all other files

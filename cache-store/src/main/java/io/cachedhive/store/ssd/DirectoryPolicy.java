@@ -114,7 +114,6 @@ final class DirectoryPolicy
     {
         uses.addPlaces(sizeClass, count);
         policies[sizeClass].setCapacity(uses.placeCount(sizeClass));
-        sketch.setEntryCount(uses.placeCount());
     }
 
     void removePlaces(int sizeClass, int count)
@@ -200,6 +199,7 @@ final class DirectoryPolicy
      */
     void add(int entry)
     {
+        sketch.setEntryCount(index.limit());
         policy(entry).enter(entry, index.blockClass(entry));
         tableQueues.enter(table(entry), entry, index.blockClass(entry));
         countPinned(entry, 1);
@@ -346,6 +346,7 @@ final class DirectoryPolicy
     void restore(int entry, byte heat)
     {
         int part = (heat >> FREQUENCY_BITS) & 3;
+        sketch.setEntryCount(index.limit());
         QueuePart of = part < PARTS.length ? PARTS[part] : QueuePart.MAIN;
         policy(entry).addColdest(entry, index.blockClass(entry), of);
         tableQueues.addColdest(table(entry), entry, index.blockClass(entry), of);

@@ -32,6 +32,8 @@ final class DirectoryRestorer
     private static final Logger log = Logger.get(DirectoryRestorer.class);
 
     private static final int RESTORED_AT_ONCE = 256;
+    // each with up to 65,536 extents
+    private static final int SLABS_SETTLED_AT_ONCE = 1;
 
     private final Path directory;
     private final DirectoryContents contents;
@@ -261,19 +263,21 @@ final class DirectoryRestorer
         if (release) {
             releaseFiles();
         }
-        for (SsdSlab slab : contents.slabs()) {
+        boolean more = true;
+        for (int first = 0; more; first += SLABS_SETTLED_AT_ONCE) {
             lock.lock();
             try {
-                slab.settle();
+                more = allocator.settle(first, first + SLABS_SETTLED_AT_ONCE);
             }
             finally {
                 lock.unlock();
             }
+            LockYield.giveWay(lock);
         }
         lock.lock();
         try {
             recovery = Optional.empty();
-            allocator.settle();
+            allocator.endRestore();
             restored.signalAll();
             log.info("%s blocks of %s are restored, %s ms after it was opened", restoredBlocks, directory, Duration.ofNanos(clock.nanoTime() - openedNanos).toMillis());
         }

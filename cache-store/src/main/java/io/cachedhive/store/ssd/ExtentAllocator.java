@@ -6,8 +6,7 @@ import io.cachedhive.store.slab.SizeClassUses;
 import io.cachedhive.store.slab.SizeClasses;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
 
 import static java.util.Objects.requireNonNull;
 
@@ -31,7 +30,7 @@ final class ExtentAllocator
     private final DirectoryPolicy policy;
     private final Evictor evictor;
     private final SsdSlab[] slabs;
-    private final List<List<SsdSlab>> slabsByClass = new ArrayList<>();
+    private final SlabGroup[] groups;
     private final ArrayDeque<SsdSlab> freeSlabs = new ArrayDeque<>();
     private SsdSlab draining;
     private int drainedFor;
@@ -62,9 +61,8 @@ final class ExtentAllocator
         this.slabs = requireNonNull(slabs, "slabs is null");
         this.policy = requireNonNull(policy, "policy is null");
         this.evictor = requireNonNull(evictor, "evictor is null");
-        for (int i = 0; i < sizeClasses.count(); i++) {
-            slabsByClass.add(new ArrayList<>());
-        }
+        this.groups = new SlabGroup[sizeClasses.count()];
+        Arrays.setAll(groups, _ -> new SlabGroup());
     }
 
     /**
@@ -91,26 +89,36 @@ final class ExtentAllocator
 
     private void take(SsdSlab slab)
     {
-        slabsByClass.get(slab.sizeClass).add(slab);
+        groups[slab.sizeClass].add(slab);
         policy.addPlaces(slab.sizeClass, slab.extentCount());
+    }
+
+    /**
+     * Settles some slabs at the end of the restore, and frees the empty ones among them.
+     *
+     * @return whether there are slabs after the range
+     */
+    boolean settle(int firstSlab, int endSlab)
+    {
+        for (int i = firstSlab; i < Math.min(endSlab, slabs.length); i++) {
+            SsdSlab slab = slabs[i];
+            slab.settle();
+            if (slab.group() != null && slab.isEmpty()) {
+                groups[slab.sizeClass].remove(slab);
+                policy.removePlaces(slab.sizeClass, slab.extentCount());
+                slab.uncut();
+                freeSlabs.add(slab);
+            }
+        }
+        return endSlab < slabs.length;
     }
 
     /**
      * Ends the restore, after all slabs are settled.
      */
-    void settle()
+    void endRestore()
     {
         restoring = false;
-        for (List<SsdSlab> ofClass : slabsByClass) {
-            for (SsdSlab slab : List.copyOf(ofClass)) {
-                if (slab.isEmpty()) {
-                    ofClass.remove(slab);
-                    policy.removePlaces(slab.sizeClass, slab.extentCount());
-                    slab.uncut();
-                    freeSlabs.add(slab);
-                }
-            }
-        }
     }
 
     /**
@@ -118,15 +126,7 @@ final class ExtentAllocator
      */
     boolean hasFree(int units)
     {
-        if (!freeSlabs.isEmpty()) {
-            return true;
-        }
-        for (SsdSlab slab : slabsByClass.get(sizeClasses.classFor(units))) {
-            if (slab.freeCount() > 0) {
-                return true;
-            }
-        }
-        return false;
+        return !freeSlabs.isEmpty() || groups[sizeClasses.classFor(units)].findFree() != null;
     }
 
     /**
@@ -156,7 +156,7 @@ final class ExtentAllocator
         moveSlabTo(wanted);
         place = evictOne(wanted, newcomer);
         // a larger extent is better than none
-        int limit = slabsByClass.get(wanted).isEmpty() ? sizeClasses.count() : Math.min(sizeClasses.count(), wanted + 1 + NEAR_CLASSES);
+        int limit = groups[wanted].size() == 0 ? sizeClasses.count() : Math.min(sizeClasses.count(), wanted + 1 + NEAR_CLASSES);
         for (int i = wanted + 1; place == null && i < limit; i++) {
             place = mayGrow ? takeFree(i) : null;
             if (place == null) {
@@ -168,19 +168,14 @@ final class ExtentAllocator
 
     private Place takeFree(int sizeClass)
     {
-        List<SsdSlab> ofClass = slabsByClass.get(sizeClass);
-        // usually only the newest slab has free extents, unless blocks were dropped
-        for (int i = ofClass.size() - 1; i >= 0; i--) {
-            SsdSlab slab = ofClass.get(i);
-            if (slab.freeCount() > 0) {
-                return new Place(slab, slab.takeFree());
-            }
-        }
-        SsdSlab slab = freeSlabs.poll();
+        SsdSlab slab = groups[sizeClass].findFree();
         if (slab == null) {
-            return null;
+            slab = freeSlabs.poll();
+            if (slab == null) {
+                return null;
+            }
+            cut(slab, sizeClass);
         }
-        cut(slab, sizeClass);
         return new Place(slab, slab.takeFree());
     }
 
@@ -236,11 +231,11 @@ final class ExtentAllocator
         if (donor == SizeClassUses.NONE) {
             return;
         }
-        SsdSlab slab = coldest(slabsByClass.get(donor));
+        SsdSlab slab = coldest(groups[donor]);
         if (slab == null) {
             return;
         }
-        slabsByClass.get(donor).remove(slab);
+        groups[donor].remove(slab);
         policy.removePlaces(donor, slab.extentCount());
         draining = slab;
         drainedFor = recipient;
@@ -251,7 +246,7 @@ final class ExtentAllocator
     /**
      * @return null if no slab can be drained
      */
-    private SsdSlab coldest(List<SsdSlab> ofClass)
+    private SsdSlab coldest(SlabGroup ofClass)
     {
         SsdSlab coldest = null;
         double lowest = Double.POSITIVE_INFINITY;

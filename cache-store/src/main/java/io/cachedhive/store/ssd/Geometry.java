@@ -12,9 +12,13 @@ import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
  *   superblock, lock       8 KiB, a few bytes
  *   journal                1/64 of the capacity, at most 64 MiB
  *   checkpoint-0, -1       1/128 each
- *   slab-00000, ...        the rest, cut into extents of size classes
+ *   slab-00000, ...        the rest: at most 16 files with equally many slabs each, except the last one
  *   slack                  1/2048, and 4 KiB for each slab: file system metadata like extent maps of fragmented files
  * </pre>
+ *
+ * <p>From 128 GiB on, slabs have the same size whatever the capacity is, just below 256 MiB. Each size class may have a
+ * slab that is nearly empty, so larger slabs would waste space and memory for extents without blocks. A smaller
+ * directory has about 512 slabs, so that each size class can have some.
  *
  * @param unitsPerSlab in units of 4 KiB
  */
@@ -30,7 +34,8 @@ record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journa
     private static final int MIN_SLABS = 2;
     private static final int WANTED_SLABS = 512;
     private static final int MIN_EXTENTS_PER_SLAB = 4;
-    private static final int MAX_EXTENTS_PER_SLAB = 1 << 15;
+    private static final long MAX_SLAB_BYTES = 256 << 20;
+    private static final int MAX_SLAB_FILES = 16;
     private static final int MAX_SLABS = 1 << 20;
     private static final int MAX_BLOCK_BYTES = 8 << 20;
 
@@ -57,8 +62,7 @@ record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journa
     static Geometry forCapacity(long capacityBytes, int blockSizeBytes)
     {
         long extentBytes = (long) largestExtentUnits(blockSizeBytes) * UNIT_BYTES;
-        long extentsPerSlab = Math.clamp(capacityBytes / WANTED_SLABS / extentBytes, MIN_EXTENTS_PER_SLAB, MAX_EXTENTS_PER_SLAB);
-        // a slab has at most 2^31 units: 8 MiB times 2^15 are 2^26
+        long extentsPerSlab = Math.clamp(capacityBytes / WANTED_SLABS / extentBytes, MIN_EXTENTS_PER_SLAB, MAX_SLAB_BYTES / extentBytes);
         long slabBytes = extentsPerSlab * extentBytes;
         long journalBytes = alignDown(Math.clamp(capacityBytes / 64, MIN_JOURNAL_BYTES, MAX_JOURNAL_BYTES));
         long checkpointBytes = alignDown(Math.max(capacityBytes / 128, MIN_CHECKPOINT_BYTES));
@@ -90,6 +94,40 @@ record Geometry(int blockSizeBytes, int unitsPerSlab, int slabCount, long journa
     long slabBytes()
     {
         return (long) unitsPerSlab * UNIT_BYTES;
+    }
+
+    /**
+     * Returns the number of slabs per file; the last file may have fewer.
+     */
+    private int slabsPerFile()
+    {
+        return Math.ceilDiv(slabCount, MAX_SLAB_FILES);
+    }
+
+    int slabFileCount()
+    {
+        return Math.ceilDiv(slabCount, slabsPerFile());
+    }
+
+    /**
+     * Returns the number of the file with a slab.
+     */
+    int slabFile(int slab)
+    {
+        return slab / slabsPerFile();
+    }
+
+    /**
+     * Returns the offset of a slab in its file.
+     */
+    long slabOffset(int slab)
+    {
+        return slab % slabsPerFile() * slabBytes();
+    }
+
+    long slabFileBytes(int file)
+    {
+        return Math.min(slabsPerFile(), slabCount - file * slabsPerFile()) * slabBytes();
     }
 
     /**

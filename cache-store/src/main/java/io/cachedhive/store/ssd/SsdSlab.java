@@ -22,6 +22,11 @@ final class SsdSlab
     private int cursor;
     private int writing;
     private int pinnedCount;
+    // null while the slab has no size class, is being drained, or is not allocated from yet
+    private SlabGroup group;
+    private int indexInGroup;
+    // whether the group has it among the slabs with free extents
+    private boolean listed;
 
     SsdSlab(int number)
     {
@@ -55,13 +60,14 @@ final class SsdSlab
      */
     void settle()
     {
+        int freed = unknownCount;
         for (int i = 0; unknownCount > 0; i++) {
             if (entries[i] == UNKNOWN) {
                 entries[i] = FREE;
                 unknownCount--;
-                freeCount++;
             }
         }
+        countFree(freed);
     }
 
     void uncut()
@@ -70,6 +76,48 @@ final class SsdSlab
         sizeClass = -1;
         entries = new int[0];
         freeCount = 0;
+    }
+
+    void join(SlabGroup group, int index)
+    {
+        if (this.group != group) {
+            this.group = group;
+            listed = false;
+        }
+        indexInGroup = index;
+    }
+
+    void leave()
+    {
+        group = null;
+    }
+
+    SlabGroup group()
+    {
+        return group;
+    }
+
+    int indexInGroup()
+    {
+        return indexInGroup;
+    }
+
+    boolean isListed()
+    {
+        return listed;
+    }
+
+    void setListed(boolean listed)
+    {
+        this.listed = listed;
+    }
+
+    private void countFree(int count)
+    {
+        freeCount += count;
+        if (group != null && count > 0) {
+            group.addFree(this);
+        }
     }
 
     int extentCount()
@@ -147,7 +195,7 @@ final class SsdSlab
         entries[extent] = entry;
         writing--;
         if (entry == FREE) {
-            freeCount++;
+            countFree(1);
         }
     }
 
@@ -170,6 +218,6 @@ final class SsdSlab
     {
         verify(entries[extent] >= 0, "extent %s of slab %s has no block", extent, number);
         entries[extent] = FREE;
-        freeCount++;
+        countFree(1);
     }
 }

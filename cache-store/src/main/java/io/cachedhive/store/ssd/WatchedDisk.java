@@ -24,6 +24,7 @@ final class WatchedDisk
     private static final Logger log = Logger.get(WatchedDisk.class);
 
     private final Path directory;
+    private final Geometry geometry;
     private final DirectoryFiles files;
     private final Journal journal;
     private final DirectoryHealth health;
@@ -38,22 +39,29 @@ final class WatchedDisk
     WatchedDisk(DirectoryContext context, Journal journal)
     {
         this.directory = context.path();
+        this.geometry = context.geometry();
         this.files = context.opened();
         this.journal = requireNonNull(journal, "journal is null");
         this.health = context.health();
         this.lock = context.lock();
     }
 
+    /**
+     * @param position offset in the slab
+     */
     void write(int slab, long position, ByteBuffer buffer)
             throws IOException
     {
-        watched(SLAB_WRITES, () -> files.slab(slab).write(position, buffer));
+        watched(SLAB_WRITES, () -> files.slabFile(geometry.slabFile(slab)).write(geometry.slabOffset(slab) + position, buffer));
     }
 
+    /**
+     * @param position offset in the slab
+     */
     void read(int slab, long position, List<ByteBuffer> buffers)
             throws IOException
     {
-        watched(SLAB_READS, () -> files.slab(slab).read(position, buffers));
+        watched(SLAB_READS, () -> files.slabFile(geometry.slabFile(slab)).read(geometry.slabOffset(slab) + position, buffers));
     }
 
     private void watched(Part part, DiskCall call)

@@ -11,10 +11,12 @@ import io.cachedhive.store.file.StoredFile;
 import org.junit.jupiter.api.Test;
 import org.openjdk.jol.info.GraphLayout;
 
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.Random;
 import java.util.UUID;
+import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -36,24 +38,93 @@ class TestMetadataSize
         System.setProperty("jol.skipHotspotSAAttach", "true");
     }
 
+    /**
+     * Lengths of the blocks of a file.
+     */
+    private interface FileShape
+    {
+        int[] next(Random random);
+    }
+
+    private static FileShape fullBlocks(int count)
+    {
+        int[] lengths = new int[count];
+        Arrays.fill(lengths, BLOCK);
+        return _ -> lengths;
+    }
+
+    /**
+     * Any number of full blocks up to eight, and a last block as likely in each octave of sizes, so that all size classes have many.
+     */
+    private static int[] shortLastBlock(Random random)
+    {
+        int[] lengths = new int[1 + random.nextInt(9)];
+        Arrays.fill(lengths, BLOCK);
+        lengths[lengths.length - 1] = (int) Math.pow(BLOCK, random.nextDouble());
+        return lengths;
+    }
+
     @Test
     void sixteenBlocksInAFile()
     {
-        measure(1_000_000, 16);
+        measure(Geometry.forCapacity(1_100_000L << 20, BLOCK), 62_500, fullBlocks(16));
     }
 
     @Test
     void oneBlockInAFile()
     {
-        measure(200_000, 1);
+        measure(Geometry.forCapacity(220_000L << 20, BLOCK), 200_000, fullBlocks(1));
     }
 
-    private static void measure(int blockCount, int blocksPerFile)
+    /**
+     * The slabs of 10 TB, and a tenth of the blocks, which therefore bear ten times their share of what does not depend on their number.
+     */
+    @Test
+    void shortLastBlocksInTenTerabytes()
+    {
+        Geometry geometry = Geometry.forCapacity(10_000_000_000_000L, BLOCK);
+        assertThat(geometry.slabBytes()).isBetween(255L << 20, 1L << 30);
+        measure(geometry, 200_000, TestMetadataSize::shortLastBlock);
+    }
+
+    @Test
+    void slabsHaveTheSameSizeInAllLargeDirectories()
+    {
+        long bytes = Geometry.forCapacity(10_000_000_000_000L, BLOCK).slabBytes();
+        for (long capacity = 140_000_000_000L; capacity < 100_000_000_000_000L; capacity *= 2) {
+            Geometry geometry = Geometry.forCapacity(capacity, BLOCK);
+            assertThat(geometry.slabBytes()).isEqualTo(bytes);
+            assertThat(geometry.slabFileCount()).isBetween(1, 16);
+            assertThat(geometry.totalBytes()).isBetween((long) (capacity * 0.97), capacity);
+        }
+    }
+
+    @Test
+    void slabsOfAFileDoNotOverlap()
+    {
+        for (long capacity : new long[] {4 << 20, 9 << 20, 1L << 30, 1L << 38, 10_000_000_000_000L}) {
+            Geometry geometry = Geometry.forCapacity(capacity, 64 << 10);
+            int file = 0;
+            long end = 0;
+            for (int slab = 0; slab < geometry.slabCount(); slab++) {
+                if (geometry.slabFile(slab) != file) {
+                    assertThat(end).isEqualTo(geometry.slabFileBytes(file));
+                    file++;
+                    end = 0;
+                }
+                assertThat(geometry.slabFile(slab)).isEqualTo(file);
+                assertThat(geometry.slabOffset(slab)).isEqualTo(end);
+                end += geometry.slabBytes();
+            }
+            assertThat(end).isEqualTo(geometry.slabFileBytes(file));
+            assertThat(file + 1).isEqualTo(geometry.slabFileCount());
+        }
+    }
+
+    private static void measure(Geometry geometry, int fileCount, FileShape shape)
     {
         Random random = new Random(42);
-        int fileCount = blockCount / blocksPerFile;
         FileTable files = new FileTable();
-        Geometry geometry = Geometry.forCapacity((long) blockCount * 11 / 10 << 20, BLOCK);
         DirectoryContents contents = new DirectoryContents(geometry, files);
         ExtentAllocator allocator = new ExtentAllocator(geometry.sizeClasses(), contents.slabs(), contents.policy(), new ExtentAllocator.Evictor()
         {
@@ -67,15 +138,17 @@ class TestMetadataSize
             public void evictExpired() {}
         });
         allocator.start(false);
-        int block = 0;
+        int blockCount = 0;
         for (int i = 0; i < fileCount; i++) {
-            FileMetadata metadata = metadata(random, i, blocksPerFile);
+            int[] lengths = shape.next(random);
+            FileMetadata metadata = metadata(random, i, IntStream.of(lengths).asLongStream().sum());
             StoredFile file = files.add(metadata.version().id(), metadata);
-            for (int j = 0; j < blocksPerFile; j++) {
+            for (int j = 0; j < lengths.length; j++) {
                 Digest128 digest = file.id().block(j).digest();
-                ExtentAllocator.Place place = allocator.allocate(Extent.units(BLOCK), true, TERMS.blockClass());
-                contents.add(place.slab(), place.extent(), digest, block, BLOCK, file, TERMS);
-                block++;
+                contents.policy().request(digest.high(), digest.low(), geometry.sizeClasses().classFor(Extent.units(lengths[j])), TERMS.blockClass());
+                ExtentAllocator.Place place = allocator.allocate(Extent.units(lengths[j]), true, TERMS.blockClass());
+                contents.add(place.slab(), place.extent(), digest, blockCount, lengths[j], file, TERMS);
+                blockCount++;
             }
         }
         assertThat(files.size()).isEqualTo(fileCount);
@@ -85,7 +158,7 @@ class TestMetadataSize
         long fileBytes = bytes(files);
         double bytesPerBlock = (double) (bytes(contents) - fileBytes) / blockCount;
         double bytesPerFile = (double) fileBytes / fileCount;
-        System.out.println("%s blocks in a file: %.1f bytes per block with its policy, %.1f bytes per file".formatted(blocksPerFile, bytesPerBlock, bytesPerFile));
+        System.out.println("%s blocks in %s files: %.1f bytes per block with its policy, %.1f bytes per file".formatted(blockCount, fileCount, bytesPerBlock, bytesPerFile));
         assertThat(bytesPerBlock).isGreaterThan(40).isLessThanOrEqualTo(MAX_BYTES_PER_BLOCK);
         assertThat(bytesPerFile).isGreaterThan(60).isLessThanOrEqualTo(MAX_BYTES_PER_FILE);
     }
@@ -95,7 +168,7 @@ class TestMetadataSize
         return GraphLayout.parseInstance(first).totalSize();
     }
 
-    private static FileMetadata metadata(Random random, int number, int blocks)
+    private static FileMetadata metadata(Random random, int number, long length)
     {
         byte[] md5 = new byte[16];
         random.nextBytes(md5);
@@ -107,7 +180,7 @@ class TestMetadataSize
                 partition,
                 new UUID(random.nextLong(), random.nextLong()));
         return new FileMetadata(
-                new FileVersion(new OriginId(new Digest128(1, 2)), location, ((long) blocks << 20) - random.nextInt(1 << 20), 1_700_000_000_000L + random.nextInt(1_000_000_000)),
+                new FileVersion(new OriginId(new Digest128(1, 2)), location, length, 1_700_000_000_000L + random.nextInt(1_000_000_000)),
                 Optional.of("\"%s\"".formatted(HexFormat.of().formatHex(md5))),
                 false,
                 "sales.store_sales");
