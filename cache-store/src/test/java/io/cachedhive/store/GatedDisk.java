@@ -1,5 +1,8 @@
 package io.cachedhive.store;
 
+import com.google.common.collect.Range;
+import com.google.common.collect.RangeSet;
+import com.google.common.collect.TreeRangeSet;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.DiskException;
 import io.cachedhive.store.disk.DiskFile;
@@ -8,10 +11,10 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
 import static java.util.Objects.requireNonNull;
@@ -26,10 +29,8 @@ final class GatedDisk
     private final Disk disk;
     private final Thread opener = Thread.currentThread();
     private final CountDownLatch gate = new CountDownLatch(1);
-    private final Set<Place> read = ConcurrentHashMap.newKeySet();
+    private final Map<Path, RangeSet<Long>> read = new HashMap<>();
     private volatile boolean failing;
-
-    private record Place(Path file, long position) {}
 
     GatedDisk(Disk disk)
     {
@@ -50,10 +51,21 @@ final class GatedDisk
         openGate();
     }
 
-    private void pass(Path file, long position)
+    /**
+     * @return whether it is the first read there
+     */
+    private synchronized boolean setRead(Path file, long position, int length)
+    {
+        RangeSet<Long> ranges = read.computeIfAbsent(file, _ -> TreeRangeSet.create());
+        boolean first = !ranges.contains(position);
+        ranges.add(Range.closedOpen(position, position + length));
+        return first;
+    }
+
+    private void pass(Path file, long position, int length)
             throws IOException
     {
-        if (!file.getFileName().toString().startsWith("checkpoint") || read.add(new Place(file, position)) || Thread.currentThread() == opener) {
+        if (!file.getFileName().toString().startsWith("checkpoint") || setRead(file, position, length) || Thread.currentThread() == opener) {
             return;
         }
         try {
@@ -78,7 +90,7 @@ final class GatedDisk
             public int read(long position, ByteBuffer target)
                     throws IOException
             {
-                pass(file, position);
+                pass(file, position, target.remaining());
                 return opened.read(position, target);
             }
 

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Stands still until it is moved.
  */
-final class ManualClock
+public final class ManualClock
         implements StoreClock
 {
     private final AtomicLong nanos = new AtomicLong();
@@ -25,7 +25,7 @@ final class ManualClock
         return nanos.get();
     }
 
-    void advance(Duration duration)
+    public void advance(Duration duration)
     {
         nanos.addAndGet(duration.toNanos());
     }

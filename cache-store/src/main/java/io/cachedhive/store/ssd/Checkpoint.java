@@ -136,6 +136,11 @@ final class Checkpoint
     }
 
     /**
+     * The place of a chunk in the file of a checkpoint.
+     */
+    record ChunkPlace(int number, long position, long end) {}
+
+    /**
      * Reads and verifies all or some chunks of a checkpoint.
      */
     static final class Reader
@@ -143,11 +148,12 @@ final class Checkpoint
         private final DiskFile file;
         private final Header header;
         private final ByteBuffer buffer = ByteBuffer.allocateDirect(2 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
-        private final long end;
         private final int endNumber;
+        private long end;
         // file position of the buffer's limit
         private long position;
         private int number;
+        private ChunkPlace current = new ChunkPlace(0, 0, 0);
 
         private Reader(DiskFile file, Header header, int number, long offset, int endNumber, long endOffset)
         {
@@ -194,6 +200,37 @@ final class Checkpoint
                 }
                 return false;
             }
+            readChunk(chunks);
+            return true;
+        }
+
+        /**
+         * Reads the chunk at a place that an earlier reader passed. Do not call {@link #next} afterwards.
+         *
+         * @throws WireException if the chunk is damaged
+         */
+        void read(ChunkPlace place, ChunkReader chunks)
+                throws IOException
+        {
+            number = place.number();
+            position = place.position();
+            end = place.end();
+            buffer.clear().limit(0);
+            readChunk(chunks);
+        }
+
+        /**
+         * Returns the place of the chunk being read.
+         */
+        ChunkPlace current()
+        {
+            return current;
+        }
+
+        private void readChunk(ChunkReader chunks)
+                throws IOException
+        {
+            long chunkPosition = position - buffer.remaining();
             refill(CHUNK_HEADER_BYTES);
             int start = buffer.position();
             int type = buffer.getInt(start);
@@ -208,10 +245,10 @@ final class Checkpoint
                     || buffer.getInt(start + CHUNK_CHECKSUM_OFFSET) != checksum(buffer, start, length)) {
                 throw new WireException("chunk %s of a checkpoint does not verify".formatted(number));
             }
+            current = new ChunkPlace(number, chunkPosition, chunkPosition + CHUNK_HEADER_BYTES + length);
             chunks.read(type, new WireReader(buffer.slice(start + CHUNK_HEADER_BYTES, length)));
             buffer.position(start + CHUNK_HEADER_BYTES + length);
             number++;
-            return true;
         }
 
         /**

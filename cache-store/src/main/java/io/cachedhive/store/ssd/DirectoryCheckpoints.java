@@ -11,13 +11,14 @@ import io.cachedhive.store.file.StoredFile;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.BitSet;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.locks.ReentrantLock;
 
 import static io.cachedhive.store.ssd.DirectoryHealth.Part.INDEX;
 import static java.util.Objects.requireNonNull;
+import static java.util.concurrent.TimeUnit.SECONDS;
 
 /**
  * Writes the checkpoints of a directory: slabs, blocks and files, in pieces, each under the store's lock. Blocks may
@@ -40,6 +41,9 @@ final class DirectoryCheckpoints
     private static final int SWEPT_AT_ONCE = 1 << 13;
     private static final int ORDINALS_AT_ONCE = 128;
     private static final int FILES_CHUNK_BYTES = 64 << 10;
+    private static final int FIRST_BODY_BYTES = 4 << 10;
+    // a store that hardly changes writes its image at this rate: less than half a gigabyte per hour
+    private static final long IDLE_BYTES_PER_SECOND = 128 << 10;
 
     private final Path directory;
     private final Geometry geometry;
@@ -213,11 +217,12 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * Writes a checkpoint if one is due.
+     * Writes a checkpoint if one is due: when the journal since the last one is a quarter of its size, so that a
+     * restart replays little, or after an interval in proportion to the size of the checkpoint.
      *
-     * @param interval between checkpoints; a long journal shortens it
+     * @param minInterval between checkpoints while the journal is short
      */
-    synchronized void writeIfDue(Duration interval)
+    synchronized void writeIfDue(Duration minInterval)
     {
         long now = clock.nanoTime();
         boolean due;
@@ -227,7 +232,7 @@ final class DirectoryCheckpoints
                 return;
             }
             boolean journalIsLong = journal.bytesSince(newestStartLsn) > geometry.journalBytes() / 4;
-            due = isVoid || !journal.hasRoom() || health.hasProblem(INDEX) || (contents.isChanged() && (journalIsLong || now - lastNanos >= interval.toNanos()));
+            due = isVoid || !journal.hasRoom() || health.hasProblem(INDEX) || (contents.isChanged() && (journalIsLong || now - lastNanos >= intervalNanos(minInterval)));
         }
         finally {
             lock.unlock();
@@ -235,6 +240,12 @@ final class DirectoryCheckpoints
         if (due && now - failedNanos >= DirectoryHealth.SUSPENSION_NANOS) {
             write(false);
         }
+    }
+
+    @GuardedBy("lock")
+    private long intervalNanos(Duration minInterval)
+    {
+        return Math.max(minInterval.toNanos(), SECONDS.toNanos(contents.checkpointBytes() / IDLE_BYTES_PER_SECOND));
     }
 
     /**
@@ -400,8 +411,8 @@ final class DirectoryCheckpoints
     }
 
     /**
-     * Writes the most recently used blocks first, and each block once. A use during the loop is harmless: it makes the
-     * block no older, and the last round writes all remaining blocks.
+     * Writes all blocks in one pass over the entries. A chunk has blocks of one age, so that a restore can read the
+     * most recently used ones first. A use during the pass is harmless: it makes the block no older.
      */
     private long writeBlocks(Checkpoint.Writer writer)
             throws IOException
@@ -416,40 +427,77 @@ final class DirectoryCheckpoints
         finally {
             lock.unlock();
         }
-        BitSet written = new BitSet();
-        // reused, because a new one per chunk would be the largest source of garbage in the process
-        WireWriter body = new WireWriter(BLOCKS_PER_CHUNK * DirectoryContents.BLOCK_RECORD_BYTES);
-        int inBody = 0;
-        for (int age = 0; age <= DirectoryPolicy.MAX_AGE; age++) {
-            int next = 0;
-            boolean more = true;
-            while (more) {
-                lock.lock();
-                try {
-                    int end = Math.min(index.limit(), next + SWEPT_AT_ONCE);
-                    int enough = Math.min(BLOCKS_PER_CHUNK, inBody + BLOCKS_AT_ONCE);
-                    for (; next < end && inBody < enough; next++) {
-                        if (!written.get(next) && policy.age(next, now) <= age && isToBeWritten(next)) {
-                            writeBlock(body, next);
-                            written.set(next);
-                            inBody++;
-                        }
+        AgedBlocks[] ages = new AgedBlocks[DirectoryPolicy.MAX_AGE + 1];
+        Arrays.setAll(ages, AgedBlocks::new);
+        long count = 0;
+        int next = 0;
+        boolean more = true;
+        while (more) {
+            Optional<AgedBlocks> full = Optional.empty();
+            lock.lock();
+            try {
+                int end = Math.min(index.limit(), next + SWEPT_AT_ONCE);
+                for (int written = 0; next < end && written < BLOCKS_AT_ONCE && full.isEmpty(); next++) {
+                    if (isToBeWritten(next)) {
+                        AgedBlocks blocks = ages[policy.age(next, now)];
+                        writeBlock(blocks.body, next);
+                        blocks.count++;
+                        written++;
+                        full = blocks.count == BLOCKS_PER_CHUNK ? Optional.of(blocks) : Optional.empty();
                     }
-                    more = next < index.limit();
                 }
-                finally {
-                    lock.unlock();
-                }
-                LockYield.giveWay(lock);
-                if (inBody == BLOCKS_PER_CHUNK) {
-                    writer.write(DirectoryRecovery.BLOCKS_CHUNK, body);
-                    body.clear();
-                    inBody = 0;
-                }
+                more = next < index.limit();
+            }
+            finally {
+                lock.unlock();
+            }
+            LockYield.giveWay(lock);
+            if (full.isPresent()) {
+                count += full.get().writeTo(writer);
             }
         }
-        writer.write(DirectoryRecovery.BLOCKS_CHUNK, body);
-        return written.cardinality();
+        for (AgedBlocks blocks : ages) {
+            count += blocks.writeTo(writer);
+        }
+        return count;
+    }
+
+    /**
+     * The next chunk with blocks of an age. Its memory is reused, because a new one for each chunk would be the largest
+     * source of garbage in the process.
+     */
+    private static final class AgedBlocks
+    {
+        final int age;
+        final WireWriter body = new WireWriter(FIRST_BODY_BYTES);
+        int count;
+
+        AgedBlocks(int age)
+        {
+            this.age = age;
+            clear();
+        }
+
+        private void clear()
+        {
+            body.clear();
+            body.putByte(age);
+            count = 0;
+        }
+
+        /**
+         * @return number of blocks written
+         */
+        int writeTo(Checkpoint.Writer writer)
+                throws IOException
+        {
+            int written = count;
+            if (written > 0) {
+                writer.write(DirectoryRecovery.BLOCKS_CHUNK, body);
+                clear();
+            }
+            return written;
+        }
     }
 
     private boolean isToBeWritten(int entry)

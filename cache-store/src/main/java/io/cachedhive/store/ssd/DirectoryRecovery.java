@@ -45,6 +45,7 @@ import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 import static java.util.Comparator.comparing;
+import static java.util.Comparator.comparingInt;
 import static java.util.Comparator.reverseOrder;
 import static java.util.Objects.requireNonNull;
 
@@ -112,6 +113,9 @@ final class DirectoryRecovery
     // sequences of removed blocks, which the checkpoint may contain
     private LongSet removed = new LongSet();
     private Optional<Checkpoint.Reader> blocks = Optional.empty();
+    // added by the verifier, then sorted by age, and the next one to read
+    private List<AgedChunk> blockChunks = new ArrayList<>();
+    private int nextBlockChunk;
     // by size class
     private final Map<Integer, Integer> policyFindings = new HashMap<>();
 
@@ -138,6 +142,13 @@ final class DirectoryRecovery
             boolean givenUp) {}
 
     private record Candidate(int slot, Checkpoint.Header header) {}
+
+    /**
+     * A chunk with blocks.
+     *
+     * @param age of its blocks, see {@link DirectoryPolicy#age}
+     */
+    private record AgedChunk(int age, Checkpoint.ChunkPlace place) {}
 
     /**
      * @param contents to restore
@@ -209,6 +220,7 @@ final class DirectoryRecovery
                     .orElse(header.startLsn());
             long next = (lastNumber + 1) % 2 == candidate.slot ? lastNumber + 2 : lastNumber + 1;
             blocks = Optional.of(Checkpoint.Reader.ofBlocks(checkpointFiles.get(candidate.slot), header));
+            blockChunks.sort(comparingInt(AgedChunk::age));
             long recordBytes = blockCount(header) * DirectoryContents.BLOCK_RECORD_BYTES
                     + fileRecordBytes
                     + (long) slabs.length * DirectoryContents.SLAB_RECORD_BYTES
@@ -337,6 +349,8 @@ final class DirectoryRecovery
         checkpointOrdinals = new IntColumn(SsdIndex.NONE);
         removed = new LongSet();
         policyFindings.clear();
+        blockChunks = new ArrayList<>();
+        nextBlockChunk = 0;
         for (int i = 0; i < slabs.length; i++) {
             slabs[i] = new SsdSlab(i);
         }
@@ -378,7 +392,8 @@ final class DirectoryRecovery
     private void verify(DiskFile file, Checkpoint.Header header)
     {
         try {
-            Checkpoint.Reader.ofBlocks(file, header).readAll(this::loadOther);
+            Checkpoint.Reader reader = Checkpoint.Reader.ofBlocks(file, header);
+            reader.readAll((type, body) -> loadOther(type, body, reader.current()));
         }
         catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -400,7 +415,7 @@ final class DirectoryRecovery
         }
     }
 
-    private void loadOther(int type, WireReader body)
+    private void loadOther(int type, WireReader body, Checkpoint.ChunkPlace place)
             throws WireException
     {
         switch (type) {
@@ -414,6 +429,7 @@ final class DirectoryRecovery
                 }
             }
             case BLOCKS_CHUNK -> {
+                blockChunks.add(new AgedChunk(body.getByte(), place));
                 if (body.remaining() % DirectoryContents.BLOCK_RECORD_BYTES != 0) {
                     throw new WireException("a checkpoint has a part of a block");
                 }
@@ -515,11 +531,12 @@ final class DirectoryRecovery
     boolean readBlocks(BlockConsumer consumer)
             throws IOException
     {
-        if (blocks.isEmpty()) {
+        if (blocks.isEmpty() || nextBlockChunk == blockChunks.size()) {
             return false;
         }
-        return blocks.get().next((type, body) -> {
-            while (type == BLOCKS_CHUNK && body.remaining() > 0) {
+        blocks.get().read(blockChunks.get(nextBlockChunk).place(), (_, body) -> {
+            body.getByte();
+            while (body.remaining() > 0) {
                 consumer.take(
                         body.getLong(),
                         body.getLong(),
@@ -534,6 +551,8 @@ final class DirectoryRecovery
                         body.getInt());
             }
         });
+        nextBlockChunk++;
+        return true;
     }
 
     /**

@@ -37,7 +37,8 @@ class TestDirectoryRecovery
 
     private final DiskFile journalFile = new BytesFile(new byte[(int) GEOMETRY.journalBytes()]);
     private final DiskFile checkpointFile = new BytesFile(new byte[CHECKPOINT_BYTES]);
-    private final WireWriter blocks = new WireWriter(1024);
+    // begins with their age
+    private final WireWriter blocks = new WireWriter(1024).putByte(0);
     private final WireWriter texts = new WireWriter(1024);
     private final WireWriter files = new WireWriter(1024);
     // of the checkpoint's files
