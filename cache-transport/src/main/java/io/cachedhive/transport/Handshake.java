@@ -131,8 +131,10 @@ final class Handshake
             switch (welcome.origins().get(i)) {
                 case KNOWN -> {}
                 case UNKNOWN -> {
-                    return Optional.of("cache worker %s has no origin %s, so that Trino reads for it: add etc/origins/%s.properties to the worker"
-                            .formatted(welcome.worker(), name, name));
+                    if (!identity.clientOrigins().contains(name)) {
+                        return Optional.of("cache worker %s has no origin %s, so that Trino reads for it: add etc/origins/%s.properties to the worker"
+                                .formatted(welcome.worker(), name, name));
+                    }
                 }
                 case MISMATCH -> {
                     return Optional.of(("origin %s of cache worker %s is another endpoint or region than this catalog's (%s), and nothing is cached: " +

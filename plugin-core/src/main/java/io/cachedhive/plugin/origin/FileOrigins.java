@@ -2,6 +2,7 @@ package io.cachedhive.plugin.origin;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 import static java.util.Objects.requireNonNull;
 
@@ -23,11 +25,13 @@ import static java.util.Objects.requireNonNull;
 public final class FileOrigins
 {
     private final List<NamedOrigin> origins;
+    private final Set<String> clientOrigins;
     private final Map<String, Integer> indexByScheme;
 
-    private FileOrigins(List<NamedOrigin> origins, Map<String, Integer> indexByScheme)
+    private FileOrigins(List<NamedOrigin> origins, Set<String> clientOrigins, Map<String, Integer> indexByScheme)
     {
         this.origins = requireNonNull(origins, "origins is null");
+        this.clientOrigins = requireNonNull(clientOrigins, "clientOrigins is null");
         this.indexByScheme = requireNonNull(indexByScheme, "indexByScheme is null");
     }
 
@@ -40,24 +44,24 @@ public final class FileOrigins
     {
         Builder builder = new Builder();
         if (isEnabled(properties, "s3")) {
-            builder.add(s3Origin, OriginId.of("s3", property(properties, "s3.endpoint"), property(properties, "s3.region")), "s3", "s3a", "s3n");
+            builder.addOfWorkers(s3Origin, OriginId.of("s3", property(properties, "s3.endpoint"), property(properties, "s3.region")), "s3", "s3a", "s3n");
         }
         if (isEnabled(properties, "gcs")) {
-            builder.add(s3Origin + ".gs", OriginId.of("gs", property(properties, "gcs.endpoint"), Optional.empty()), "gs");
+            builder.addOfClients(s3Origin + ".gs", OriginId.of("gs", property(properties, "gcs.endpoint"), Optional.empty()), "gs");
         }
         if (isEnabled(properties, "azure")) {
             Optional<String> endpoint = property(properties, "azure.endpoint");
             // one account is the same files by any of these schemes, but a location under another scheme is another location anyway
-            builder.add(s3Origin + ".abfs", OriginId.of("abfs", endpoint, Optional.empty()), "abfs", "abfss", "wasb", "wasbs");
+            builder.addOfClients(s3Origin + ".abfs", OriginId.of("abfs", endpoint, Optional.empty()), "abfs", "abfss", "wasb", "wasbs");
         }
         if (isEnabled(properties, "hadoop")) {
-            builder.add(s3Origin + ".hdfs", OriginId.of("hdfs", Optional.empty(), Optional.empty()), "hdfs");
+            builder.addOfClients(s3Origin + ".hdfs", OriginId.of("hdfs", Optional.empty(), Optional.empty()), "hdfs");
         }
         if (cacheLocalFiles && isEnabled(properties, "local")) {
             // not an endpoint, and its case matters: OriginId folds the case of all that it is given
             Optional<String> root = property(properties, "local.location").map(path -> HexFormat.of().formatHex(path.getBytes(StandardCharsets.UTF_8)));
-            builder.add(s3Origin + ".local", OriginId.of("local", Optional.empty(), root), "local");
-            builder.add(s3Origin + ".file", OriginId.of("file", Optional.empty(), Optional.empty()), "file");
+            builder.addOfClients(s3Origin + ".local", OriginId.of("local", Optional.empty(), root), "local");
+            builder.addOfClients(s3Origin + ".file", OriginId.of("file", Optional.empty(), Optional.empty()), "file");
         }
         return builder.build();
     }
@@ -80,6 +84,14 @@ public final class FileOrigins
     public List<NamedOrigin> origins()
     {
         return origins;
+    }
+
+    /**
+     * Returns the names of the origins that no cache worker can read.
+     */
+    public Set<String> clientOrigins()
+    {
+        return clientOrigins;
     }
 
     /**
@@ -140,10 +152,17 @@ public final class FileOrigins
     private static final class Builder
     {
         private final ImmutableList.Builder<NamedOrigin> origins = ImmutableList.builder();
+        private final ImmutableSet.Builder<String> clientOrigins = ImmutableSet.builder();
         private final ImmutableMap.Builder<String, Integer> indexByScheme = ImmutableMap.builder();
         private int count;
 
-        void add(String name, OriginId id, String... schemes)
+        void addOfClients(String name, OriginId id, String... schemes)
+        {
+            clientOrigins.add(name);
+            addOfWorkers(name, id, schemes);
+        }
+
+        void addOfWorkers(String name, OriginId id, String... schemes)
         {
             origins.add(new NamedOrigin(name, id));
             for (String scheme : schemes) {
@@ -154,7 +173,7 @@ public final class FileOrigins
 
         FileOrigins build()
         {
-            return new FileOrigins(origins.build(), indexByScheme.buildOrThrow());
+            return new FileOrigins(origins.build(), clientOrigins.build(), indexByScheme.buildOrThrow());
         }
     }
 }

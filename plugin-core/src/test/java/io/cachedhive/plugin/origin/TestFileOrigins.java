@@ -50,6 +50,14 @@ class TestFileOrigins
     }
 
     @Test
+    void testOriginsThatOnlyClientsRead()
+    {
+        Map<String, String> properties = Map.of("fs.s3.enabled", "true", "fs.gcs.enabled", "true", "fs.hadoop.enabled", "true", "fs.local.enabled", "true");
+        assertThat(FileOrigins.of("lake", properties, true).clientOrigins()).containsExactlyInAnyOrder("lake.gs", "lake.hdfs", "lake.local", "lake.file");
+        assertThat(FileOrigins.of("lake", Map.of("fs.s3.enabled", "true"), true).clientOrigins()).isEmpty();
+    }
+
+    @Test
     void testLocalFilesOnlyIfAsked()
     {
         Map<String, String> properties = Map.of("fs.local.enabled", "true", "local.location", "/Data");

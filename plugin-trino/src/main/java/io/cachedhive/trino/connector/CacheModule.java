@@ -154,7 +154,8 @@ public final class CacheModule
                 node.getNodeIdentifier(),
                 origins.origins(),
                 config.getSharedSecret(),
-                config.getChunkSize().toBytes());
+                config.getChunkSize().toBytes(),
+                origins.clientOrigins());
     }
 
     @Provides
