@@ -66,7 +66,7 @@ class TestWorkerAdmin
     private static <T> T get(CompletableFuture<T> future)
             throws Exception
     {
-        return future.get(20, TimeUnit.SECONDS);
+        return future.get(Await.DEADLINE.toSeconds(), TimeUnit.SECONDS);
     }
 
     private static String failure(CompletableFuture<?> future)

@@ -72,8 +72,6 @@ class TestDiskTrouble
     private static final int ON_SSD = FILES * BLOCKS_PER_FILE * 3 / 4;
     private static final String RAM = "16MB";
     private static final String SSD = "64MB";
-    // a failed directory is tried again every 10 s
-    private static final Duration MENDED_DEADLINE = Duration.ofSeconds(40);
     // a frame of an evicted block is free after 100 ms, and a quarter of the few may wait to be written: who reads faster than that has nothing kept
     private static final Duration PAUSE_PER_FILE = Duration.ofMillis(60);
 
@@ -144,7 +142,7 @@ class TestDiskTrouble
         for (int i = FILES; i < 3 * FILES; i++) {
             files.add(lake.putSettled("table/" + i, FILE_BYTES, i));
         }
-        Await.until("blocks are replaced", Duration.ofSeconds(60), () -> {
+        Await.until("blocks are replaced", () -> {
             readAll();
             return gauge(CounterNames.SSD_EVICTIONS) > before + BLOCKS_PER_FILE;
         });
@@ -166,7 +164,7 @@ class TestDiskTrouble
             }
         }
         fillUp(filler);
-        Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+        Await.until("the worker has noticed", () -> {
             readAll();
             return problem().isPresent();
         });
@@ -194,7 +192,7 @@ class TestDiskTrouble
 
         // what the kernel does to a file system in which it finds something wrong
         Files.writeString(trigger, "test");
-        Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+        Await.until("the worker has noticed", () -> {
             files.add(lake.putSettled("late/" + files.size(), FILE_BYTES, files.size()));
             readAll();
             return problem().isPresent();
@@ -212,7 +210,7 @@ class TestDiskTrouble
         assertThat(gauge(CounterNames.RESTORED_BLOCKS)).isGreaterThanOrEqualTo(ON_SSD);
         assertThat(problem()).isEmpty();
         long before = gauge(CounterNames.SSD_BLOCKS);
-        Await.until("new blocks are kept", Duration.ofSeconds(60), () -> {
+        Await.until("new blocks are kept", () -> {
             readAll();
             return gauge(CounterNames.SSD_BLOCKS) > before;
         });
@@ -241,7 +239,7 @@ class TestDiskTrouble
 
     private void assertTakesNoBlocks(String reason, String... errors)
     {
-        Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+        Await.until("the worker has noticed", () -> {
             files.add(lake.putSettled("late/" + files.size(), FILE_BYTES, files.size()));
             readAll();
             return problem().isPresent();
@@ -261,7 +259,7 @@ class TestDiskTrouble
         fillSsd();
         long blocks = gauge(CounterNames.SSD_BLOCKS);
         try (FaultInjection _ = inject(storeFiles("slab-"), READS, "error=EIO")) {
-            Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+            Await.until("the worker has noticed", () -> {
                 readAll();
                 return problem().isPresent();
             });
@@ -287,7 +285,7 @@ class TestDiskTrouble
         fillSsd();
         long blocks = gauge(CounterNames.SSD_BLOCKS);
         try (FaultInjection _ = inject(storeFiles("slab-"), READS, "delay_enter=1500000")) {
-            Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+            Await.until("the worker has noticed", () -> {
                 readAll();
                 return problem().isPresent();
             });
@@ -295,7 +293,7 @@ class TestDiskTrouble
             assertThat(gauge(CounterNames.SSD_ERRORS_SLOW)).isPositive();
             assertThat(errors()).isEmpty();
             // nobody waits for it any more
-            Await.until("reads go on without the directory", Duration.ofSeconds(20), () -> {
+            Await.until("reads go on without the directory", () -> {
                 ReadObserver observer = readAll();
                 return observer.bytes(ReadSource.BYPASS) == 0 && observer.bytes(ReadSource.SSD_HIT) == 0;
             });
@@ -315,7 +313,7 @@ class TestDiskTrouble
         start();
         fillSsd();
         try (FaultInjection _ = inject(storeFiles("slab-"), "pwrite64", "delay_enter=7000000")) {
-            Await.until("the worker has noticed", Duration.ofSeconds(60), () -> {
+            Await.until("the worker has noticed", () -> {
                 files.add(lake.putSettled("late/" + files.size(), FILE_BYTES, files.size()));
                 assertThat(readAll().bytes(ReadSource.BYPASS)).isZero();
                 return problem().isPresent();
@@ -569,7 +567,7 @@ class TestDiskTrouble
      */
     private void fillSsd()
     {
-        Await.until("the files are on SSD", Duration.ofSeconds(60), () -> {
+        Await.until("the files are on SSD", () -> {
             readAll();
             return gauge(CounterNames.SSD_BLOCKS) >= ON_SSD;
         });
@@ -578,7 +576,7 @@ class TestDiskTrouble
     private void awaitMended()
     {
         long start = System.nanoTime();
-        Await.until("the directory is used again", MENDED_DEADLINE, () -> {
+        Await.until("the directory is used again", () -> {
             files.add(lake.putSettled("mended/" + files.size(), FILE_BYTES, files.size()));
             readAll();
             return problem().isEmpty();

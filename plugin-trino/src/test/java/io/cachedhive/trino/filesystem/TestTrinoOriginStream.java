@@ -16,13 +16,13 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
-import static java.util.concurrent.TimeUnit.SECONDS;
+import static java.util.concurrent.TimeUnit.MINUTES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Reads of the origin for a stream: in line from one request, and apart from it.
  */
-@Timeout(60)
+@Timeout(120)
 class TestTrinoOriginStream
 {
     private static final Location LOCATION = Location.of("memory:///file");
@@ -58,7 +58,7 @@ class TestTrinoOriginStream
                 stream.readFully(0, inLine, 0, 0);
                 stream.readFully(0, inLine, 0, 10);
                 stream.close();
-            }).get(30, SECONDS);
+            }).get(1, MINUTES);
             assertThat(inLine).isEqualTo(Arrays.copyOf(content, 10));
             assertThat(hedge).isNotDone();
         }

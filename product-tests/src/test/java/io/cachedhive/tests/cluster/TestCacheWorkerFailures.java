@@ -22,6 +22,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import static io.cachedhive.testing.Await.DEADLINE;
 import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -92,7 +93,7 @@ public class TestCacheWorkerFailures
     {
         List<List<Object>> expected = scan("hive.failures." + table);
         // the cache serves before: files that were young are kept by now, and a reader that was too slow once reads again
-        Await.until("a scan of another table that does not touch the origin", Duration.ofSeconds(60), QUERY_PAUSE, () -> {
+        Await.until("a scan of another table that does not touch the origin", DEADLINE, QUERY_PAUSE, () -> {
             Counters warm = scanCounters("warm");
             return warm.hits() == warm.requested() && warm.hits() > 0;
         });
@@ -109,7 +110,7 @@ public class TestCacheWorkerFailures
 
         // frames of a dead worker may be read for a second, then nothing of its comes from the cache
         boolean all = victims.size() == cluster.cacheWorkers().size();
-        Await.until("a scan without the killed workers", Duration.ofSeconds(10), QUERY_PAUSE, () -> {
+        Await.until("a scan without the killed workers", DEADLINE, QUERY_PAUSE, () -> {
             Counters after = scanCounters("warm");
             assertThat(after.bySource()).as("bytes by source with %s workers killed: %s", victims.size(), after).isEqualTo(after.requested()).isPositive();
             return all ? after.bypass() == after.requested() : after.bypass() + after.remoteRead() > 0;
@@ -122,7 +123,7 @@ public class TestCacheWorkerFailures
             victim.awaitReady();
         }
         // TestWorkerRestart shows within which time: here a busy machine may make some scans read past them
-        Await.until("the restarted workers are used", Duration.ofSeconds(60), QUERY_PAUSE, () -> {
+        Await.until("the restarted workers are used", DEADLINE, QUERY_PAUSE, () -> {
             Counters counters = scanCounters("warm");
             return counters.bypass() == 0 && counters.hits() > 0;
         });
@@ -158,13 +159,11 @@ public class TestCacheWorkerFailures
         System.out.printf("scans of plain Hive %s, beside a stopped cache worker %s, on any node %s: %s%n", plain, beside, fromOthers, besideStopped);
         assertThat(besideStopped.bypass()).as("bytes read past the stopped worker: %s", besideStopped).isPositive();
         assertThat(besideStopped.bySource()).as("bytes by source: %s", besideStopped).isEqualTo(besideStopped.requested());
-        // three silent answers of a second each, on every node, while the machine is busy
-        assertThat(beside.getFirst()).as("the first scan beside the stopped worker").isLessThan(Collections.max(plain).multipliedBy(3).plusSeconds(10));
-        // then nobody asks it any more but for a probe each second
-        for (List<Duration> scans : List.of(beside.subList(1, TIMED_SCANS), fromOthers)) {
-            assertThat(Collections.min(scans)).as("the fastest of the scans that follow").isLessThan(Collections.max(plain).multipliedBy(2).plusSeconds(1));
+        // After three silent answers on each node, it gets no request but a probe each second. TestOwnerInTrouble counts the reads that wait.
+        for (List<Duration> scans : List.of(beside, fromOthers)) {
+            assertThat(Collections.min(scans)).as("the fastest of the scans beside the stopped worker").isLessThan(Collections.max(plain).multipliedBy(2).plusSeconds(1));
         }
-        Await.until("the worker is used again", Duration.ofSeconds(30), QUERY_PAUSE, () -> {
+        Await.until("the worker is used again", DEADLINE, QUERY_PAUSE, () -> {
             Counters counters = scanCounters("warm");
             return counters.bypass() == 0 && counters.hits() > 0;
         });

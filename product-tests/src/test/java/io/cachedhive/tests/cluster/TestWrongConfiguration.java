@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
+import static io.cachedhive.testing.Await.DEADLINE;
 import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -186,7 +187,7 @@ public class TestWrongConfiguration
             List<List<Object>> expected = connection.query("SELECT count(*), sum(orderkey) FROM hive.configuration.unknown_origin").rows();
             assertThat(connection.query("SELECT count(*), sum(orderkey) FROM unknown_origin").rows()).isEqualTo(expected);
             String[] problem = new String[1];
-            Await.until("stats.problem names the origin", Duration.ofSeconds(20), QUERY_PAUSE, () -> {
+            Await.until("stats.problem names the origin", DEADLINE, QUERY_PAUSE, () -> {
                 problem[0] = (String) connection.query("SELECT coalesce(max(problem), '') FROM cache.stats").onlyValue();
                 return problem[0].contains("missing");
             });
@@ -214,7 +215,7 @@ public class TestWrongConfiguration
                 assertThat(connection.query("SELECT count(*), sum(orderkey) FROM unknown_origin").rows()).isEqualTo(expected);
             }
             String[] problem = new String[1];
-            Await.until("stats.problem says that no cache worker answers", Duration.ofSeconds(20), QUERY_PAUSE, () -> {
+            Await.until("stats.problem says that no cache worker answers", DEADLINE, QUERY_PAUSE, () -> {
                 problem[0] = (String) connection.query("SELECT coalesce(max(problem), '') FROM cachedhive.cache.stats").onlyValue();
                 return problem[0].contains(worker.address());
             });
