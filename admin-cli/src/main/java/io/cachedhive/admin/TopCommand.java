@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.function.LongSupplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -44,10 +45,17 @@ final class TopCommand
     private ClusterOptions options;
 
     private final Console console;
+    private final LongSupplier nanoTime;
 
     TopCommand(Console console)
     {
+        this(console, System::nanoTime);
+    }
+
+    TopCommand(Console console, LongSupplier nanoTime)
+    {
         this.console = requireNonNull(console, "console is null");
+        this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
     }
 
     @Override
@@ -59,7 +67,7 @@ final class TopCommand
         boolean failed = false;
         try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(5), HostFiles.readSecret(cluster))) {
             List<HostAnswer> before = http.ask("/v1/stats", _ -> {});
-            long beforeNanos = System.nanoTime();
+            long beforeNanos = nanoTime.getAsLong();
             for (int refresh = 0; count == null || refresh < count; refresh++) {
                 try {
                     Thread.sleep(interval);
@@ -69,7 +77,7 @@ final class TopCommand
                     break;
                 }
                 List<HostAnswer> now = http.ask("/v1/stats", _ -> {});
-                long nowNanos = System.nanoTime();
+                long nowNanos = nanoTime.getAsLong();
                 failed |= now.stream().anyMatch(answer -> !(answer instanceof Answered));
                 print(workers, before, now, (nowNanos - beforeNanos) / 1e9);
                 before = now;
