@@ -64,6 +64,9 @@ class TestBudgets
         store.close();
     }
 
+    /**
+     * trino issue 25105: the files of a cache took more of the disk than was configured.
+     */
     @Test
     void neverTakesMoreOfTheDiskThanItMay()
             throws Exception

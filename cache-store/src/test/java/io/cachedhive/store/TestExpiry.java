@@ -150,6 +150,9 @@ class TestExpiry
         }
     }
 
+    /**
+     * doris issue 68345: a restart gave blocks another expiry time than they had.
+     */
     @Test
     void survivesACleanStop()
             throws Exception
