@@ -1,7 +1,6 @@
 package io.cachedhive.store;
 
 import com.google.common.collect.Maps;
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
@@ -258,23 +257,23 @@ public final class BlockStore
     {
         FileVersionId id = version.id();
         FileMetadata metadata = new FileMetadata(version, etag, provisional, table);
+        Optional<StoredFile> ofGuests;
         lock.lock();
         try {
             Optional<StoredFile> bound = files.get(id);
-            if (bound.isPresent() && files.isForGuests(bound.get())) {
-                // the origin's response outranks another worker's, and the ETag itself is known only now
-                dropGuestsLocked(bound.get());
-                bound = Optional.empty();
-            }
-            if (bound.isPresent()) {
+            // the origin's response outranks another worker's, and the ETag itself is known only now
+            ofGuests = bound.filter(files::isForGuests);
+            if (bound.isPresent() && ofGuests.isEmpty()) {
                 return bound.get().etagDigest() == metadata.etagDigest();
             }
+            ofGuests.ifPresent(files::drop);
             files.add(id, metadata);
-            return true;
         }
         finally {
             lock.unlock();
         }
+        ofGuests.ifPresent(tiers::removeDroppedFromRam);
+        return true;
     }
 
     /**
@@ -294,14 +293,6 @@ public final class BlockStore
         }
     }
 
-    @GuardedBy("lock")
-    private void dropGuestsLocked(StoredFile file)
-    {
-        files.drop(file);
-        // guests are never on SSD
-        ram.drop(file);
-    }
-
     /**
      * Returns whether the RAM tier can keep at least one guest block.
      */
@@ -315,13 +306,17 @@ public final class BlockStore
      */
     public void dropGuests(FileVersionId id)
     {
+        Optional<StoredFile> ofGuests;
         lock.lock();
         try {
-            files.get(id).filter(files::isForGuests).ifPresent(this::dropGuestsLocked);
+            ofGuests = files.get(id).filter(files::isForGuests);
+            ofGuests.ifPresent(files::drop);
         }
         finally {
             lock.unlock();
         }
+        // guests are never on SSD
+        ofGuests.ifPresent(tiers::removeDroppedFromRam);
     }
 
     /**
@@ -641,6 +636,14 @@ public final class BlockStore
     RamTier ram()
     {
         return ram;
+    }
+
+    /**
+     * For tests.
+     */
+    Tiers tiers()
+    {
+        return tiers;
     }
 
     /**

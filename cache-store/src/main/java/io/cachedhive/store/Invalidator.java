@@ -6,7 +6,6 @@ import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
-import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.ssd.SsdTier;
 
 import java.util.ArrayList;
@@ -27,7 +26,6 @@ public final class Invalidator
     private final Tiers tiers;
     private final ReentrantLock lock;
     private final FileTable files;
-    private final RamTier ram;
     private final SsdTier ssd;
     private final StateDirectory state;
     private final CacheWorkerId workerId;
@@ -40,7 +38,6 @@ public final class Invalidator
         this.tiers = requireNonNull(tiers, "tiers is null");
         this.lock = tiers.lock();
         this.files = tiers.files();
-        this.ram = tiers.ram();
         this.ssd = tiers.ssd();
         this.state = requireNonNull(state, "state is null");
         this.workerId = requireNonNull(workerId, "workerId is null");
@@ -63,13 +60,13 @@ public final class Invalidator
             dropped = files.get(id);
             dropped.ifPresent(file -> {
                 files.drop(file);
-                ram.drop(file);
                 ssd.drop(file);
             });
         }
         finally {
             lock.unlock();
         }
+        dropped.ifPresent(tiers::removeDroppedFromRam);
         dropped.ifPresent(ssd::removeDropped);
         // also after a concurrent drop of the same file, because it has to be durable when either call returns
         if (!makeDurable() && !isClosed()) {
@@ -116,6 +113,7 @@ public final class Invalidator
             // dropped files stay dropped, whatever failed; the disks of a closed store may be gone, which must not
             // outdate them
             durable = !isClosed() && makeDurable();
+            dropped.forEach(tiers::removeDroppedFromRam);
             dropped.forEach(ssd::removeDropped);
         }
         return new FlushResult(dropped.size(), durable);
@@ -147,7 +145,6 @@ public final class Invalidator
             Optional<StoredFile> file = files.find(ordinal).filter(candidate -> covered.test(candidate.version()));
             if (file.isPresent()) {
                 files.drop(file.get());
-                ram.drop(file.get());
                 ssd.drop(file.get());
                 dropped.add(file.get());
             }

@@ -93,6 +93,7 @@ public final class StoreInspector
             finally {
                 lock.unlock();
             }
+            LockYield.giveWay(lock);
         }
         return new FileDescription(metadata, blocks);
     }
@@ -204,6 +205,7 @@ public final class StoreInspector
             finally {
                 lock.unlock();
             }
+            LockYield.giveWay(lock);
         }
         return CachedFile.of(metadata, ramBytes, ssdBytes, cachedBytes, pinnedBytes, bestClass, nextExpiry);
     }

@@ -99,7 +99,7 @@ record StoreParts(
             environment.threads().newThread(allocation).start();
             resources.register(() -> closeAllocated(allocation));
 
-            ReentrantLock lock = new ReentrantLock();
+            ReentrantLock lock = environment.locks().get();
             FileTable files = new FileTable();
             // quotas have to exist before any block
             TableQuotas quotas = new TableQuotas(files, state.tableQuotas());

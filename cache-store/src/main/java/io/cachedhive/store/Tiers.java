@@ -157,6 +157,23 @@ final class Tiers
     }
 
     /**
+     * Removes the blocks of a dropped file from RAM. Callers must not hold the lock.
+     */
+    void removeDroppedFromRam(StoredFile file)
+    {
+        forEachStep((first, end) -> ram.removeDropped(file, first, end));
+    }
+
+    /**
+     * Returns the number of entries, frames and files that were looked up or visited. For tests. The caller holds the
+     * lock.
+     */
+    long visits()
+    {
+        return files.visits() + ram.visits() + ssd.visits();
+    }
+
+    /**
      * Runs a step over all entries of a table and takes the lock for each step separately.
      */
     void forEachStep(Step step)

@@ -6,6 +6,7 @@ import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.sizing.CacheSizer;
+import io.cachedhive.store.ssd.LockYield;
 
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -123,6 +124,7 @@ final class Upkeep
             finally {
                 lock.unlock();
             }
+            LockYield.giveWay(lock);
         }
     }
 

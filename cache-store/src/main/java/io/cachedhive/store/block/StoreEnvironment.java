@@ -7,6 +7,8 @@ import io.cachedhive.store.disk.MemoryAllocator;
 
 import java.security.SecureRandom;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 import static java.util.Objects.requireNonNull;
@@ -20,8 +22,16 @@ import static java.util.Objects.requireNonNull;
  * @param random for the ids of stores and runs
  * @param ssdFormat versions of the SSD files to read and write
  * @param memory allocates the shared memory
+ * @param locks returns the lock of a store; a test counts the work done under it
  */
-public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory threads, RandomGenerator random, SsdFormat ssdFormat, MemoryAllocator memory)
+public record StoreEnvironment(
+        StoreClock clock,
+        Disk disk,
+        ThreadFactory threads,
+        RandomGenerator random,
+        SsdFormat ssdFormat,
+        MemoryAllocator memory,
+        Supplier<ReentrantLock> locks)
 {
     public StoreEnvironment
     {
@@ -31,6 +41,7 @@ public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory thread
         requireNonNull(random, "random is null");
         requireNonNull(ssdFormat, "ssdFormat is null");
         requireNonNull(memory, "memory is null");
+        requireNonNull(locks, "locks is null");
     }
 
     /**
@@ -44,22 +55,31 @@ public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory thread
                 Thread.ofPlatform().daemon().name("store-", 0).factory(),
                 new SecureRandom(),
                 SsdFormat.CURRENT,
-                MemoryAllocator.SYSTEM);
+                MemoryAllocator.SYSTEM,
+                ReentrantLock::new);
     }
 
     public StoreEnvironment withClock(StoreClock clock)
     {
-        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory, locks);
     }
 
     public StoreEnvironment withDisk(Disk disk)
     {
-        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory, locks);
     }
 
     public StoreEnvironment withRandom(RandomGenerator random)
     {
-        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory, locks);
+    }
+
+    /**
+     * @param locks returns the lock of a store
+     */
+    public StoreEnvironment withLocks(Supplier<ReentrantLock> locks)
+    {
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory, locks);
     }
 
     /**
@@ -67,11 +87,11 @@ public record StoreEnvironment(StoreClock clock, Disk disk, ThreadFactory thread
      */
     public StoreEnvironment withSsdFormat(SsdFormat ssdFormat)
     {
-        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory, locks);
     }
 
     public StoreEnvironment withMemory(MemoryAllocator memory)
     {
-        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory);
+        return new StoreEnvironment(clock, disk, threads, random, ssdFormat, memory, locks);
     }
 }

@@ -72,8 +72,10 @@ public final class FileTable
     // free ordinals are linked through the column of SSD block counts
     private int firstFree = HashChains.NONE;
     private int firstHeld = HashChains.NONE;
+    private int lastHeld = HashChains.NONE;
     private int limit;
     private int holds;
+    private long visits;
 
     public Optional<StoredFile> get(FileVersionId id)
     {
@@ -83,6 +85,7 @@ public final class FileTable
 
     private int find(FileVersionId id)
     {
+        visits++;
         long high = id.digest().high();
         long low = id.digest().low();
         int ordinal = byId.first(low);
@@ -147,6 +150,7 @@ public final class FileTable
 
     private boolean isUsed(int ordinal)
     {
+        visits++;
         return ordinal >= 0 && ordinal < limit && (states.get(ordinal) & USED) != 0;
     }
 
@@ -521,6 +525,7 @@ public final class FileTable
         else {
             ssdBlocks.set(ordinal, firstHeld);
             firstHeld = ordinal;
+            lastHeld = lastHeld == HashChains.NONE ? ordinal : lastHeld;
         }
     }
 
@@ -537,15 +542,14 @@ public final class FileTable
     {
         holds--;
         texts.unhold();
-        if (holds > 0) {
+        if (holds > 0 || firstHeld == HashChains.NONE) {
             return;
         }
-        while (firstHeld != HashChains.NONE) {
-            int ordinal = firstHeld;
-            firstHeld = ssdBlocks.get(ordinal);
-            ssdBlocks.set(ordinal, firstFree);
-            firstFree = ordinal;
-        }
+        // there may be millions, so both lists are joined
+        ssdBlocks.set(lastHeld, firstFree);
+        firstFree = firstHeld;
+        firstHeld = HashChains.NONE;
+        lastHeld = HashChains.NONE;
     }
 
     /**
@@ -571,6 +575,14 @@ public final class FileTable
     public int ordinalLimit()
     {
         return limit;
+    }
+
+    /**
+     * Returns the number of files that were looked up or visited. Tests use it to bound the work under the lock.
+     */
+    public long visits()
+    {
+        return visits;
     }
 
     /**

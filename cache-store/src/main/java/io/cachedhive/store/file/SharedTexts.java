@@ -27,6 +27,7 @@ final class SharedTexts
     // head of the list of free numbers, linked through their use counts
     private int firstFree = HashChains.NONE;
     private int firstHeld = HashChains.NONE;
+    private int lastHeld = HashChains.NONE;
     private int holds;
     private int limit;
 
@@ -103,11 +104,11 @@ final class SharedTexts
     void unhold()
     {
         holds--;
-        while (holds == 0 && firstHeld != HashChains.NONE) {
-            int number = firstHeld;
-            firstHeld = uses.get(number);
-            uses.set(number, firstFree);
-            firstFree = number;
+        if (holds == 0 && firstHeld != HashChains.NONE) {
+            uses.set(lastHeld, firstFree);
+            firstFree = firstHeld;
+            firstHeld = HashChains.NONE;
+            lastHeld = HashChains.NONE;
         }
     }
 
@@ -127,6 +128,7 @@ final class SharedTexts
             if (holds > 0) {
                 uses.set(number, firstHeld);
                 firstHeld = number;
+                lastHeld = lastHeld == HashChains.NONE ? number : lastHeld;
             }
             else {
                 uses.set(number, firstFree);

@@ -55,6 +55,7 @@ final class RamFrames
     // full size of guest frames that are live or being filled
     private long guestBytes;
     private long evictions;
+    private long visits;
 
     RamFrames(SharedMemoryWriter writer, FileTable files, boolean aboveSsd)
     {
@@ -111,6 +112,23 @@ final class RamFrames
     }
 
     /**
+     * Returns the frame of a block, or null.
+     */
+    Frame find(Digest128 digest)
+    {
+        visits++;
+        return frames.get(digest);
+    }
+
+    /**
+     * Returns the number of frames that were looked up or visited.
+     */
+    long visits()
+    {
+        return visits;
+    }
+
+    /**
      * Returns the frames with blocks.
      */
     Map<Digest128, Frame> byDigest()
@@ -146,6 +164,7 @@ final class RamFrames
      */
     Frame of(int entry)
     {
+        visits++;
         return framesByEntry.get(entry);
     }
 

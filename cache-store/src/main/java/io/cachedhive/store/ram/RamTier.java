@@ -17,9 +17,7 @@ import io.cachedhive.store.ram.Frame.State;
 import io.cachedhive.store.slab.SizeClasses;
 
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.IdentityHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -57,6 +55,8 @@ public final class RamTier
     public static final long REST_NANOS = RamFrames.REST_NANOS;
 
     // frames that rest in advance, in addition to the current rate of fills
+    // a search through all entries takes longer than so many lookups
+    private static final int MAX_BLOCKS_FOUND_BY_NUMBER = 1 << 20;
     private static final int RESERVE_SHARE = 64;
     private static final int MAX_RESERVE = 64;
     // fraction of the frames that blocks of class high cannot occupy above an SSD tier
@@ -282,7 +282,12 @@ public final class RamTier
      */
     public Optional<Frame> find(Digest128 digest)
     {
-        Frame frame = frames.byDigest().get(digest);
+        Frame frame = frames.find(digest);
+        if (frame != null && frame.file.isDropped()) {
+            // removeDropped has not come to it yet
+            drop(frame);
+            return Optional.empty();
+        }
         if (frame != null && frame.terms.isExpired(clock.currentTimeMillis())) {
             expire(frame);
             return Optional.empty();
@@ -300,7 +305,7 @@ public final class RamTier
         long now = clock.currentTimeMillis();
         for (int entry = firstEntry; entry < Math.min(endEntry, frames.entryLimit()); entry++) {
             Frame frame = frames.of(entry);
-            if (frame != null && frame.holdsBlock() && frame.terms.blockClass() != BlockClass.GUEST && !frame.terms.isExpired(now)) {
+            if (frame != null && frame.holdsBlock() && !frame.file.isDropped() && frame.terms.blockClass() != BlockClass.GUEST && !frame.terms.isExpired(now)) {
                 boolean shielded = frame.state == State.LIVE && frames.classOf(frame).policy.isShielded(entry);
                 hottest.add(frame.file, frame.digest, shielded, frames.sketch().frequency(frame.digest.high(), frame.digest.low()));
             }
@@ -387,37 +392,29 @@ public final class RamTier
     }
 
     /**
-     * Removes all blocks of a dropped file. Frames being filled for it are released by their owners.
+     * Removes blocks of a dropped file in one of several steps. Frames being filled for it are released by their
+     * owners. Until the last step, {@link #find} hides the file's blocks.
+     *
+     * @param first start of the step: a number of a block, or of an entry if the file has many more blocks than the
+     *         tier may have
+     * @return whether there are further steps
      */
-    public void drop(StoredFile storedFile)
+    public boolean removeDropped(StoredFile dropped, int first, int end)
     {
-        framesOf(storedFile).forEach(this::drop);
-    }
-
-    private List<Frame> framesOf(StoredFile storedFile)
-    {
-        List<Frame> found = new ArrayList<>();
-        if (storedFile.ramBlocks() == 0) {
-            return found;
+        if (dropped.ramBlocks() == 0) {
+            return false;
         }
-        int fileBlocks = storedFile.version().blockCount(layout.blockSizeBytes());
-        if (fileBlocks <= frames.byDigest().size()) {
-            FileVersionId id = storedFile.id();
-            for (int i = 0; i < fileBlocks && found.size() < storedFile.ramBlocks(); i++) {
-                Frame frame = frames.byDigest().get(new BlockKey(id, i).digest());
-                if (frame != null && storedFile.equals(frame.file)) {
-                    found.add(frame);
-                }
+        FileVersionId id = dropped.id();
+        int blockCount = dropped.version().blockCount(layout.blockSizeBytes());
+        boolean byBlock = blockCount <= MAX_BLOCKS_FOUND_BY_NUMBER;
+        int limit = byBlock ? blockCount : frames.entryLimit();
+        for (int i = first; i < Math.min(end, limit) && dropped.ramBlocks() > 0; i++) {
+            Frame frame = byBlock ? frames.find(new BlockKey(id, i).digest()) : frames.of(i);
+            if (frame != null && frame.holdsBlock() && dropped.equals(frame.file)) {
+                drop(frame);
             }
         }
-        else {
-            for (Frame frame : frames.byDigest().values()) {
-                if (storedFile.equals(frame.file)) {
-                    found.add(frame);
-                }
-            }
-        }
-        return found;
+        return end < limit;
     }
 
     /**
@@ -567,6 +564,14 @@ public final class RamTier
     public MemoryFile memoryFile()
     {
         return file;
+    }
+
+    /**
+     * Returns the number of frames that were looked up or visited. Tests use it to bound the work under the lock.
+     */
+    public long visits()
+    {
+        return frames.visits();
     }
 
     /**

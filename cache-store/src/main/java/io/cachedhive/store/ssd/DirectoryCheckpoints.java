@@ -38,7 +38,7 @@ final class DirectoryCheckpoints
     private static final int BLOCKS_PER_CHUNK = 4096;
     // per acquisition of the lock, to hold it for a fraction of a millisecond only
     private static final int BLOCKS_AT_ONCE = 512;
-    private static final int SWEPT_AT_ONCE = 1 << 13;
+    private static final int SWEPT_AT_ONCE = 1 << 11;
     private static final int ORDINALS_AT_ONCE = 128;
     private static final int FILES_CHUNK_BYTES = 64 << 10;
     private static final int FIRST_BODY_BYTES = 4 << 10;

@@ -14,7 +14,7 @@ import static java.util.Objects.requireNonNull;
  */
 final class DirectoryDrops
 {
-    private static final int DROPPED_AT_ONCE = 1024;
+    private static final int DROPPED_AT_ONCE = 256;
 
     private final Geometry geometry;
     private final DirectoryContents contents;
@@ -67,6 +67,7 @@ final class DirectoryDrops
             finally {
                 lock.unlock();
             }
+            LockYield.giveWay(lock);
         }
     }
 

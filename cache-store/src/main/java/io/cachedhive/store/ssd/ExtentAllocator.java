@@ -187,7 +187,7 @@ final class ExtentAllocator
 
     private Place evictOne(int sizeClass, BlockClass newcomer)
     {
-        while (true) {
+        for (int evicted = 0; evicted < DRAINED_AT_ONCE; evicted++) {
             int entry = policy.pollVictim(sizeClass, newcomer);
             if (entry == EvictionPolicy.NO_ENTRY) {
                 return null;
@@ -201,6 +201,8 @@ final class ExtentAllocator
                 return new Place(slab, extent);
             }
         }
+        // the next call continues to drain it
+        return null;
     }
 
     /**

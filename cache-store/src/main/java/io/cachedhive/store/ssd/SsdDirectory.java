@@ -287,6 +287,7 @@ final class SsdDirectory
             finally {
                 lock.unlock();
             }
+            LockYield.giveWay(lock);
         }
     }
 
@@ -689,6 +690,11 @@ final class SsdDirectory
     long capacityBytes()
     {
         return capacityBytes;
+    }
+
+    long visits()
+    {
+        return index.visits();
     }
 
     long pinnedBytes()

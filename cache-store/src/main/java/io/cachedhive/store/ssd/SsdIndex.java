@@ -44,6 +44,7 @@ final class SsdIndex
     private int limit;
     private int firstFree = NONE;
     private int size;
+    private long visits;
 
     private static int[] emptyBuckets()
     {
@@ -55,6 +56,14 @@ final class SsdIndex
     int size()
     {
         return size;
+    }
+
+    /**
+     * Returns the number of entries that were looked up or visited. Tests use it to bound the work under the lock.
+     */
+    long visits()
+    {
+        return visits;
     }
 
     /**
@@ -70,6 +79,7 @@ final class SsdIndex
      */
     int find(long digestHigh, long digestLow)
     {
+        visits++;
         int entry = bucketHead(bucket(digestLow));
         while (entry != NONE && (digestLow(entry) != digestLow || digestHigh(entry) != digestHigh)) {
             entry = next(entry);
@@ -255,6 +265,7 @@ final class SsdIndex
 
     boolean isUsed(int entry)
     {
+        visits++;
         return lengths[entry >> PIECE_BITS][entry & PIECE_MASK] != NONE;
     }
 

@@ -747,6 +747,14 @@ public final class SsdTier
         return directories.stream().mapToLong(figure).sum();
     }
 
+    /**
+     * Returns the number of entries that were looked up or visited. Tests use it to bound the work under the lock.
+     */
+    public long visits()
+    {
+        return sum(SsdDirectory::visits);
+    }
+
     public long capacityBytes()
     {
         return totalCapacityBytes;
