@@ -33,6 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -51,6 +52,7 @@ public final class CacheClient
     // what a worker has fetched ahead is a few times as much as is read meanwhile
     private static final long SOON_MILLIS = 10;
     private static final int HITS_PER_BATCH = 8192;
+    private static final int MANY_TABLES = 100;
     private static final long WATCH_MILLIS = 500;
     private static final long QUOTA_MILLIS = 10_000;
     private static final long FLUSH_MILLIS = 1000;
@@ -217,17 +219,22 @@ public final class CacheClient
         if (!reportingSoon.get() && reportingSoon.compareAndSet(false, true)) {
             connections.after(SOON_MILLIS, () -> {
                 reportingSoon.set(false);
-                reportUsage();
+                report(usage::nextHits);
             });
         }
     }
 
     private void reportUsage()
     {
+        report(usage::next);
+    }
+
+    private void report(Supplier<Optional<Usage>> next)
+    {
         if (!reporting.isDone() || local.link().session().isEmpty() || closed) {
             return;
         }
-        usage.next().ifPresent(this::report);
+        next.get().ifPresent(this::report);
     }
 
     private void reportClasses()
@@ -242,6 +249,10 @@ public final class CacheClient
         return answer.whenComplete((_, failure) -> {
             if (failure == null) {
                 usage.acknowledged(batch.batch());
+                if (batch.counters().size() > MANY_TABLES) {
+                    // what did not fit into the batch
+                    connections.soon(this::reportUsage);
+                }
             }
         });
     }

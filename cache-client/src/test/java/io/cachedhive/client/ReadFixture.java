@@ -271,4 +271,14 @@ final class ReadFixture
             }
         }
     }
+
+    /**
+     * All that a client counted, of whatever table, without zeros.
+     */
+    static Map<String, Long> counted(CacheClient client)
+    {
+        Map<String, Long> counted = new HashMap<>(client.counters().totals());
+        counted.values().removeIf(value -> value == 0);
+        return counted;
+    }
 }

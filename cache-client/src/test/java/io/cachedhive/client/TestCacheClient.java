@@ -12,7 +12,9 @@ import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.FillMessage.Fill;
+import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.InvalidationMessage;
+import io.cachedhive.protocol.wire.MessageType;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.protocol.wire.ReadMessage;
@@ -544,12 +546,6 @@ class TestCacheClient
         }
         fixture.assertBypassed(client, BypassCause.PROTOCOL_ERROR, answers.size() * 2 * BLOCK);
         assertThat(local.acceptedConnections()).isEqualTo(1);
-
-        // more bytes than the request allows: who knows what else is wrong
-        local.reads = (exchange, _) -> exchange.send(new BlockBytes(0, Source.RAM, 1, 1, ByteBuffer.allocate(BLOCK + 1)));
-        fixture.assertReads(file, 0, 10);
-        assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(answers.size() * 2 * BLOCK + 10);
-        Await.until("reconnected", () -> local.acceptedConnections() == 2);
         ReadFixture.assertIdle(client);
     }
 
@@ -965,7 +961,7 @@ class TestCacheClient
         CachedFile file = fixture.open(client);
         fixture.assertReads(file, 0, 100);
         client.counters().addRequested(TABLE, 100);
-        Await.untilAsserted("the usage is reported", () -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
+        Await.untilAsserted("the usage is reported", () -> assertThat(local.totals()).isEqualTo(ReadFixture.counted(client)));
         assertThat(local.usage.get(TABLE)).containsEntry(CounterNames.REQUESTED_BYTES, 100L).containsEntry(CounterNames.RAM_HIT_BYTES, 100L);
 
         // an answer that is lost: told again, counted once
@@ -974,7 +970,7 @@ class TestCacheClient
         Await.until("reported", () -> local.usages.stream().anyMatch(batch -> batch.counters().getOrDefault(TABLE, Map.of()).getOrDefault(CounterNames.RAM_HIT_BYTES, 0L) == 50));
         local.disconnectAll();
         local.answersUsage = true;
-        Await.untilAsserted("the usage is reported", () -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
+        Await.untilAsserted("the usage is reported", () -> assertThat(local.totals()).isEqualTo(ReadFixture.counted(client)));
         List<StatusMessage.Usage> batches = new ArrayList<>(local.usages);
         assertThat(batches.getLast().batch()).isEqualTo(batches.get(batches.size() - 2).batch());
 
@@ -983,12 +979,64 @@ class TestCacheClient
         Await.until("away", () -> !client.local().connected());
         fixture.assertReads(file, 0, 30);
         local.listen(fixture.socket);
-        Await.untilAsserted("the usage is reported", () -> assertThat(local.usage).isEqualTo(client.counters().byTable()));
+        Await.untilAsserted("the usage is reported", () -> assertThat(local.totals()).isEqualTo(ReadFixture.counted(client)));
         assertThat(local.usage.get(TABLE).get(CounterNames.RAM_HIT_BYTES) + local.usage.get(TABLE).get(CounterNames.BYPASS_BYTES)).isEqualTo(180L);
 
         // and what was counted last
         fixture.assertReads(file, 0, 20);
         client.close();
-        assertThat(local.usage).isEqualTo(client.counters().byTable());
+        assertThat(local.totals()).isEqualTo(ReadFixture.counted(client));
+    }
+
+    /**
+     * Many tables are reported in several batches, and forgotten when all is acknowledged; then nothing is visited any more.
+     */
+    @Test
+    void testManyTablesAreReportedInBoundedBatchesAndForgotten()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        for (int i = 0; i < 5000; i++) {
+            client.counters().addRequested("s.table" + i, i + 1);
+        }
+        Await.until("all is reported and forgotten", () -> local.usage.size() == 5000 && client.counters().knownTables() == 0);
+        assertThat(local.totals()).isEqualTo(ReadFixture.counted(client)).isEqualTo(Map.of(CounterNames.REQUESTED_BYTES, 5000L * 5001 / 2));
+        assertThat(local.usages).hasSizeGreaterThanOrEqualTo(5).allSatisfy(batch -> {
+            assertThat(batch.counters()).hasSizeLessThanOrEqualTo(StatusMessage.Usage.MAX_TABLES);
+            assertThat(batch.toFrame(1).remaining()).isLessThan(512 << 10);
+        });
+
+        // the time for reports goes on: with a table that changes, only that one is visited
+        long visits = client.counters().visits();
+        int batches = local.usages.size();
+        client.counters().addRequested("s.table7", 1);
+        Await.until("reported", () -> local.usages.size() > batches && client.counters().knownTables() == 0);
+        assertThat(client.counters().visits() - visits).isEqualTo(2);
+        assertThat(List.copyOf(local.usages).getLast().counters()).isEqualTo(Map.of("s.table7", Map.of(CounterNames.REQUESTED_BYTES, 1L)));
+    }
+
+    /**
+     * A reply that is too large fails its request only, on the connection that carries all other requests.
+     */
+    @Test
+    void testReplyThatIsTooLargeFailsItsRequestOnly()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        CachedFile file = fixture.open(client);
+        for (int length : new int[] {BlockBytes.PREFIX_BYTES + BLOCK + 1, FrameHeader.MAX_BODY_BYTES, FrameHeader.MAX_BODY_BYTES + 1}) {
+            local.reads = (exchange, _) -> exchange.writeFrame(MessageType.BLOCK_BYTES, length);
+            fixture.assertReads(file, 0, 10);
+        }
+        fixture.assertBypassed(client, BypassCause.PROTOCOL_ERROR, 30);
+        local.reads = TestingWorker.Exchange::answerAll;
+        fixture.assertReads(file, BLOCK, 10);
+        assertThat(fixture.observer.bytes(ReadSource.BYPASS)).isEqualTo(30);
+        assertThat(local.acceptedConnections()).isEqualTo(1);
+
+        // beyond that limit, the header is not trusted
+        local.reads = (exchange, _) -> exchange.writeHeader(MessageType.BLOCK_BYTES, FrameHeader.MAX_SKIPPED_BODY_BYTES + 1);
+        fixture.assertReads(file, 0, 10);
+        Await.until("reconnected", () -> local.acceptedConnections() == 2);
     }
 }

@@ -25,7 +25,6 @@ import java.util.concurrent.ThreadLocalRandom;
 
 import static io.cachedhive.client.ReadFixture.BLOCK;
 import static io.cachedhive.client.ReadFixture.BLOCKS;
-import static io.cachedhive.client.ReadFixture.TABLE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -115,7 +114,7 @@ class TestRandomReads
             assertThat(fixture.observer.bypassBytes().values().stream().mapToLong(Long::longValue).sum())
                     .isEqualTo(fixture.observer.bytes(ReadSource.BYPASS))
                     .isEqualTo(client.counters().get(CounterNames.BYPASS_BYTES));
-            Await.untilAsserted("the usage is reported", () -> assertThat(fixture.local.usage.get(TABLE)).isEqualTo(client.counters().byTable().get(TABLE)));
+            Await.untilAsserted("the usage is reported", () -> assertThat(fixture.local.totals()).isEqualTo(ReadFixture.counted(client)));
             ReadFixture.assertIdle(client);
         }
     }

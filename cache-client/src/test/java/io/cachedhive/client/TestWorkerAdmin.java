@@ -5,13 +5,16 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.protocol.wire.StatusMessage.CountedTable;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Tables;
 import io.cachedhive.testing.Await;
 import io.cachedhive.transport.CachedBlock;
 import io.cachedhive.transport.Timeouts;
@@ -96,11 +99,30 @@ class TestWorkerAdmin
             assertThat(stats.problem()).contains("a problem");
             assertThat(stats.gauges()).containsEntry("ram_used_bytes", 5L);
 
+            worker.tables = request -> request.after().isEmpty() ?
+                    new Tables(List.of(new CountedTable("s.a", Map.of("requests", 1L))), true) :
+                    new Tables(List.of(new CountedTable("s.b", Map.of("after " + request.after(), 2L))), false);
+            assertThat(get(admin.tables(address, ""))).isEqualTo(new Tables(List.of(new CountedTable("s.a", Map.of("requests", 1L))), true));
+            assertThat(get(admin.tables(address, "s.a"))).isEqualTo(new Tables(List.of(new CountedTable("s.b", Map.of("after s.a", 2L))), false));
+
             Preloaded preloaded = get(admin.preload(address, 0, fixture.file, 10, 20, new RingEpoch(1), "s.t", 60_000));
             assertThat(preloaded).isEqualTo(new Preloaded(20, 0, 0, Optional.empty()));
             assertThat(worker.acceptedConnections()).isEqualTo(1);
         }
         Await.until("disconnected", () -> worker.openConnections() == 0);
+    }
+
+    @Test
+    void testRequestThatIsTooLargeFailsAlone()
+            throws Exception
+    {
+        try (WorkerAdmin admin = admin(PATIENT)) {
+            get(admin.ping(address));
+            assertThat(failure(admin.tables(address, "x".repeat(FrameHeader.MAX_BODY_BYTES))))
+                    .isEqualTo("request to the cache worker at %s does not fit: GET_TABLES message has 8454148 bytes, and a frame has at most 8454144".formatted(address));
+            get(admin.ping(address));
+            assertThat(worker.acceptedConnections()).isEqualTo(1);
+        }
     }
 
     /**

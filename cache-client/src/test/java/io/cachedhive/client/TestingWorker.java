@@ -22,6 +22,7 @@ import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.InvalidationMessage.Revalidate;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.MessageType;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
@@ -40,9 +41,11 @@ import io.cachedhive.protocol.wire.RingMessage.PublishRing;
 import io.cachedhive.protocol.wire.RingMessage.Rings;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage.GetStats;
+import io.cachedhive.protocol.wire.StatusMessage.GetTables;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Tables;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.testing.Await;
 
@@ -60,6 +63,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -116,6 +120,7 @@ public final class TestingWorker
 
     public volatile Reads reads = Exchange::answerAll;
     volatile Function<Preload, Message> preloads = preload -> new Preloaded(preload.length(), 0, 0, Optional.empty());
+    volatile Function<GetTables, Message> tables = _ -> new Tables(List.of(), false);
     volatile Source source = Source.RAM;
     volatile long etagDigest = ETAG;
     volatile int version = Message.MAX_VERSION;
@@ -412,7 +417,8 @@ public final class TestingWorker
                     setRings(List.of(publish.ring()));
                     send(request, new ControlMessage.Ack());
                 }
-                case GetStats _ -> send(request, new Stats(pong(), 1, Optional.of("a problem"), usage, Map.of("ram_used_bytes", 5L)));
+                case GetStats _ -> send(request, new Stats(pong(), 1, Optional.of("a problem"), totals(), Map.of("ram_used_bytes", 5L)));
+                case GetTables tables -> send(request, TestingWorker.this.tables.apply(tables));
                 case Preload preload -> send(request, preloads.apply(preload));
                 default -> throw new IOException("unexpected: " + message);
             }
@@ -462,6 +468,16 @@ public final class TestingWorker
                 channel.write(bytes);
             }
         }
+    }
+
+    /**
+     * The sums over all tables.
+     */
+    synchronized Map<String, Long> totals()
+    {
+        Map<String, Long> totals = new HashMap<>();
+        usage.values().forEach(table -> table.forEach((name, value) -> totals.merge(name, value, Long::sum)));
+        return totals;
     }
 
     private synchronized void count(Usage batch)
@@ -575,6 +591,28 @@ public final class TestingWorker
                 throws IOException
         {
             connection.write(ByteBuffer.wrap(bytes));
+        }
+
+        /**
+         * A frame of zeros.
+         */
+        void writeFrame(MessageType type, int bodyLength)
+                throws IOException
+        {
+            ByteBuffer frame = ByteBuffer.allocate(FrameHeader.BYTES + bodyLength);
+            new FrameHeader(bodyLength, type, request).writeTo(frame);
+            connection.write(frame.rewind());
+        }
+
+        /**
+         * The header of a frame whose body does not follow.
+         */
+        void writeHeader(MessageType type, int bodyLength)
+                throws IOException
+        {
+            ByteBuffer header = ByteBuffer.allocate(FrameHeader.BYTES);
+            new FrameHeader(bodyLength, type, request).writeTo(header);
+            connection.write(header.flip());
         }
 
         public void disconnect()

@@ -5,6 +5,7 @@ import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FillMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.FrameTooLargeException;
 import io.cachedhive.protocol.wire.HandshakeMessage;
 import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.Message;
@@ -218,7 +219,14 @@ public final class WorkerSession
             throw new WorkerException(Reason.OVERLOADED, "too many requests to the cache worker at %s are in flight: %s".formatted(endpoint, pendingCount));
         }
         long id = requestIds.incrementAndGet();
-        ByteBuffer frame = payload == null ? request.toFrame(id) : withPayload(request, id, payload);
+        ByteBuffer frame;
+        try {
+            frame = payload == null ? request.toFrame(id) : withPayload(request, id, payload);
+        }
+        catch (FrameTooLargeException e) {
+            pendingCount.decrementAndGet();
+            throw new WorkerException(Reason.PROTOCOL, "request to the cache worker at %s does not fit: %s".formatted(endpoint, e.getMessage()));
+        }
         pending.put(id, handler);
         WorkerException reason = closeReason;
         if (reason != null) {
@@ -273,7 +281,15 @@ public final class WorkerSession
         if (queuedBytes.get() > MAX_QUEUED_BYTES) {
             return;
         }
-        enqueue(new Outgoing(message.toFrame(0), null, null));
+        ByteBuffer frame;
+        try {
+            frame = message.toFrame(0);
+        }
+        catch (FrameTooLargeException e) {
+            log.error(e, "a message to the cache worker at %s was dropped", endpoint);
+            return;
+        }
+        enqueue(new Outgoing(frame, null, null));
     }
 
     /**
@@ -566,10 +582,13 @@ public final class WorkerSession
             if (received.remaining() < FrameHeader.BYTES) {
                 break;
             }
-            FrameHeader header = FrameHeader.readFrom(received, welcome == null ? FrameHeader.MAX_HANDSHAKE_BODY_BYTES : FrameHeader.MAX_BODY_BYTES);
+            FrameHeader header = FrameHeader.readFrom(received, welcome == null ? FrameHeader.MAX_HANDSHAKE_BODY_BYTES : FrameHeader.MAX_SKIPPED_BODY_BYTES);
             AnswerHandler handler = pending.get(header.requestId());
             if (welcome != null && header.requestId() != 0 && handler == null && header.type() != MessageType.BLOCK_LEASE) {
                 bytesToSkip = header.bodyLength();
+            }
+            else if (welcome != null && handler != null && header.bodyLength() > maxBodyBytes(header.type(), handler)) {
+                rejectTooLarge(header);
             }
             else if (header.type() == MessageType.BLOCK_BYTES && handler != null) {
                 if (!takeBlock(header, handler)) {
@@ -578,9 +597,9 @@ public final class WorkerSession
                 }
             }
             else {
-                int limit = handler == null ? FrameHeader.MAX_HANDSHAKE_BODY_BYTES : handler.maxBodyBytes();
-                if (header.bodyLength() > limit) {
-                    throw new WireException("body of a %s frame is longer than the %s bytes that its request allows: %s".formatted(header.type(), limit, header.bodyLength()));
+                if (handler == null && header.bodyLength() > FrameHeader.MAX_HANDSHAKE_BODY_BYTES) {
+                    throw new WireException("body of a %s frame without a request is longer than %s bytes: %s"
+                            .formatted(header.type(), FrameHeader.MAX_HANDSHAKE_BODY_BYTES, header.bodyLength()));
                 }
                 if (header.bodyLength() > received.capacity() - FrameHeader.BYTES) {
                     arrive(new Arriving(header, ByteBuffer.allocate(header.bodyLength())));
@@ -599,6 +618,28 @@ public final class WorkerSession
         received.compact();
     }
 
+    private static int maxBodyBytes(MessageType type, AnswerHandler handler)
+    {
+        return Math.min(FrameHeader.MAX_BODY_BYTES, type == MessageType.BLOCK_BYTES ? BlockBytes.PREFIX_BYTES + handler.maxPayloadBytes() : handler.maxBodyBytes());
+    }
+
+    /**
+     * Skips a reply that is too large, which fails its request and no other.
+     */
+    private void rejectTooLarge(FrameHeader header)
+    {
+        bytesToSkip = header.bodyLength();
+        AnswerHandler handler = forget(header.requestId());
+        if (handler != null) {
+            sendOneWay(new ControlMessage.Cancel(header.requestId()));
+            fail(handler, new WorkerException(Reason.PROTOCOL, "cache worker at %s sent a %s reply of %s bytes, at most %s are allowed".formatted(
+                    endpoint,
+                    header.type(),
+                    header.bodyLength(),
+                    maxBodyBytes(header.type(), handler))));
+        }
+    }
+
     /**
      * @return false if the description of the block is not there yet
      */
@@ -606,9 +647,8 @@ public final class WorkerSession
             throws IOException
     {
         int length = header.bodyLength() - BlockBytes.PREFIX_BYTES;
-        int limit = handler.maxPayloadBytes();
-        if (length < 0 || length > limit) {
-            throw new WireException("block is not between 0 and the %s bytes that its request allows: %s".formatted(limit, length));
+        if (length < 0) {
+            throw new WireException("frame of a block ends before its payload: %s bytes".formatted(header.bodyLength()));
         }
         if (received.remaining() < BlockBytes.PREFIX_BYTES) {
             return false;

@@ -1,7 +1,9 @@
 package io.cachedhive.hive;
 
 import com.google.common.collect.ImmutableMap;
+import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.testing.Await;
 import io.cachedhive.testing.cluster.s3.S3RequestCounts;
 import io.cachedhive.testing.cluster.s3.S3Server;
@@ -28,7 +30,9 @@ import javax.management.ObjectName;
 
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -187,6 +191,16 @@ class TestReadsThroughWorker
                 },
                 both -> both.get("table").equals(both.get("beans")));
 
+        // the names of RubiX, which have values of their own only where there is a cache worker
+        assertThat(beans("CachedReads")).isPositive();
+        assertThat(beans("RemoteReads")).isPositive();
+        assertThat(beans("ReadFromCache")).isPositive().isEqualTo(beans("RamHitBytes") + beans("SsdHitBytes"));
+        assertThat(beans("ReadFromRemote")).isPositive().isEqualTo(beans("RemoteReadBytes"));
+        // blocks are fetched as a whole, and the table's columns are not all read
+        assertThat(beans("ExtraReadFromRemote")).isPositive();
+        assertThat(rates("HitRate")).isNotEmpty().allSatisfy(rate -> assertThat(rate).isBetween(Double.MIN_VALUE, 1.0));
+        assertThat(rates("MissRate")).containsExactlyElementsOf(rates("HitRate").stream().map(rate -> 1 - rate).toList());
+
         MaterializedRow row = getOnlyElement(queryRunner.execute(
                 """
                 SELECT state, problem, hit_rate, since < now(), requested_bytes,
@@ -208,6 +222,27 @@ class TestReadsThroughWorker
         assertThat((long) row.getField(2)).isPositive();
         assertThat(row.getField(3)).isEqualTo(1.0);
         assertThat(row.getField(4)).isEqualTo("RUNNING");
+    }
+
+    /**
+     * The tables of a cache worker come in several pages, and each table is in one of them.
+     */
+    @Test
+    void testTablesOfManyPages()
+    {
+        int tables = 5000;
+        for (int first = 0; first < tables; first += 1000) {
+            Map<String, Map<String, Long>> counters = new HashMap<>();
+            for (int i = first; i < first + 1000; i++) {
+                counters.put("many.table_with_a_name_that_is_rather_long_%05d".formatted(i), Map.of(CounterNames.REQUESTS, i + 1L));
+            }
+            worker.count("verifying", new Usage(new Digest128(77, 77), first / 1000 + 1, counters, List.of()));
+        }
+        assertThat(worker.pagesOfTables("verifying")).isGreaterThanOrEqualTo(3);
+        assertThat(getOnlyElement(queryRunner.execute(
+                "SELECT count(*), count(DISTINCT table_name), sum(requests), min(requests), max(requests) FROM verifying.cache.tables WHERE schema_name = 'many'")).getFields())
+                .containsExactly((long) tables, (long) tables, tables * (tables + 1L) / 2, 1L, (long) tables);
+        assertThat((long) queryRunner.execute("SELECT requests FROM verifying.cache.stats").getOnlyValue()).isGreaterThanOrEqualTo(tables * (tables + 1L) / 2);
     }
 
     @Test
@@ -287,6 +322,25 @@ class TestReadsThroughWorker
         // those of the last query only
         queryRunner.execute(query);
         return queryRunner.getSpans().stream().filter(span -> span.getName().equals("cachedhive.miss")).toList();
+    }
+
+    /**
+     * The rates of the nodes that have read.
+     */
+    private static List<Double> rates(String attribute)
+    {
+        try {
+            List<Double> rates = new ArrayList<>();
+            for (ObjectName bean : ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=cachedhive,name=stats,*"), null)) {
+                if ((long) ManagementFactory.getPlatformMBeanServer().getAttribute(bean, "Requests") > 0) {
+                    rates.add((double) ManagementFactory.getPlatformMBeanServer().getAttribute(bean, attribute));
+                }
+            }
+            return rates;
+        }
+        catch (JMException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private static long beans(String attribute)

@@ -1,10 +1,13 @@
 package io.cachedhive.hive;
 
+import io.cachedhive.protocol.wire.StatusMessage.Tables;
+import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.quota.TableUsage;
 import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.service.WorkerSettings;
+import io.cachedhive.worker.usage.UsageCounters.Account;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -79,6 +82,27 @@ public final class TestingCacheWorker
     public long gauge(String name)
     {
         return service.status().gauges().get(name);
+    }
+
+    /**
+     * Counts a batch, as if a client of the catalog had sent it.
+     */
+    void count(String catalog, Usage batch)
+    {
+        service.usage().add(new Account("trino", catalog), batch);
+    }
+
+    /**
+     * Returns the number of pages that the counters of a catalog's tables have.
+     */
+    int pagesOfTables(String catalog)
+    {
+        int pages = 1;
+        Tables page = service.usage().page(new Account("trino", catalog), "");
+        for (; page.more(); pages++) {
+            page = service.usage().page(new Account("trino", catalog), page.tables().getLast().table());
+        }
+        return pages;
     }
 
     /**

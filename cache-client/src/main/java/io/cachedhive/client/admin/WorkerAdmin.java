@@ -21,6 +21,7 @@ import io.cachedhive.protocol.wire.RingMessage;
 import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Tables;
 import io.cachedhive.transport.CachedBlock;
 import io.cachedhive.transport.ClientIdentity;
 import io.cachedhive.transport.Timeouts;
@@ -97,11 +98,21 @@ public final class WorkerAdmin
     }
 
     /**
-     * The counters are those of the identity's cluster and catalog.
+     * Returns the sums of the counters of the identity's cluster and catalog, and the gauges of the worker.
      */
     public CompletableFuture<Stats> stats(WorkerAddress address)
     {
         return ask(address, new StatusMessage.GetStats(), Stats.class, timeouts.silenceMillis());
+    }
+
+    /**
+     * Returns a page of the counters by table of the identity's cluster and catalog.
+     *
+     * @param after only tables whose names sort after this one; empty for the first page
+     */
+    public CompletableFuture<Tables> tables(WorkerAddress address, String after)
+    {
+        return ask(address, new StatusMessage.GetTables(after), Tables.class, timeouts.silenceMillis());
     }
 
     /**

@@ -4,7 +4,6 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -12,24 +11,30 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What to tell the worker of the counters: the difference to what it has acknowledged, in numbered batches. A batch that got no answer is told again
- * as it was, with the same number, so that it is counted once whichever way was lost. While nobody listens, differences grow and take no room.
+ * The counters as numbered batches for the cache worker: what changed since the last batch, of a bounded number of tables. A batch without a reply
+ * is sent again unchanged, with the same number, so that it counts once whichever message was lost. Until then no other batch is made, and the
+ * changes stay in the counters.
  */
 public final class UsageBatches
 {
+    /**
+     * The size at which a batch is complete, in bytes of its encoded counters.
+     */
+    static final int BATCH_BYTES = 256 << 10;
+
     private final Digest128 client;
     private final ClientCounters counters;
     private final HitLog hits;
 
     @GuardedBy("this")
-    private final Map<String, Map<String, Long>> reported = new HashMap<>();
-    @GuardedBy("this")
     private Optional<Usage> unanswered = Optional.empty();
     @GuardedBy("this")
     private long batches;
+    // set on an I/O thread, which waits for no lock
+    private volatile long acknowledged;
 
     /**
-     * @param client names this catalog instance for as long as the JVM lives
+     * @param client identifies this catalog instance for as long as the JVM lives
      */
     public UsageBatches(Digest128 client, ClientCounters counters, HitLog hits)
     {
@@ -39,28 +44,29 @@ public final class UsageBatches
     }
 
     /**
-     * The batch that is not acknowledged yet, or a new one; empty if there is nothing to tell.
+     * Returns the batch that is not acknowledged yet, or a new one with hits and counters; empty if nothing changed.
      */
-    public synchronized Optional<Usage> next()
+    public Optional<Usage> next()
     {
-        if (unanswered.isPresent()) {
+        return next(true);
+    }
+
+    /**
+     * Returns the batch that is not acknowledged yet, or a new one with hits only; empty if there are none.
+     */
+    public Optional<Usage> nextHits()
+    {
+        return next(false);
+    }
+
+    private synchronized Optional<Usage> next(boolean withCounters)
+    {
+        if (unanswered.isPresent() && unanswered.get().batch() != acknowledged) {
             return unanswered;
         }
-        Map<String, Map<String, Long>> changes = new HashMap<>();
-        counters.byTable().forEach((table, now) -> {
-            Map<String, Long> before = reported.getOrDefault(table, Map.of());
-            Map<String, Long> change = new HashMap<>();
-            now.forEach((name, value) -> {
-                long difference = value - before.getOrDefault(name, 0L);
-                if (difference != 0) {
-                    change.put(name, difference);
-                }
-            });
-            if (!change.isEmpty()) {
-                changes.put(table, change);
-            }
-        });
+        Map<String, Map<String, Long>> changes = withCounters ? counters.takeChanges(Usage.MAX_TABLES, BATCH_BYTES) : Map.of();
         List<Digest128> used = hits.drain();
+        unanswered = Optional.empty();
         if (!changes.isEmpty() || !used.isEmpty()) {
             batches++;
             unanswered = Optional.of(new Usage(client, batches, changes, used));
@@ -68,15 +74,8 @@ public final class UsageBatches
         return unanswered;
     }
 
-    public synchronized void acknowledged(long batch)
+    public void acknowledged(long batch)
     {
-        if (unanswered.isEmpty() || unanswered.get().batch() != batch) {
-            return;
-        }
-        unanswered.get().counters().forEach((table, change) -> {
-            Map<String, Long> values = reported.computeIfAbsent(table, _ -> new HashMap<>());
-            change.forEach((name, value) -> values.merge(name, value, Long::sum));
-        });
-        unanswered = Optional.empty();
+        acknowledged = batch;
     }
 }

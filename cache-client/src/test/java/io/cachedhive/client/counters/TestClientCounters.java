@@ -33,7 +33,7 @@ class TestClientCounters
         assertThat(counters.get(CounterNames.REMOTE_READ_REQUESTS)).isEqualTo(1);
         assertThat(counters.get("bypass_bytes_no_worker")).isEqualTo(3);
         assertThat(counters.get("of no interest")).isZero();
-        assertThat(counters.byTable().get("s.a")).isEqualTo(Map.of(
+        assertThat(counters.takeChanges(10, 10_000).get("s.a")).isEqualTo(Map.of(
                 CounterNames.REQUESTS, 1L,
                 CounterNames.RAM_HIT_BYTES, 10L,
                 CounterNames.RAM_HIT_REQUESTS, 1L,

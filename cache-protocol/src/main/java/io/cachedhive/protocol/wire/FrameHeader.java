@@ -27,6 +27,12 @@ public record FrameHeader(int bodyLength, MessageType type, long requestId)
     public static final int MAX_BODY_BYTES = (8 << 20) + (64 << 10);
 
     /**
+     * The largest body that a receiver skips. A body between {@link #MAX_BODY_BYTES} and this limit fails its request
+     * only; beyond this limit, the header itself is not trusted and the connection ends.
+     */
+    public static final int MAX_SKIPPED_BODY_BYTES = 64 << 20;
+
+    /**
      * The largest body before the peer has authenticated. It bounds the memory that an unauthenticated peer can use.
      */
     public static final int MAX_HANDSHAKE_BODY_BYTES = 16 << 10;

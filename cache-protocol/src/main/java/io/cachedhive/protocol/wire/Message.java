@@ -41,9 +41,11 @@ import io.cachedhive.protocol.wire.RingMessage.GetRings;
 import io.cachedhive.protocol.wire.RingMessage.PublishRing;
 import io.cachedhive.protocol.wire.RingMessage.Rings;
 import io.cachedhive.protocol.wire.StatusMessage.GetStats;
+import io.cachedhive.protocol.wire.StatusMessage.GetTables;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Tables;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 
 import java.nio.ByteBuffer;
@@ -83,6 +85,8 @@ public sealed interface Message
 
     /**
      * Returns the whole frame, header and body, ready to send.
+     *
+     * @throws FrameTooLargeException if the body exceeds {@link FrameHeader#MAX_BODY_BYTES}
      */
     default ByteBuffer toFrame(long requestId)
     {
@@ -91,7 +95,11 @@ public sealed interface Message
         writer.putLong(0).putLong(0);
         writeTo(writer);
         ByteBuffer frame = writer.finish();
-        new FrameHeader(frame.remaining() - FrameHeader.BYTES, type(), requestId).writeTo(frame.duplicate());
+        int bodyLength = frame.remaining() - FrameHeader.BYTES;
+        if (bodyLength > FrameHeader.MAX_BODY_BYTES) {
+            throw new FrameTooLargeException(type(), bodyLength);
+        }
+        new FrameHeader(bodyLength, type(), requestId).writeTo(frame.duplicate());
         return frame;
     }
 
@@ -130,6 +138,8 @@ public sealed interface Message
                 case RINGS -> Rings.read(reader);
                 case GET_STATS -> GetStats.read(reader);
                 case STATS -> Stats.read(reader);
+                case GET_TABLES -> GetTables.read(reader);
+                case TABLES -> Tables.read(reader);
                 case PRELOAD -> Preload.read(reader);
                 case PRELOADED -> Preloaded.read(reader);
                 case FETCH_AHEAD -> FetchAhead.read(reader);

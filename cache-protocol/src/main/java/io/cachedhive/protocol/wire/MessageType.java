@@ -50,7 +50,9 @@ public enum MessageType
     FILES(54),
     SET_PINS(55),
     GET_PINS(56),
-    PINS(57);
+    PINS(57),
+    GET_TABLES(58),
+    TABLES(59);
 
     private static final MessageType[] BY_CODE = new MessageType[128];
 

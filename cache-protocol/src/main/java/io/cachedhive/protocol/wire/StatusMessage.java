@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
+import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.toMap;
 
 /**
@@ -100,6 +101,27 @@ public sealed interface StatusMessage
     record Usage(Digest128 client, long batch, Map<String, Map<String, Long>> counters, List<Digest128> hits)
             implements StatusMessage
     {
+        public static final int MAX_TABLES = 1024;
+        public static final int MAX_HITS = 16 << 10;
+
+        /**
+         * The largest length of a table's name, in characters.
+         */
+        public static final int MAX_TABLE_NAME_LENGTH = 1024;
+
+        public Usage
+        {
+            if (counters.size() > MAX_TABLES) {
+                throw new IllegalArgumentException("more than %s tables at once: %s".formatted(MAX_TABLES, counters.size()));
+            }
+            for (String table : counters.keySet()) {
+                if (table.length() > MAX_TABLE_NAME_LENGTH) {
+                    throw new IllegalArgumentException("name of a table has more than %s characters: %s".formatted(MAX_TABLE_NAME_LENGTH, table.length()));
+                }
+            }
+            hits = WireForms.copyOfAtMost(MAX_HITS, hits, "hits");
+        }
+
         @Override
         public MessageType type()
         {
@@ -126,8 +148,8 @@ public sealed interface StatusMessage
     }
 
     /**
-     * Asks for the counters of the connection's cluster and catalog, and for the worker's gauges. Answered by
-     * {@link Stats}.
+     * Asks for the sums of the counters of the connection's cluster and catalog, and for the worker's gauges. Answered
+     * by {@link Stats}.
      */
     record GetStats()
             implements StatusMessage
@@ -152,10 +174,11 @@ public sealed interface StatusMessage
      *
      * @param sinceMillis when counting started, in milliseconds since the Unix epoch
      * @param problem the current problem and its fix; empty if the worker is healthy
-     * @param tables counters of the cluster and catalog by table and by name of {@link CounterNames}
+     * @param counters sums over all tables of the cluster and catalog, forgotten ones included, by name of
+     * {@link CounterNames}
      * @param gauges gauges of the whole worker by name of {@link CounterNames}
      */
-    record Stats(Pong status, long sinceMillis, Optional<String> problem, Map<String, Map<String, Long>> tables, Map<String, Long> gauges)
+    record Stats(Pong status, long sinceMillis, Optional<String> problem, Map<String, Long> counters, Map<String, Long> gauges)
             implements StatusMessage
     {
         @Override
@@ -170,7 +193,7 @@ public sealed interface StatusMessage
             status.writeTo(writer);
             writer.putLong(sinceMillis)
                     .putOptionalString(problem)
-                    .putList(tables.entrySet(), (out, entry) -> out.putString(entry.getKey()).putCounters(entry.getValue()))
+                    .putCounters(counters)
                     .putCounters(gauges);
         }
 
@@ -181,8 +204,97 @@ public sealed interface StatusMessage
                     Pong.read(reader),
                     reader.getLong(),
                     reader.getOptionalString(),
-                    reader.getList(in -> Map.entry(in.getString(), in.getCounters())).stream().collect(toMap(Map.Entry::getKey, Map.Entry::getValue)),
+                    reader.getCounters(),
                     reader.getCounters());
+        }
+    }
+
+    /**
+     * Asks for a page of the counters by table of the connection's cluster and catalog. Answered by {@link Tables}.
+     *
+     * @param after only tables whose names sort after this one; empty for the first page
+     */
+    record GetTables(String after)
+            implements StatusMessage
+    {
+        public GetTables
+        {
+            requireNonNull(after, "after is null");
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.GET_TABLES;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putString(after);
+        }
+
+        static GetTables read(WireReader reader)
+                throws WireException
+        {
+            return new GetTables(reader.getString());
+        }
+    }
+
+    /**
+     * A page of the counters by table.
+     *
+     * @param tables in the order of their names
+     * @param more whether there are tables after the last one of this page; if so, the page is not empty
+     */
+    record Tables(List<CountedTable> tables, boolean more)
+            implements StatusMessage
+    {
+        /**
+         * The size at which a page is complete, in bytes of its encoding. It is far below the limit of a frame, so that
+         * neither end is busy with a page for long.
+         */
+        public static final int PAGE_BYTES = 256 << 10;
+
+        public Tables
+        {
+            tables = List.copyOf(tables);
+            if (more && tables.isEmpty()) {
+                throw new IllegalArgumentException("page without a table is not the last one");
+            }
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.TABLES;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putList(tables, (out, table) -> out.putString(table.table()).putCounters(table.counters())).putBoolean(more);
+        }
+
+        static Tables read(WireReader reader)
+                throws WireException
+        {
+            return new Tables(reader.getList(in -> new CountedTable(in.getString(), in.getCounters())), reader.getBoolean());
+        }
+    }
+
+    /**
+     * The counters of a table.
+     *
+     * @param table {@code schema.table}
+     * @param counters by name of {@link CounterNames}
+     */
+    record CountedTable(String table, Map<String, Long> counters)
+    {
+        public CountedTable
+        {
+            requireNonNull(table, "table is null");
+            requireNonNull(counters, "counters is null");
         }
     }
 }

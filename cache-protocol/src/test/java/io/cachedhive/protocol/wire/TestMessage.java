@@ -19,7 +19,9 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -77,7 +79,7 @@ class TestMessage
             new RingMessage.GetRings(),
             new RingMessage.Rings(List.of(RING, new PublishedRing(HashRing.of(List.of()), Map.of(), 1))),
             new StatusMessage.GetStats(),
-            new StatusMessage.Stats(PONG, 1, Optional.of("a problem"), Map.of("s.t", Map.of("requests", 2L)), Map.of("ram_blocks", 3L)),
+            new StatusMessage.Stats(PONG, 1, Optional.of("a problem"), Map.of("requests", 2L), Map.of("ram_blocks", 3L)),
             new PreloadMessage.Preload(1, FILE, 2, 3, new RingEpoch(4), "schema.table"),
             new PreloadMessage.Preloaded(1, 2, 3, Optional.empty()),
             new PreloadMessage.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE, FILE)),
@@ -111,7 +113,9 @@ class TestMessage
             new ListingMessage.Files(true, List.of(new ListingMessage.ListedFile(FILE, "schema.table", 1, 2, 3, 2, 0xFFFF_FFFFL))),
             new PinMessage.SetPins(List.of(PIN, PIN)),
             new PinMessage.GetPins(new Digest128(1, 2), new Digest128(3, 4), true),
-            new PinMessage.Pins(new Digest128(1, 2), List.of(new PinMessage.PinState(PIN, 1L << 40, 5))));
+            new PinMessage.Pins(new Digest128(1, 2), List.of(new PinMessage.PinState(PIN, 1L << 40, 5))),
+            new StatusMessage.GetTables("s.t"),
+            new StatusMessage.Tables(List.of(new StatusMessage.CountedTable("s.t", Map.of("requests", 2L))), true));
 
     @Test
     void testEveryTypeIsHere()
@@ -177,6 +181,33 @@ class TestMessage
             golden.add("proof of " + role, HexFormat.of().formatHex(HandshakeProof.prove(Optional.of("secret"), role, clientNonce, serverNonce)));
         }
         golden.verify();
+    }
+
+    @Test
+    void testMessageThatDoesNotFitIntoAFrame()
+    {
+        int overhead = Integer.BYTES;
+        new ControlMessage.Error("x".repeat(FrameHeader.MAX_BODY_BYTES - overhead)).toFrame(1);
+        assertThatThrownBy(() -> new ControlMessage.Error("x".repeat(FrameHeader.MAX_BODY_BYTES - overhead + 1)).toFrame(1))
+                .isInstanceOf(FrameTooLargeException.class)
+                .hasMessage("ERROR message has 8454145 bytes, and a frame has at most 8454144");
+    }
+
+    @Test
+    void testUsageIsBounded()
+    {
+        Map<String, Map<String, Long>> counters = new HashMap<>();
+        for (int i = 0; i < StatusMessage.Usage.MAX_TABLES; i++) {
+            counters.put("s.t" + i, Map.of("requests", 1L));
+        }
+        assertThat(new StatusMessage.Usage(new Digest128(1, 2), 1, counters, List.of()).counters()).hasSize(1024);
+        counters.put("one more", Map.of());
+        assertThatThrownBy(() -> new StatusMessage.Usage(new Digest128(1, 2), 1, counters, List.of())).hasMessage("more than 1024 tables at once: 1025");
+        List<Digest128> hits = Collections.nCopies(StatusMessage.Usage.MAX_HITS + 1, new Digest128(1, 1));
+        assertThatThrownBy(() -> new StatusMessage.Usage(new Digest128(1, 2), 1, Map.of(), hits)).hasMessage("more than 16384 hits at once: 16385");
+        assertThatThrownBy(() -> new StatusMessage.Usage(new Digest128(1, 2), 1, Map.of("x".repeat(1025), Map.of()), List.of()))
+                .hasMessage("name of a table has more than 1024 characters: 1025");
+        assertThatThrownBy(() -> new StatusMessage.Tables(List.of(), true)).hasMessage("page without a table is not the last one");
     }
 
     @Test

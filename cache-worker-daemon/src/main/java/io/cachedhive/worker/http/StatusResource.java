@@ -2,24 +2,25 @@ package io.cachedhive.worker.http;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
-import com.google.common.collect.ImmutableMap;
 import com.google.inject.Inject;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
+import io.cachedhive.protocol.wire.StatusMessage.Tables;
 import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.usage.UsageCounters;
 import io.cachedhive.worker.usage.UsageCounters.Account;
+import jakarta.ws.rs.DefaultValue;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.QueryParam;
 
-import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 
 import static com.google.common.collect.ImmutableList.toImmutableList;
 import static jakarta.ws.rs.core.MediaType.APPLICATION_JSON;
@@ -138,8 +139,17 @@ public final class StatusResource
     public record CatalogStatistics(
             @JsonProperty("cluster") String cluster,
             @JsonProperty("catalog") String catalog,
-            @JsonProperty("total") Map<String, Long> total,
-            @JsonProperty("tables") Map<String, Map<String, Long>> tables) {}
+            @JsonProperty("total") Map<String, Long> total) {}
+
+    /**
+     * A page of the counters of a catalog by table.
+     *
+     * @param next the value of {@code after} for the next page; absent on the last one
+     */
+    @JsonInclude(JsonInclude.Include.NON_ABSENT)
+    public record TablesPage(
+            @JsonProperty("tables") Map<String, Map<String, Long>> tables,
+            @JsonProperty("next") Optional<String> next) {}
 
     @GET
     @Path("status")
@@ -182,7 +192,7 @@ public final class StatusResource
     {
         UsageCounters usage = worker.usage();
         List<CatalogStatistics> catalogs = usage.accounts().stream()
-                .map(account -> catalog(account, usage.tables(account)))
+                .map(account -> new CatalogStatistics(account.cluster(), account.catalog(), usage.totals(account)))
                 .collect(toImmutableList());
         Pong pong = worker.status().pong();
         return new Statistics(
@@ -190,20 +200,26 @@ public final class StatusResource
                 pong.state(),
                 worker.status().problem(),
                 usage.sinceMillis(),
-                sum(catalogs.stream().map(CatalogStatistics::total).collect(toImmutableList())),
+                usage.totals(),
                 worker.status().gauges(),
                 catalogs);
     }
 
-    private static CatalogStatistics catalog(Account account, Map<String, Map<String, Long>> tables)
+    /**
+     * Returns a page of the counters by table.
+     *
+     * @param after only tables whose names sort after this one
+     */
+    @GET
+    @Path("tables")
+    public TablesPage tables(
+            @QueryParam("cluster") @DefaultValue("") String cluster,
+            @QueryParam("catalog") @DefaultValue("") String catalog,
+            @QueryParam("after") @DefaultValue("") String after)
     {
-        return new CatalogStatistics(account.cluster(), account.catalog(), sum(tables.values()), tables);
-    }
-
-    private static Map<String, Long> sum(Collection<Map<String, Long>> counters)
-    {
-        Map<String, Long> total = new TreeMap<>();
-        counters.forEach(each -> each.forEach((name, value) -> total.merge(name, value, Long::sum)));
-        return ImmutableMap.copyOf(total);
+        Tables page = worker.usage().page(new Account(cluster, catalog), after);
+        Map<String, Map<String, Long>> tables = new LinkedHashMap<>();
+        page.tables().forEach(table -> tables.put(table.table(), table.counters()));
+        return new TablesPage(tables, page.more() ? Optional.of(page.tables().getLast().table()) : Optional.empty());
     }
 }

@@ -6,7 +6,6 @@ import io.cachedhive.protocol.wire.CacheMetric;
 import io.cachedhive.protocol.wire.CacheMetric.Scope;
 import io.cachedhive.worker.service.CacheWorkerService;
 
-import java.util.HashMap;
 import java.util.Map;
 
 import static java.util.Objects.requireNonNull;
@@ -30,10 +29,7 @@ public final class WorkerMetrics
     public Map<CacheMetric, Long> values()
     {
         Map<String, Long> gauges = worker.status().gauges();
-        Map<String, Long> totals = new HashMap<>();
-        worker.usage().accounts().stream()
-                .flatMap(account -> worker.usage().tables(account).values().stream())
-                .forEach(counters -> counters.forEach((name, count) -> totals.merge(name, count, Long::sum)));
+        Map<String, Long> totals = worker.usage().totals();
         ImmutableMap.Builder<CacheMetric, Long> values = ImmutableMap.builder();
         for (CacheMetric metric : CacheMetric.ALL) {
             values.put(metric, metric.scope() == Scope.TABLE ? totals.getOrDefault(metric.name(), 0L) : gauges.getOrDefault(metric.name(), 0L));

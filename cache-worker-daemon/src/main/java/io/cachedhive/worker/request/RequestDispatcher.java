@@ -41,6 +41,7 @@ import io.cachedhive.protocol.wire.RingMessage.GetRings;
 import io.cachedhive.protocol.wire.RingMessage.PublishRing;
 import io.cachedhive.protocol.wire.RingMessage.Rings;
 import io.cachedhive.protocol.wire.StatusMessage.GetStats;
+import io.cachedhive.protocol.wire.StatusMessage.GetTables;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.protocol.wire.WireException;
@@ -63,8 +64,8 @@ import io.cachedhive.worker.server.Connection;
 import io.cachedhive.worker.server.RequestHandler;
 import io.cachedhive.worker.server.Session.SessionOrigin;
 import io.cachedhive.worker.status.WorkerStatus;
-import io.cachedhive.worker.usage.UsageCounters;
 import io.cachedhive.worker.usage.UsageCounters.Account;
+import io.cachedhive.worker.usage.UsageJournal;
 
 import java.util.List;
 import java.util.Map;
@@ -98,7 +99,7 @@ public final class RequestDispatcher
     private final BlockFetcher fetcher;
     private final FetchAhead fetchAhead;
     private final FillLeases leases;
-    private final UsageCounters usage;
+    private final UsageJournal usage;
     private final RingRegistry rings;
     private final HandOverService handOvers;
     private final FlushService flushes;
@@ -116,7 +117,7 @@ public final class RequestDispatcher
      */
     public RequestDispatcher(
             ReadServices reads,
-            UsageCounters usage,
+            UsageJournal usage,
             RingRegistry rings,
             HandOverService handOvers,
             ExchangedRecords records,
@@ -171,6 +172,7 @@ public final class RequestDispatcher
             }
             case GetRings _ -> connection.send(requestId, new Rings(rings.rings()));
             case GetStats _ -> connection.send(requestId, status.stats(account(connection)));
+            case GetTables tables -> inBackground(connection, requestId, () -> connection.send(requestId, usage.counters().page(account(connection), tables.after())));
             case Preload preload -> preload(connection, requestId, preload);
             case PreloadMessage.FetchAhead ahead -> fetchAhead(connection, requestId, ahead, FillTerms.UNSPECIFIED);
             case ChunkSize size -> setChunkSize(connection, size.bytes());
@@ -346,12 +348,11 @@ public final class RequestDispatcher
 
     private void count(Connection connection, long requestId, Usage batch)
     {
-        if (usage.add(account(connection), batch.client(), batch.batch(), batch.counters())) {
+        if (usage.add(account(connection), batch, () -> connection.send(requestId, new Ack()))) {
             for (Digest128 hit : batch.hits()) {
                 store.recordHit(hit.high(), hit.low(), fetchAhead.clearPrefetched(hit));
             }
         }
-        connection.send(requestId, new Ack());
     }
 
     private void preload(Connection connection, long requestId, Preload preload)

@@ -195,7 +195,11 @@ public final class Connection
     private void readRequest()
             throws IOException, InterruptedException
     {
-        FrameHeader header = readHeader(FrameHeader.MAX_BODY_BYTES);
+        FrameHeader header = readHeader(FrameHeader.MAX_SKIPPED_BODY_BYTES);
+        if (header.bodyLength() > FrameHeader.MAX_BODY_BYTES) {
+            rejectTooLarge(header);
+            return;
+        }
         int budgeted = header.bodyLength() > BUDGETED_BODY_BYTES ? header.bodyLength() : 0;
         server.acquireBodyBytes(budgeted);
         try {
@@ -208,6 +212,37 @@ public final class Connection
             server.releaseBodyBytes(budgeted);
         }
         answerOrHandOver();
+    }
+
+    /**
+     * Fails a request that is too large, and no other request.
+     */
+    private void rejectTooLarge(FrameHeader header)
+            throws IOException
+    {
+        String problem = "%s request has %s bytes, at most %s are allowed".formatted(header.type(), header.bodyLength(), FrameHeader.MAX_BODY_BYTES);
+        if (header.requestId() == 0) {
+            throw new WireException(problem);
+        }
+        skipBody(header.bodyLength());
+        send(header.requestId(), new ControlMessage.Error(problem));
+    }
+
+    private void skipBody(int length)
+            throws IOException
+    {
+        int buffered = Math.min(length, input.remaining());
+        input.position(input.position() + buffered);
+        int left = length - buffered;
+        ByteBuffer skipped = ByteBuffer.allocate(Math.min(left, READ_SLICE_BYTES));
+        while (left > 0) {
+            skipped.clear().limit(Math.min(left, skipped.capacity()));
+            int count = channel.read(skipped);
+            if (count < 0) {
+                throw new WireException("connection ends in the middle of a frame");
+            }
+            left -= count;
+        }
     }
 
     private void setReaderAnswers(boolean value)

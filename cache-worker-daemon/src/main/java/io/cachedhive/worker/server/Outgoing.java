@@ -1,5 +1,7 @@
 package io.cachedhive.worker.server;
 
+import io.cachedhive.protocol.wire.ControlMessage;
+import io.cachedhive.protocol.wire.FrameTooLargeException;
 import io.cachedhive.protocol.wire.Message;
 
 import java.nio.ByteBuffer;
@@ -22,9 +24,13 @@ public interface Outgoing
     @Override
     void close();
 
+    /**
+     * An answer of one message. A message that does not fit into a frame is replaced by an error, which fails the
+     * request and nothing else.
+     */
     static Outgoing message(long requestId, Message message)
     {
-        ByteBuffer frame = message.toFrame(requestId);
+        ByteBuffer frame = frame(requestId, message);
         return new Outgoing()
         {
             @Override
@@ -36,5 +42,15 @@ public interface Outgoing
             @Override
             public void close() {}
         };
+    }
+
+    private static ByteBuffer frame(long requestId, Message message)
+    {
+        try {
+            return message.toFrame(requestId);
+        }
+        catch (FrameTooLargeException e) {
+            return new ControlMessage.Error("the reply does not fit: " + e.getMessage()).toFrame(requestId);
+        }
     }
 }

@@ -46,6 +46,7 @@ import io.cachedhive.worker.storage.ControlGroupAllocator;
 import io.cachedhive.worker.storage.ControlGroupMemory;
 import io.cachedhive.worker.time.SystemTimer;
 import io.cachedhive.worker.usage.UsageCounters;
+import io.cachedhive.worker.usage.UsageJournal;
 import jakarta.annotation.PreDestroy;
 
 import java.net.InetSocketAddress;
@@ -120,11 +121,11 @@ public final class CacheWorkerService
                 store.publishRings(shown);
                 store.quotas().setRingShare(RingShare.of(shown, store.workerId()));
             });
-            usage = new UsageCounters(state, Clock.systemUTC());
-            resources.push(usage::save);
+            usage = new UsageCounters(Clock.systemUTC());
             ScheduledExecutorService saver = newSingleThreadScheduledExecutor(daemonThreadsNamed("counter-writer"));
+            UsageJournal usageJournal = register(UsageJournal.open(usage, state, Clock.systemUTC(), saver));
             resources.push(() -> stop(saver));
-            saver.scheduleWithFixedDelay(usage::save, 0, 1, TimeUnit.SECONDS);
+            saver.scheduleWithFixedDelay(usageJournal::maintain, 0, 1, TimeUnit.SECONDS);
 
             SystemTimer timer = register(new SystemTimer());
             ExecutorService loads = pool("ssd-load-%s", LOAD_THREADS, QUEUED_TASKS);
@@ -172,7 +173,7 @@ public final class CacheWorkerService
             status = new WorkerStatus(store, origins, rings, new WorkerStatus.Counters(usage, counters, refusals), handOver, settings.zone(), settings.version());
             InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES), counters);
             ReadServices reads = new ReadServices(inFlight, fetcher, fetchAhead, leases, loads);
-            dispatcher = new RequestDispatcher(reads, usage, rings, handOver, records, status, background);
+            dispatcher = new RequestDispatcher(reads, usageJournal, rings, handOver, records, status, background);
             handOver.drain().setReads(dispatcher::readsBegun, dispatcher::activeRequests);
             server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));
             status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::referencedBlocks, fetcher::buckets));

@@ -52,6 +52,11 @@ public final class StateDirectory
         return directory;
     }
 
+    Disk disk()
+    {
+        return disk;
+    }
+
     /**
      * Reads a file.
      *

@@ -155,7 +155,7 @@ public final class WorkerStatus
 
     public Stats stats(Account account)
     {
-        return new Stats(pong(), usage.sinceMillis(), problem(), usage.tables(account), gauges());
+        return new Stats(pong(), usage.sinceMillis(), problem(), usage.totals(account), gauges());
     }
 
     /**

@@ -3,35 +3,39 @@ package io.cachedhive.worker.usage;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.wire.StatusMessage.CountedTable;
+import io.cachedhive.protocol.wire.StatusMessage.Tables;
+import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
-import io.cachedhive.worker.state.StateDirectory;
 
-import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
-import java.util.zip.CRC32C;
 
 import static java.util.Objects.requireNonNull;
 
 /**
  * The counters of clients by Trino cluster, catalog and table, since the state directory was created.
  *
- * <p>One file contains the totals and the last batch of each client, so they are always written together. A batch that
- * is sent again after a restart therefore counts once. The file {@code counters} contains a magic number, the CRC32C of
- * the rest, the start of counting, the clients and the totals.
+ * <p>A table that no client reads for 30 days is forgotten. Its counters stay in the sums of its catalog. {@link
+ * UsageJournal} makes the counters durable. It writes the last batch of each client together with the tables that the
+ * batch changed, so a batch that is sent again after a restart counts once.
  */
 public final class UsageCounters
 {
-    private static final Logger log = Logger.get(UsageCounters.class);
-
     /**
      * The cluster and catalog to which counters belong.
      */
@@ -53,108 +57,260 @@ public final class UsageCounters
     }
 
     /**
-     * The name under which tables beyond the limit are counted.
+     * The name under which tables and catalogs beyond the limits are counted.
      */
     public static final String OTHER_TABLES = "(other)";
 
-    private static final String FILE = "counters";
-    private static final long MAGIC = 0x31544e4356484355L;
-    private static final int MAX_TABLES = 100_000;
-    private static final int MAX_NAMES_PER_TABLE = 256;
-    // a client that was silent for longer does not return, because each JVM generates a new client id when it starts
-    private static final Duration CLIENT_LIFETIME = Duration.ofDays(2);
+    /**
+     * The time after which a table without reads is forgotten.
+     */
+    public static final Duration TABLE_LIFETIME = Duration.ofDays(30);
 
-    private final StateDirectory state;
+    static final int MAX_TABLES = 100_000;
+    private static final Account OTHER_ACCOUNTS = new Account(OTHER_TABLES, OTHER_TABLES);
+    private static final int MAX_ACCOUNTS = 1000;
+    private static final int MAX_NAMES = 256;
+    private static final int MAX_NAME_LENGTH = 128;
+    private static final int MAX_CLIENTS = 16 << 10;
+    // a client that was silent for longer has no batch without a reply
+    private static final Duration CLIENT_LIFETIME = Duration.ofDays(30);
+    private static final int TABLES_PER_RECORD = 1000;
+
     private final Clock clock;
     @GuardedBy("this")
-    private final Map<Account, Map<String, Map<String, Long>>> totals = new TreeMap<>();
+    private final NavigableMap<Account, AccountUsage> accounts = new TreeMap<>();
     @GuardedBy("this")
-    private final Map<Digest128, ClientProgress> clients = new TreeMap<>();
+    private final Map<Digest128, ClientProgress> clients = new HashMap<>();
+    // the position of each counter in arrays of values
+    @GuardedBy("this")
+    private final Map<String, Integer> positions = new HashMap<>();
+    @GuardedBy("this")
+    private final List<String> names = new ArrayList<>();
     @GuardedBy("this")
     private int tableCount;
     @GuardedBy("this")
     private long sinceMillis;
     @GuardedBy("this")
-    private boolean changed;
-    // used only by the thread that saves
-    private boolean writeFailed;
+    private final Set<TableUsage> changedTables = new LinkedHashSet<>();
+    @GuardedBy("this")
+    private final Set<Digest128> changedClients = new LinkedHashSet<>();
 
     private record ClientProgress(long lastBatch, long lastSeenMillis) {}
 
-    public UsageCounters(StateDirectory state, Clock clock)
+    private static final class AccountUsage
     {
-        this.state = requireNonNull(state, "state is null");
+        final Account account;
+        final Values totals = new Values();
+        final NavigableMap<String, TableUsage> tables = new TreeMap<>();
+
+        AccountUsage(Account account)
+        {
+            this.account = account;
+        }
+    }
+
+    private static final class TableUsage
+    {
+        final AccountUsage owner;
+        final String name;
+        final Values values = new Values();
+        long lastReadMillis;
+
+        TableUsage(AccountUsage owner, String name)
+        {
+            this.owner = owner;
+            this.name = name;
+        }
+    }
+
+    /**
+     * Values by position: a map for each table would take several times the memory.
+     */
+    private static final class Values
+    {
+        private long[] values = {};
+
+        void add(int position, long value)
+        {
+            set(position, (position < values.length ? values[position] : 0) + value);
+        }
+
+        void set(int position, long value)
+        {
+            if (position >= values.length) {
+                long[] larger = new long[position + 1];
+                System.arraycopy(values, 0, larger, 0, values.length);
+                values = larger;
+            }
+            values[position] = value;
+        }
+
+        Map<String, Long> byName(List<String> names)
+        {
+            ImmutableMap.Builder<String, Long> byName = ImmutableMap.builder();
+            for (int i = 0; i < values.length; i++) {
+                if (values[i] != 0) {
+                    byName.put(names.get(i), values[i]);
+                }
+            }
+            return byName.buildOrThrow();
+        }
+    }
+
+    public UsageCounters(Clock clock)
+    {
         this.clock = requireNonNull(clock, "clock is null");
         sinceMillis = clock.millis();
-        changed = true;
-        try {
-            byte[] content = state.read(FILE).orElse(null);
-            if (content != null) {
-                decode(content);
-                changed = false;
-            }
-        }
-        catch (IOException | IllegalArgumentException e) {
-            totals.clear();
-            clients.clear();
-            tableCount = 0;
-            log.warn("Cannot read the counters in %s (%s): starting from zero", state.path(), e.getMessage());
-        }
     }
 
     /**
      * Adds the counters of a batch.
      *
-     * @param batch the client's batch number: 1, 2, 3, ...; a batch that is not above the last one counted is ignored
-     * @return whether the batch was counted
+     * @return whether the batch was counted; a batch that is not above the last one of its client is ignored
      */
-    public synchronized boolean add(Account account, Digest128 client, long batch, Map<String, Map<String, Long>> counters)
+    public synchronized boolean add(Account account, Usage batch)
     {
-        ClientProgress progress = clients.get(client);
-        if (progress != null && batch <= progress.lastBatch()) {
+        ClientProgress progress = clients.get(batch.client());
+        if (progress != null && batch.batch() <= progress.lastBatch()) {
             return false;
         }
-        clients.put(client, new ClientProgress(batch, clock.millis()));
-        Map<String, Map<String, Long>> tables = totals.computeIfAbsent(account, _ -> new TreeMap<>());
-        counters.forEach((table, deltas) -> {
-            Map<String, Long> total = table(tables, table);
-            deltas.forEach((name, delta) -> {
-                if (total.containsKey(name) || total.size() < MAX_NAMES_PER_TABLE) {
-                    total.merge(name, delta, Long::sum);
+        long now = clock.millis();
+        clients.put(batch.client(), new ClientProgress(batch.batch(), now));
+        if (clients.size() > MAX_CLIENTS) {
+            clients.entrySet().stream()
+                    .min(Comparator.comparingLong(entry -> entry.getValue().lastSeenMillis()))
+                    .map(Map.Entry::getKey)
+                    .ifPresent(clients::remove);
+        }
+        if (batch.counters().isEmpty()) {
+            // hits only: to record them twice does no harm
+            return true;
+        }
+        changedClients.add(batch.client());
+        AccountUsage usage = account(accounts.containsKey(account) || accounts.size() < MAX_ACCOUNTS ? account : OTHER_ACCOUNTS);
+        for (Map.Entry<String, Map<String, Long>> counted : batch.counters().entrySet()) {
+            TableUsage table = table(usage, counted.getKey());
+            table.lastReadMillis = now;
+            changedTables.add(table);
+            for (Map.Entry<String, Long> delta : counted.getValue().entrySet()) {
+                int position = position(delta.getKey());
+                if (position >= 0) {
+                    table.values.add(position, delta.getValue());
+                    usage.totals.add(position, delta.getValue());
                 }
-            });
-        });
-        changed = true;
+            }
+        }
         return true;
     }
 
     @GuardedBy("this")
-    private Map<String, Long> table(Map<String, Map<String, Long>> tables, String name)
+    private AccountUsage account(Account account)
     {
-        Map<String, Long> known = tables.get(name);
+        return accounts.computeIfAbsent(account, AccountUsage::new);
+    }
+
+    @GuardedBy("this")
+    private TableUsage table(AccountUsage usage, String name)
+    {
+        TableUsage known = usage.tables.get(name);
         if (known != null) {
             return known;
         }
-        String counted = tableCount < MAX_TABLES ? name : OTHER_TABLES;
-        return tables.computeIfAbsent(counted, _ -> {
-            tableCount++;
-            return new TreeMap<>();
-        });
+        return newTable(usage, name.isEmpty() || tableCount >= MAX_TABLES ? OTHER_TABLES : name);
+    }
+
+    @GuardedBy("this")
+    private TableUsage newTable(AccountUsage usage, String name)
+    {
+        TableUsage known = usage.tables.get(name);
+        if (known != null) {
+            return known;
+        }
+        TableUsage table = new TableUsage(usage, name);
+        usage.tables.put(name, table);
+        tableCount++;
+        return table;
     }
 
     /**
-     * Returns the counters by table.
+     * Returns -1 for a counter beyond the limit, which is not counted.
      */
-    public synchronized Map<String, Map<String, Long>> tables(Account account)
+    @GuardedBy("this")
+    private int position(String counter)
     {
-        ImmutableMap.Builder<String, Map<String, Long>> tables = ImmutableMap.builder();
-        totals.getOrDefault(account, ImmutableMap.of()).forEach((table, counters) -> tables.put(table, ImmutableMap.copyOf(counters)));
-        return tables.buildOrThrow();
+        Integer position = positions.get(counter);
+        if (position != null) {
+            return position;
+        }
+        if (names.size() >= MAX_NAMES || counter.length() > MAX_NAME_LENGTH) {
+            return -1;
+        }
+        names.add(counter);
+        positions.put(counter, names.size() - 1);
+        return names.size() - 1;
+    }
+
+    /**
+     * Returns the counters by table, in the order of the tables' names, from the first table after the given one.
+     *
+     * @param after empty to begin with the first table
+     */
+    public synchronized Tables page(Account account, String after)
+    {
+        AccountUsage usage = accounts.get(account);
+        if (usage == null) {
+            return new Tables(ImmutableList.of(), false);
+        }
+        ImmutableList.Builder<CountedTable> page = ImmutableList.builder();
+        int bytes = 0;
+        for (TableUsage table : usage.tables.tailMap(after, after.isEmpty()).values()) {
+            if (bytes >= Tables.PAGE_BYTES) {
+                return new Tables(page.build(), true);
+            }
+            Map<String, Long> counters = table.values.byName(names);
+            page.add(new CountedTable(table.name, counters));
+            bytes += 8 + 3 * table.name.length();
+            for (String name : counters.keySet()) {
+                bytes += 12 + name.length();
+            }
+        }
+        return new Tables(page.build(), false);
     }
 
     public synchronized List<Account> accounts()
     {
-        return ImmutableList.copyOf(totals.keySet());
+        return ImmutableList.copyOf(accounts.keySet());
+    }
+
+    /**
+     * Returns the sums over all tables of a catalog, forgotten ones included.
+     */
+    public synchronized Map<String, Long> totals(Account account)
+    {
+        AccountUsage usage = accounts.get(account);
+        return usage == null ? ImmutableMap.of() : usage.totals.byName(names);
+    }
+
+    /**
+     * Returns the sums over all catalogs.
+     */
+    public synchronized Map<String, Long> totals()
+    {
+        Values sums = new Values();
+        for (AccountUsage usage : accounts.values()) {
+            for (int i = 0; i < usage.totals.values.length; i++) {
+                sums.add(i, usage.totals.values[i]);
+            }
+        }
+        return sums.byName(names);
+    }
+
+    /**
+     * Returns the number of tables of all catalogs.
+     */
+    public synchronized int tableCount()
+    {
+        return tableCount;
     }
 
     /**
@@ -166,94 +322,174 @@ public final class UsageCounters
     }
 
     /**
-     * Writes the file if the counters have changed. Call it about every second, from one thread at a time.
+     * Forgets tables that were not read for 30 days, and clients that were silent for as long.
+     *
+     * @return the number of tables that were forgotten
      */
-    public void save()
+    public synchronized int forget()
     {
-        byte[] content;
-        synchronized (this) {
-            if (!changed) {
-                return;
-            }
-            long oldest = clock.millis() - CLIENT_LIFETIME.toMillis();
-            clients.values().removeIf(progress -> progress.lastSeenMillis() < oldest);
-            content = encode();
-            changed = false;
+        long now = clock.millis();
+        clients.values().removeIf(progress -> isExpired(progress.lastSeenMillis(), CLIENT_LIFETIME, now));
+        int forgotten = 0;
+        for (AccountUsage usage : accounts.values()) {
+            int before = usage.tables.size();
+            usage.tables.values().removeIf(table -> isExpired(table.lastReadMillis, TABLE_LIFETIME, now));
+            forgotten += before - usage.tables.size();
         }
-        try {
-            state.write(FILE, content);
-            writeFailed = false;
+        tableCount -= forgotten;
+        return forgotten;
+    }
+
+    private static boolean isExpired(long lastMillis, Duration lifetime, long nowMillis)
+    {
+        return lastMillis < nowMillis - lifetime.toMillis();
+    }
+
+    // ---- records: sums and tables have their values, not changes, so the last record of each counts
+
+    /**
+     * Returns a record of what has changed since the last call, or empty if nothing has.
+     */
+    synchronized Optional<ByteBuffer> changes()
+    {
+        if (changedTables.isEmpty() && changedClients.isEmpty()) {
+            return Optional.empty();
         }
-        catch (IOException e) {
-            if (!writeFailed) {
-                log.warn("Counters cannot be written to %s (%s): what is counted now is lost at a restart", state.path(), e);
-            }
-            writeFailed = true;
-            synchronized (this) {
-                changed = true;
-            }
+        Map<AccountUsage, List<TableUsage>> byAccount = new HashMap<>();
+        changedTables.forEach(table -> byAccount.computeIfAbsent(table.owner, _ -> new ArrayList<>()).add(table));
+        WireWriter record = new WireWriter(4096);
+        putClients(record, changedClients);
+        record.putInt(byAccount.size());
+        for (Map.Entry<AccountUsage, List<TableUsage>> some : byAccount.entrySet()) {
+            putTables(record, some.getKey(), some.getValue());
         }
+        changedTables.clear();
+        changedClients.clear();
+        return Optional.of(record.finish());
+    }
+
+    /**
+     * Returns a record of all clients, with which a complete file starts.
+     */
+    synchronized ByteBuffer progress()
+    {
+        WireWriter record = new WireWriter(4096);
+        putClients(record, clients.keySet());
+        return record.putInt(0).finish();
+    }
+
+    /**
+     * A record of some tables of a catalog.
+     *
+     * @param next the last table of the record, if there are more
+     */
+    record TablesRecord(ByteBuffer record, Optional<String> next) {}
+
+    /**
+     * Returns a record of the next tables of a catalog.
+     *
+     * @param after empty to begin with the first table
+     */
+    synchronized TablesRecord tables(Account account, String after)
+    {
+        AccountUsage usage = accounts.get(account);
+        List<TableUsage> tables = new ArrayList<>();
+        Optional<String> next = Optional.empty();
+        for (TableUsage table : usage.tables.tailMap(after, after.isEmpty()).values()) {
+            if (tables.size() == TABLES_PER_RECORD) {
+                next = Optional.of(tables.getLast().name);
+                break;
+            }
+            tables.add(table);
+        }
+        WireWriter record = new WireWriter(64 << 10);
+        putClients(record, Set.of());
+        record.putInt(1);
+        putTables(record, usage, tables);
+        return new TablesRecord(record.finish(), next);
     }
 
     @GuardedBy("this")
-    private byte[] encode()
+    private void putClients(WireWriter record, Set<Digest128> ids)
     {
-        ByteBuffer body = new WireWriter(4096)
-                .putLong(sinceMillis)
-                .putList(clients.entrySet(), (out, client) -> out
-                        .putLong(client.getKey().high())
-                        .putLong(client.getKey().low())
-                        .putLong(client.getValue().lastBatch())
-                        .putLong(client.getValue().lastSeenMillis()))
-                .putList(totals.entrySet(), (out, account) -> out
-                        .putString(account.getKey().cluster())
-                        .putString(account.getKey().catalog())
-                        .putList(account.getValue().entrySet(), (inner, table) -> inner
-                                .putString(table.getKey())
-                                .putCounters(table.getValue())))
-                .finish();
-        ByteBuffer file = new WireWriter(16 + body.remaining())
-                .putLong(MAGIC)
-                .putLong(checksum(body))
-                .putRest(body)
-                .finish();
-        byte[] content = new byte[file.remaining()];
-        file.get(content);
-        return content;
+        record.putLong(sinceMillis);
+        // a client may have been removed since it changed
+        List<Map.Entry<Digest128, ClientProgress>> known = new ArrayList<>();
+        for (Digest128 id : ids) {
+            ClientProgress progress = clients.get(id);
+            if (progress != null) {
+                known.add(Map.entry(id, progress));
+            }
+        }
+        record.putList(known, (out, client) -> out.putDigest(client.getKey()).putLong(client.getValue().lastBatch()).putLong(client.getValue().lastSeenMillis()));
     }
 
-    @SuppressWarnings("GuardedBy") // called by the constructor only
-    private void decode(byte[] content)
+    @GuardedBy("this")
+    private void putTables(WireWriter record, AccountUsage usage, List<TableUsage> tables)
+    {
+        record.putString(usage.account.cluster())
+                .putString(usage.account.catalog())
+                .putCounters(usage.totals.byName(names))
+                .putInt(tables.size());
+        for (TableUsage table : tables) {
+            record.putString(table.name).putLong(table.lastReadMillis).putCounters(table.values.byName(names));
+        }
+    }
+
+    /**
+     * Adds what a record has. Later records replace earlier ones.
+     */
+    synchronized void restore(WireReader record)
             throws WireException
     {
-        WireReader header = new WireReader(ByteBuffer.wrap(content));
-        if (header.getLong() != MAGIC) {
-            throw new WireException("not a file of counters");
+        long now = clock.millis();
+        sinceMillis = record.getLong();
+        for (int left = record.getInt(); left > 0; left--) {
+            Digest128 client = record.getDigest();
+            // after the clock was set back, times in the future would never end
+            ClientProgress progress = new ClientProgress(record.getLong(), Math.min(record.getLong(), now));
+            if (!isExpired(progress.lastSeenMillis(), CLIENT_LIFETIME, now)) {
+                clients.put(client, progress);
+            }
         }
-        long checksum = header.getLong();
-        ByteBuffer body = header.getRest();
-        if (checksum(body) != checksum) {
-            throw new WireException("checksum differs");
+        for (int left = record.getInt(); left > 0; left--) {
+            AccountUsage usage = account(new Account(record.getString(), record.getString()));
+            restore(usage.totals, record.getCounters());
+            for (int tables = record.getInt(); tables > 0; tables--) {
+                String name = record.getString();
+                long lastReadMillis = Math.min(record.getLong(), now);
+                Map<String, Long> counters = record.getCounters();
+                if (!isExpired(lastReadMillis, TABLE_LIFETIME, now)) {
+                    TableUsage table = newTable(usage, name);
+                    table.lastReadMillis = lastReadMillis;
+                    restore(table.values, counters);
+                }
+            }
         }
-        WireReader reader = new WireReader(body);
-        long since = reader.getLong();
-        reader.getList(in -> clients.put(new Digest128(in.getLong(), in.getLong()), new ClientProgress(in.getLong(), in.getLong())) == null);
-        reader.getList(in -> {
-            Map<String, Map<String, Long>> tables = totals.computeIfAbsent(new Account(in.getString(), in.getString()), _ -> new TreeMap<>());
-            return in.getList(inner -> {
-                String table = inner.getString();
-                tableCount++;
-                return tables.put(table, new TreeMap<>(inner.getCounters())) == null;
-            }).size();
-        });
-        reader.expectEnd();
-        sinceMillis = since;
+        record.expectEnd();
     }
 
-    private static long checksum(ByteBuffer body)
+    @GuardedBy("this")
+    private void restore(Values values, Map<String, Long> counters)
     {
-        CRC32C checksum = new CRC32C();
-        checksum.update(body.duplicate());
-        return checksum.getValue();
+        for (Map.Entry<String, Long> counter : counters.entrySet()) {
+            int position = position(counter.getKey());
+            if (position >= 0) {
+                values.set(position, counter.getValue());
+            }
+        }
+    }
+
+    /**
+     * Starts from zero, after records that are not valid.
+     */
+    synchronized void reset()
+    {
+        accounts.clear();
+        clients.clear();
+        changedTables.clear();
+        changedClients.clear();
+        tableCount = 0;
+        sinceMillis = clock.millis();
     }
 }

@@ -14,6 +14,7 @@ import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.MessageType;
 import io.cachedhive.protocol.wire.ReadMessage;
+import io.cachedhive.protocol.wire.RingMessage.GetRings;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage.GetStats;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
@@ -107,6 +108,7 @@ class TestBlockServer
                         connection.send(new LargeAnswer());
                     }
                 }
+                case GetRings _ -> connection.send(requestId, new ControlMessage.Error("x".repeat(FrameHeader.MAX_BODY_BYTES)));
                 default -> throw new WireException("not expected: " + request.type());
             }
         }
@@ -377,6 +379,38 @@ class TestBlockServer
         for (SocketChannel channel : silent) {
             channel.close();
         }
+    }
+
+    /**
+     * A reply that does not fit, and a request that is too large, fail alone: later requests use the same connection.
+     */
+    @Test
+    void testMessageThatIsTooLargeFailsAlone()
+            throws IOException
+    {
+        start();
+        try (WireClient peer = connect(sockets.tcpAddress(), Optional.empty())) {
+            assertThat(peer.ask(new GetRings()))
+                    .isEqualTo(new ControlMessage.Error("the reply does not fit: ERROR message has 8454148 bytes, and a frame has at most 8454144"));
+            assertThat(peer.ask(new Ping())).isEqualTo(new Ack());
+        }
+        try (SocketChannel channel = SocketChannel.open(sockets.tcpAddress())) {
+            WireClient.send(channel, 0, hello(1, 1));
+            WireClient.receiveMessage(channel);
+            WireClient.send(channel, 0, new Proof(new byte[0]));
+            assertThat(WireClient.receiveMessage(channel)).isInstanceOf(Welcome.class);
+            int length = FrameHeader.MAX_BODY_BYTES + 1;
+            ByteBuffer frame = ByteBuffer.allocate(FrameHeader.BYTES + length);
+            new FrameHeader(length, MessageType.FILL, 5).writeTo(frame);
+            frame.rewind();
+            while (frame.hasRemaining()) {
+                channel.write(frame);
+            }
+            assertThat(WireClient.receiveMessage(channel)).isEqualTo(new ControlMessage.Error("FILL request has 8454145 bytes, at most 8454144 are allowed"));
+            WireClient.send(channel, 6, new Ping());
+            assertThat(WireClient.receiveMessage(channel)).isEqualTo(new Ack());
+        }
+        assertThat(refusals.count()).isZero();
     }
 
     @Test

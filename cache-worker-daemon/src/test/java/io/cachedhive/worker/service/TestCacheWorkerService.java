@@ -30,10 +30,13 @@ import io.cachedhive.protocol.wire.RingMessage.GetRings;
 import io.cachedhive.protocol.wire.RingMessage.PublishRing;
 import io.cachedhive.protocol.wire.RingMessage.Rings;
 import io.cachedhive.protocol.wire.Source;
+import io.cachedhive.protocol.wire.StatusMessage.CountedTable;
 import io.cachedhive.protocol.wire.StatusMessage.GetStats;
+import io.cachedhive.protocol.wire.StatusMessage.GetTables;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Tables;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.testing.Await;
 import io.cachedhive.testing.cluster.s3.S3Faults;
@@ -249,14 +252,17 @@ class TestCacheWorkerService
             assertThat(peer.ask(batch)).isEqualTo(new Ack());
             assertThat(peer.ask(batch)).isEqualTo(new Ack());
             assertThat(peer.ask(new PublishRing(ring))).isEqualTo(new Ack());
-            assertThat(((Stats) peer.ask(new GetStats())).tables()).isEqualTo(counted);
-            assertThat(((Stats) other.ask(new GetStats())).tables()).isEmpty();
+            assertThat(peer.ask(new GetTables(""))).isEqualTo(new Tables(List.of(new CountedTable("s.t", counted.get("s.t"))), false));
+            assertThat(((Stats) peer.ask(new GetStats())).counters()).isEqualTo(counted.get("s.t"));
+            assertThat(((Stats) other.ask(new GetStats())).counters()).isEmpty();
+            assertThat(other.ask(new GetTables(""))).isEqualTo(new Tables(List.of(), false));
         }
         worker.stop();
         worker.start();
         try (WireClient peer = worker.connect()) {
             assertThat(peer.ask(batch)).isEqualTo(new Ack());
-            assertThat(((Stats) peer.ask(new GetStats())).tables()).isEqualTo(counted);
+            assertThat(peer.ask(new GetTables(""))).isEqualTo(new Tables(List.of(new CountedTable("s.t", counted.get("s.t"))), false));
+            assertThat(((Stats) peer.ask(new GetStats())).counters()).isEqualTo(counted.get("s.t"));
             assertThat(((Rings) peer.ask(new GetRings())).rings()).containsExactly(ring);
             assertThat(((Pong) peer.ask(new Ping())).newestRing()).isEqualTo(ring.epoch());
         }

@@ -107,17 +107,17 @@ final class CachedHive
     {
         try {
             if (worker != null) {
-                Map<String, Map<String, Long>> tables = worker.usage().tables(new Account("trino", NAME));
+                Map<String, Long> totals = worker.usage().totals(new Account("trino", NAME));
                 worker.close();
-                long requested = sum(tables, CounterNames.REQUESTED_BYTES);
+                long requested = totals.getOrDefault(CounterNames.REQUESTED_BYTES, 0L);
                 // a suite that reads each of its files once, or within the two seconds in which they may still be overwritten unseen, has no hits
-                long ramHit = sum(tables, CounterNames.RAM_HIT_BYTES);
-                long ssdHit = sum(tables, CounterNames.SSD_HIT_BYTES);
-                long nonLocalHit = sum(tables, CounterNames.NON_LOCAL_HIT_BYTES);
-                long remoteRead = sum(tables, CounterNames.REMOTE_READ_BYTES);
+                long ramHit = totals.getOrDefault(CounterNames.RAM_HIT_BYTES, 0L);
+                long ssdHit = totals.getOrDefault(CounterNames.SSD_HIT_BYTES, 0L);
+                long nonLocalHit = totals.getOrDefault(CounterNames.NON_LOCAL_HIT_BYTES, 0L);
+                long remoteRead = totals.getOrDefault(CounterNames.REMOTE_READ_BYTES, 0L);
                 long served = ramHit + ssdHit + nonLocalHit + remoteRead;
-                long bypass = sum(tables, CounterNames.BYPASS_BYTES);
-                long faults = sum(tables, BypassCause.PROTOCOL_ERROR.counter()) + sum(tables, BypassCause.CORRUPT.counter());
+                long bypass = totals.getOrDefault(CounterNames.BYPASS_BYTES, 0L);
+                long faults = totals.getOrDefault(BypassCause.PROTOCOL_ERROR.counter(), 0L) + totals.getOrDefault(BypassCause.CORRUPT.counter(), 0L);
                 // read by ConformanceReport
                 log.info(
                         "Bytes requested: %s, RAM hit: %s, SSD hit: %s, non-local hit: %s, remote read: %s, bypass: %s",
@@ -127,22 +127,15 @@ final class CachedHive
                         nonLocalHit,
                         remoteRead,
                         bypass);
-                verify(served + bypass == requested, "bytes by source are not the %s bytes requested: %s", requested, tables);
-                verify(served > 0, "the cache served nothing: %s", tables);
-                verify(faults == 0, "%s of %s bytes went past the cache because of answers that were wrong: %s", faults, requested, tables);
-                verify(bypass <= requested / 5, "%s of %s bytes went past the cache: %s", bypass, requested, tables);
+                verify(served + bypass == requested, "bytes by source are not the %s bytes requested: %s", requested, totals);
+                verify(served > 0, "the cache served nothing: %s", totals);
+                verify(faults == 0, "%s of %s bytes went past the cache because of answers that were wrong: %s", faults, requested, totals);
+                verify(bypass <= requested / 5, "%s of %s bytes went past the cache: %s", bypass, requested, totals);
             }
         }
         finally {
             deleteRecursively(directory, ALLOW_INSECURE);
             deleteRecursively(ramDirectory, ALLOW_INSECURE);
         }
-    }
-
-    private static long sum(Map<String, Map<String, Long>> tables, String counter)
-    {
-        return tables.values().stream()
-                .mapToLong(counters -> counters.getOrDefault(counter, 0L))
-                .sum();
     }
 }

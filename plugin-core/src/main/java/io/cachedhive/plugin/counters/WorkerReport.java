@@ -45,10 +45,7 @@ public record WorkerReport(Place place, Optional<Stats> stats, Optional<String> 
      */
     public Map<String, Long> counters()
     {
-        Map<String, Long> sums = new HashMap<>();
-        stats.ifPresent(value -> value.tables().values().forEach(table ->
-                table.forEach((name, count) -> sums.merge(name, count, Long::sum))));
-        return sums;
+        return stats.map(Stats::counters).orElse(Map.of());
     }
 
     /**

@@ -6,8 +6,12 @@ import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.membership.WorkerProblems;
 import io.cachedhive.plugin.mode.CacheDecisions;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.StatusMessage.CountedTable;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
+import io.cachedhive.protocol.wire.StatusMessage.Tables;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -48,14 +52,59 @@ public final class WorkerReports
      */
     public Map<String, Map<String, Long>> countersByTable()
     {
+        List<TablePages> all = membership.places().stream()
+                .map(place -> new TablePages(place.address()))
+                .toList();
+        // the next page of every cache worker at once; each is short for both ends
+        for (List<TablePages> open = all; !open.isEmpty(); open = open.stream().filter(TablePages::isOpen).toList()) {
+            List<CompletableFuture<Void>> requests = open.stream()
+                    .map(pages -> workerAdmin.get().tables(pages.address, pages.after).handle(pages::add))
+                    .toList();
+            requests.forEach(CompletableFuture::join);
+        }
         Map<String, Map<String, Long>> sums = new HashMap<>();
-        for (WorkerReport report : ask()) {
-            report.stats().ifPresent(stats -> stats.tables().forEach((table, counters) -> {
-                Map<String, Long> sum = sums.computeIfAbsent(table, _ -> new HashMap<>());
-                counters.forEach((name, count) -> sum.merge(name, count, Long::sum));
-            }));
+        for (TablePages pages : all) {
+            for (CountedTable table : pages.tables) {
+                Map<String, Long> sum = sums.computeIfAbsent(table.table(), _ -> new HashMap<>());
+                table.counters().forEach((name, count) -> sum.merge(name, count, Long::sum));
+            }
         }
         return sums;
+    }
+
+    /**
+     * The counters by table that a cache worker has returned so far. Empty if it does not answer all requests.
+     */
+    private static final class TablePages
+    {
+        final WorkerAddress address;
+        final List<CountedTable> tables = new ArrayList<>();
+        String after = "";
+        boolean complete;
+
+        TablePages(WorkerAddress address)
+        {
+            this.address = address;
+        }
+
+        boolean isOpen()
+        {
+            return !complete;
+        }
+
+        Void add(Tables page, Throwable failure)
+        {
+            // a page that does not go on would be requested for ever
+            if (failure != null || page.more() && page.tables().getLast().table().compareTo(after) <= 0) {
+                tables.clear();
+                complete = true;
+                return null;
+            }
+            tables.addAll(page.tables());
+            complete = !page.more();
+            after = complete ? after : page.tables().getLast().table();
+            return null;
+        }
     }
 
     private WorkerReport report(Place place, Stats stats, Throwable failure)
