@@ -6,6 +6,8 @@ import io.cachedhive.protocol.wire.CounterNames;
 import org.weakref.jmx.Managed;
 
 import java.util.Map;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -15,26 +17,31 @@ import static java.util.Objects.requireNonNull;
  */
 public final class CacheStats
 {
-    private final NodeCacheClient client;
-    private final LocalExtraBytes extraBytes;
+    private final Supplier<Map<String, Long>> totals;
+    private final LongSupplier extraBytes;
 
     @Inject
     CacheStats(NodeCacheClient client, LocalExtraBytes extraBytes)
     {
-        this.client = requireNonNull(client, "client is null");
+        this(client::totals, extraBytes::get);
+    }
+
+    CacheStats(Supplier<Map<String, Long>> totals, LongSupplier extraBytes)
+    {
+        this.totals = requireNonNull(totals, "totals is null");
         this.extraBytes = requireNonNull(extraBytes, "extraBytes is null");
     }
 
     private long counter(String name)
     {
-        return client.totals().getOrDefault(name, 0L);
+        return totals.get().getOrDefault(name, 0L);
     }
 
     @Managed(description = "Reads with bytes from the local cache worker")
     public long getCachedReads()
     {
-        Map<String, Long> totals = client.totals();
-        return totals.get(CounterNames.RAM_HIT_REQUESTS) + totals.get(CounterNames.SSD_HIT_REQUESTS);
+        Map<String, Long> values = totals.get();
+        return values.get(CounterNames.RAM_HIT_REQUESTS) + values.get(CounterNames.SSD_HIT_REQUESTS);
     }
 
     @Managed(description = "Reads with bytes from cache workers of other hosts")
@@ -52,7 +59,7 @@ public final class CacheStats
     @Managed(description = "Fraction of cacheable bytes served from RAM, SSD and other hosts")
     public double getHitRate()
     {
-        return HitRate.of(client.totals()).orElse(Double.NaN);
+        return HitRate.of(totals.get()).orElse(Double.NaN);
     }
 
     @Managed(description = "Fraction of cacheable bytes read from the origin into the cache")
@@ -64,8 +71,8 @@ public final class CacheStats
     @Managed(description = "Bytes read from the local cache worker")
     public long getReadFromCache()
     {
-        Map<String, Long> totals = client.totals();
-        return totals.get(CounterNames.RAM_HIT_BYTES) + totals.get(CounterNames.SSD_HIT_BYTES);
+        Map<String, Long> values = totals.get();
+        return values.get(CounterNames.RAM_HIT_BYTES) + values.get(CounterNames.SSD_HIT_BYTES);
     }
 
     @Managed(description = "Bytes read from the origin for queries")
@@ -83,7 +90,7 @@ public final class CacheStats
     @Managed(description = "Bytes read from origins beyond the requested ones, by the local cache worker, lost hedged reads and verifications")
     public long getExtraReadFromRemote()
     {
-        return extraBytes.get() + counter(CounterNames.HEDGE_EXTRA_BYTES) + counter(CounterNames.VERIFIED_BYTES);
+        return extraBytes.getAsLong() + counter(CounterNames.HEDGE_EXTRA_BYTES) + counter(CounterNames.VERIFIED_BYTES);
     }
 
     @Managed(description = "Reads")
