@@ -238,6 +238,9 @@ class TestFlush
     {
         FileVersion file = FLUSHED.getFirst();
         try (BlockStore store = open(config)) {
+            assertThat(store.bind(file, Optional.of(ETAG_TEXT), false, "schema.table")).isTrue();
+            // keeps the dropped file in the table
+            Fill open = store.beginFill(file.id().block(1), BLOCK, ETAG).orElseThrow();
             CompletableFuture<FlushResult> flush = new CompletableFuture<>();
             hooked.onNextWrite(() -> {
                 flush.complete(store.flushes().flush(TestFlush::isFlushed));
@@ -247,6 +250,7 @@ class TestFlush
             store.ssd().drain();
             assertThat(store.gauges().ssdBlocks()).isZero();
             assertThat(blocksFound(store, file)).isZero();
+            open.close();
             store.checkInvariants();
         }
     }
