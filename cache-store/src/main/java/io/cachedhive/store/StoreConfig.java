@@ -25,7 +25,7 @@ import static java.util.Objects.requireNonNull;
  * @param stateDirectory {@code cache.state-directory}: stores the cache worker id when there is no SSD; created if
  *         missing
  * @param ttl {@code cache.ttl}: default time to live of a block
- * @param checkpointInterval interval between checkpoints of a changed SSD index
+ * @param checkpointInterval least interval between checkpoints of a changed SSD index, unless its journal is long
  */
 public record StoreConfig(
         Path ramDirectory,
@@ -45,7 +45,7 @@ public record StoreConfig(
     public static final double DEFAULT_PINNED_MAX_SHARE = 0.8;
     public static final int DEFAULT_BLOCK_SIZE_BYTES = 1 << 20;
     public static final Duration DEFAULT_TTL = Duration.ofDays(7);
-    public static final Duration DEFAULT_CHECKPOINT_INTERVAL = Duration.ofMinutes(1);
+    private static final Duration DEFAULT_CHECKPOINT_INTERVAL = Duration.ofMinutes(1);
 
     public StoreConfig
     {

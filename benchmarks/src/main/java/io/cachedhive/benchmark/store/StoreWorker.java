@@ -7,7 +7,6 @@ import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
-import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.worker.CacheWorker;
 import io.cachedhive.worker.service.CacheWorkerService;
@@ -45,6 +44,8 @@ import static java.util.Objects.requireNonNull;
  */
 final class StoreWorker
 {
+    // longer than the interval between checkpoints of any store that this benchmark makes
+    private static final Duration CHECKPOINT_DUE = Duration.ofDays(1);
     // the queue of the writer takes a quarter of the RAM tier
     private static final int MAX_WAITING = 256;
     private static final int PROBES = 64;
@@ -246,7 +247,7 @@ final class StoreWorker
         long deadline = deadline();
         fillUpTo(store.gauges().ssdBlocks() + 1, PATIENCE);
         int before = disk.checkpointing();
-        clock.putForward(StoreConfig.DEFAULT_CHECKPOINT_INTERVAL);
+        clock.putForward(CHECKPOINT_DUE);
         // until one that began here was written to its end
         for (int i = 0; System.nanoTime() < deadline; i++) {
             if (i % fillEvery == fillEvery - 1) {
