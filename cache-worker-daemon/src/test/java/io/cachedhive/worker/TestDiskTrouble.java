@@ -390,7 +390,7 @@ class TestDiskTrouble
 
     private void awaitTakenIn()
     {
-        Await.until("the directory is taken in", MENDED_DEADLINE, () -> problem().isEmpty());
+        Await.until("the directory is taken in", Await.DEADLINE, () -> problem().isEmpty());
         assertThat(gauge(CounterNames.SSD_DIRECTORIES_OFFLINE)).isZero();
         assertThat(gauge(CounterNames.SSD_CAPACITY_BYTES)).isPositive();
         fillSsd();
