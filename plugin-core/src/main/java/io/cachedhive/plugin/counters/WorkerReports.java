@@ -94,8 +94,9 @@ public final class WorkerReports
 
         Void add(Tables page, Throwable failure)
         {
-            // a page that does not go on would be requested for ever
-            if (failure != null || page.more() && page.tables().getLast().table().compareTo(after) <= 0) {
+            // a page that is not beyond the last one would be requested for ever
+            boolean goesOn = failure == null && (!page.more() || page.tables().getLast().table().compareTo(after) > 0);
+            if (!goesOn) {
                 tables.clear();
                 complete = true;
                 return null;
