@@ -53,9 +53,11 @@ final class HitRecorder
     {
         try {
             List<Hit> hits = new ArrayList<>(Tiers.ENTRIES_AT_ONCE);
+            int drained = 0;
             // at most what the buffer can hold, whatever is added meanwhile
-            for (int drained = 0; drained < HitBuffer.CAPACITY && buffer.drainTo(hits, Tiers.ENTRIES_AT_ONCE) > 0; drained += hits.size()) {
+            while (drained < HitBuffer.CAPACITY && buffer.drainTo(hits, Tiers.ENTRIES_AT_ONCE) > 0) {
                 record(hits);
+                drained += hits.size();
                 hits.clear();
                 LockYield.giveWay(lock);
             }

@@ -8,10 +8,11 @@ import java.nio.file.Path;
 import java.util.concurrent.Semaphore;
 
 /**
- * Allocates memory in small steps. The part with which a file starts is allocated at once. Each further step waits until the test permits it, and fails if the test requires it.
+ * Allocates memory in small steps. The part with which a file starts is allocated at once. Each further step waits until the test permits it, and fails if the test
+ * requires it.
  */
 final class SteppedMemory
-        implements MemoryAllocator
+        implements MemoryAllocator, AutoCloseable
 {
     static final long FIRST_BYTES = 1 << 20;
     static final long STEP_BYTES = 512 << 10;
@@ -116,6 +117,18 @@ final class SteppedMemory
         store.ram().memoryFile().retryGrowth();
     }
 
+    /**
+     * Waits until further steps have failed. The thread has then done everything that follows the failures but the last.
+     */
+    void awaitFailures(BlockStore store, int count)
+    {
+        int before = steps;
+        Await.until("steps failed", () -> {
+            store.ram().memoryFile().retryGrowth();
+            return steps >= before + count;
+        });
+    }
+
     void awaitHeld()
     {
         Await.until("a step waits", permits::hasQueuedThreads);
@@ -127,6 +140,15 @@ final class SteppedMemory
     void permitAll()
     {
         permits.release(UNLIMITED);
+    }
+
+    /**
+     * Permits all further steps, so that a store can be closed after a failed assertion. Close it before the store.
+     */
+    @Override
+    public void close()
+    {
+        permitAll();
     }
 
     static boolean isComplete(BlockStore store)
