@@ -112,7 +112,7 @@ public final class CacheClient
      */
     public static CacheClient start(CacheClientConfig config)
     {
-        return start(config, MappedBlockMemory::open, System::nanoTime);
+        return start(config, file -> MappedBlockMemory.open(file, config.verification().ram()), System::nanoTime);
     }
 
     static CacheClient start(CacheClientConfig config, BlockMemory.Opener memoryOpener, LongSupplier nanoTime)

@@ -1,5 +1,6 @@
 package io.cachedhive.client;
 
+import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.transport.ClientIdentity;
 import io.cachedhive.transport.Timeouts;
 
@@ -11,14 +12,14 @@ import static java.util.Objects.requireNonNull;
  * @param socketPath the Unix socket of the cache worker of this host
  * @param chunkSizeBytes the unit of ownership: the same in all clients of a cluster; a multiple of 64 KiB, best of the largest block size, 8 MiB
  * @param crossZoneReads whether owners are asked in whatever zone they are; if not, the first in the chunk's order that is in the zone of this host's worker
- * @param verifySampleRatio the share of hits, 0 to 1, that are read from the origin once more and compared
+ * @param verification which hits are verified
  */
 public record CacheClientConfig(
         Path socketPath,
         ClientIdentity identity,
         long chunkSizeBytes,
         boolean crossZoneReads,
-        double verifySampleRatio,
+        Verification verification,
         Limits limits,
         Timeouts timeouts)
 {
@@ -28,13 +29,11 @@ public record CacheClientConfig(
     {
         requireNonNull(socketPath, "socketPath is null");
         requireNonNull(identity, "identity is null");
+        requireNonNull(verification, "verification is null");
         requireNonNull(limits, "limits is null");
         requireNonNull(timeouts, "timeouts is null");
         if (chunkSizeBytes <= 0 || chunkSizeBytes % SMALLEST_BLOCK_BYTES != 0) {
             throw new IllegalArgumentException("chunk size is not a positive multiple of %s bytes: %s".formatted(SMALLEST_BLOCK_BYTES, chunkSizeBytes));
-        }
-        if (!(verifySampleRatio >= 0 && verifySampleRatio <= 1)) {
-            throw new IllegalArgumentException("share of hits to verify is not from 0 to 1: " + verifySampleRatio);
         }
     }
 
@@ -45,22 +44,41 @@ public record CacheClientConfig(
 
     public CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, boolean crossZoneReads)
     {
-        this(socketPath, identity, chunkSizeBytes, crossZoneReads, 0, Limits.DEFAULT, Timeouts.DEFAULT);
+        this(socketPath, identity, chunkSizeBytes, crossZoneReads, Verification.DEFAULT, Limits.DEFAULT, Timeouts.DEFAULT);
     }
 
     public CacheClientConfig(Path socketPath, ClientIdentity identity, long chunkSizeBytes, Limits limits, Timeouts timeouts)
     {
-        this(socketPath, identity, chunkSizeBytes, false, 0, limits, timeouts);
+        this(socketPath, identity, chunkSizeBytes, false, Verification.DEFAULT, limits, timeouts);
     }
 
-    public CacheClientConfig withVerifySampleRatio(double ratio)
+    public CacheClientConfig withVerification(Verification verification)
     {
-        return new CacheClientConfig(socketPath, identity, chunkSizeBytes, crossZoneReads, ratio, limits, timeouts);
+        return new CacheClientConfig(socketPath, identity, chunkSizeBytes, crossZoneReads, verification, limits, timeouts);
     }
 
     public CacheClientConfig withTimeouts(Timeouts timeouts)
     {
-        return new CacheClientConfig(socketPath, identity, chunkSizeBytes, crossZoneReads, verifySampleRatio, limits, timeouts);
+        return new CacheClientConfig(socketPath, identity, chunkSizeBytes, crossZoneReads, verification, limits, timeouts);
+    }
+
+    /**
+     * Which hits are verified.
+     *
+     * @param originRatio fraction of the hits, 0 to 1, that are compared with the origin
+     * @param ram the hits in shared memory whose block is compared with its checksum
+     */
+    public record Verification(double originRatio, HitVerification ram)
+    {
+        public static final Verification DEFAULT = new Verification(0, HitVerification.ofThisMachine());
+
+        public Verification
+        {
+            if (!(originRatio >= 0 && originRatio <= 1)) {
+                throw new IllegalArgumentException("fraction of hits to verify is not from 0 to 1: " + originRatio);
+            }
+            requireNonNull(ram, "ram is null");
+        }
     }
 
     /**

@@ -53,7 +53,7 @@ final class ReadContext
         this.guests = new Guests(local, new HeapBudget(config.limits().heapBytes() / GUEST_SHARE_OF_HEAP));
         this.chunkSizeBytes = config.chunkSizeBytes();
         this.crossZoneReads = config.crossZoneReads();
-        this.verifySampleRatio = config.verifySampleRatio();
+        this.verifySampleRatio = config.verification().originRatio();
         this.requestBytes = config.limits().requestBytes();
         this.silenceNanos = TimeUnit.MILLISECONDS.toNanos(config.timeouts().silenceMillis());
         this.fetchNanos = TimeUnit.MILLISECONDS.toNanos(config.timeouts().fetchMillis());

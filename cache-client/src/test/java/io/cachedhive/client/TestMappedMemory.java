@@ -4,6 +4,7 @@ import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.client.local.MappedBlockMemory;
 import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
@@ -59,7 +60,7 @@ class TestMappedMemory
 
             try (CacheClient client = CacheClient.start(
                     new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
-                    MappedBlockMemory::open,
+                    file -> MappedBlockMemory.open(file, HitVerification.ofThisMachine()),
                     System::nanoTime)) {
                 fixture.connected(client);
                 assertThat(client.local().problem()).isEmpty();
@@ -122,7 +123,7 @@ class TestMappedMemory
             fixture.listen();
             try (CacheClient client = CacheClient.start(
                     new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
-                    MappedBlockMemory::open,
+                    file -> MappedBlockMemory.open(file, HitVerification.ofThisMachine()),
                     System::nanoTime)) {
                 fixture.connected(client);
                 fixture.assertReads(fixture.open(client), 0, 10);

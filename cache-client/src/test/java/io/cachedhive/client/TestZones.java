@@ -85,7 +85,7 @@ class TestZones
                 ReadFixture.identity(Optional.empty()),
                 CHUNK,
                 crossZoneReads,
-                0,
+                CacheClientConfig.Verification.DEFAULT,
                 CacheClientConfig.Limits.DEFAULT,
                 PATIENT);
         try (CacheClient client = CacheClient.start(config, _ -> fixture.local.memory.map(), System::nanoTime)) {

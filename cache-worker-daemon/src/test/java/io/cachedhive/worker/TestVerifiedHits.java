@@ -10,6 +10,7 @@ import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadAhead;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.testing.Await;
 import io.cachedhive.testing.cluster.s3.S3Faults;
@@ -81,7 +82,7 @@ class TestVerifiedHits
                 new ClientIdentity("cluster", "lake", "node", worker.origins(), Optional.empty()),
                 8 << 20,
                 CacheClientConfig.Limits.DEFAULT,
-                PATIENT).withVerifySampleRatio(ratio));
+                PATIENT).withVerification(new CacheClientConfig.Verification(ratio, HitVerification.ofThisMachine())));
         clients.add(client);
         Await.until("the worker is there", () -> client.local().connected());
         return client;

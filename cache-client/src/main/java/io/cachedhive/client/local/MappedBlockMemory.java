@@ -2,6 +2,7 @@ package io.cachedhive.client.local;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.BlockInfo;
+import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.memory.SharedMemoryReader;
 import io.cachedhive.protocol.ring.PublishedRing;
@@ -25,10 +26,10 @@ public final class MappedBlockMemory
         this.reader = requireNonNull(reader, "reader is null");
     }
 
-    public static MappedBlockMemory open(Path file)
+    public static MappedBlockMemory open(Path file, HitVerification verification)
             throws IOException
     {
-        return new MappedBlockMemory(SharedMemoryReader.open(file));
+        return new MappedBlockMemory(SharedMemoryReader.open(file, verification));
     }
 
     @Override

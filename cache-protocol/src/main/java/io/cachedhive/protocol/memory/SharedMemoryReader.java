@@ -55,6 +55,7 @@ import static java.nio.file.StandardOpenOption.READ;
 import static java.util.Comparator.comparing;
 import static java.util.Comparator.reverseOrder;
 import static java.util.Objects.checkFromIndexSize;
+import static java.util.Objects.requireNonNull;
 
 /**
  * Reads the RAM tier of the local cache worker without system calls and without writing to it. Safe for any number of
@@ -64,14 +65,37 @@ import static java.util.Objects.checkFromIndexSize;
  * correct:
  * <ol>
  * <li>The generation of the frame is the same even number before copying (read with acquire) and after copying (read
- * behind a fence). The frame therefore held one block throughout. On x86-64 loads are not reordered with loads, so the
- * fence only constrains the compiler. For other processors this is not proven, and every hit is verified against the
- * block's checksum.
+ * behind a fence). The frame therefore held one block throughout.
  * <li>The frame's own header, read between the two, names the requested block. A stale index entry is therefore a miss.
  * <li>Every number read from the memory is checked against the size of the file before it is used as an offset.
  * <li>Checksums are computed on heap copies. A fault in a mapping inside the JDK's intrinsic would crash the JVM; in a
  * copy it is an {@link InternalError}, which is a miss.
  * </ol>
+ *
+ * <p><b>Weak memory.</b> Rule 1 does not rely on the order of x86-64. It is the seqlock of Boehm ("Can seqlocks get
+ * along with programming language memory models?", 2012), with plain accesses to the data:
+ * <pre>
+ *   writer                                     reader
+ *   W1  generation = odd        (opaque)       R1  generation           (acquire): must be even
+ *       storeStoreFence                        R2  header and payload   (plain)
+ *   W2  payload and header      (plain)            acquireFence
+ *   W3  generation = even       (release)      R3  generation           (opaque): must be the same
+ * </pre>
+ * <ul>
+ * <li>Nothing older: R1 reads the value of W3. Release and acquire order W2 before R2, so R2 sees all bytes of the
+ * block.
+ * <li>Nothing newer: assume that a load of R2 sees a store of a later W2'. The fence orders W1' before W2', and the
+ * other fence orders R2 before R3. So R3 sees W1' or a later generation. No generation is used twice, so R3 differs from
+ * R1, and the copy is rejected.
+ * </ul>
+ * W1' also orders the payload if another thread or the kernel writes it: the thread that runs W1 passes the frame on by
+ * a lock, a queue or a system call after the fence, and W3 follows the end of that write. On aarch64, the accesses and
+ * fences compile to {@code ldar}, {@code stlr}, {@code dmb ishld} and {@code dmb ishst}, and the processor is
+ * multi-copy atomic. On x86-64, they only constrain the compiler. The model of the language covers one process. The
+ * argument for two processes is that their pages are the same memory, and that the code is the same.
+ *
+ * <p>An argument is no test. The tests of the orders (jcstress) have run on x86-64 only. On other processors, the
+ * default is therefore {@link HitVerification#FULL}: a wrong copy has a wrong checksum and is a miss.
  */
 public final class SharedMemoryReader
         implements AutoCloseable
@@ -84,7 +108,6 @@ public final class SharedMemoryReader
     private static final long RINGS_PAUSE_NANOS = 50_000;
     // one hit in 2^13 is verified, which costs about 20 ns per hit with blocks of 1 MiB
     private static final int VERIFY_SAMPLE_MASK = (1 << 13) - 1;
-    private static final boolean ORDERED_LOADS = isX86(System.getProperty("os.arch"));
 
     private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[PIECE_BYTES]);
 
@@ -101,12 +124,12 @@ public final class SharedMemoryReader
     private final long unitCount;
     private final LongAdder checksumFailures = new LongAdder();
 
-    private SharedMemoryReader(Arena arena, MemorySegment memory, MemoryLayout layout, Path file, boolean verifyAll)
+    private SharedMemoryReader(Arena arena, MemorySegment memory, MemoryLayout layout, Path file, HitVerification verification)
             throws MemoryFormatException
     {
         this.arena = arena;
         this.memory = memory;
-        this.verifyAll = verifyAll;
+        this.verifyAll = verification == HitVerification.FULL;
         this.instance = MemoryLayout.instance(memory);
         this.workerId = MemoryLayout.workerId(memory, file);
         this.blockSizeBytes = layout.blockSizeBytes();
@@ -126,18 +149,24 @@ public final class SharedMemoryReader
     public static SharedMemoryReader open(Path file)
             throws IOException
     {
-        return open(file, !ORDERED_LOADS);
+        return open(file, HitVerification.ofThisMachine());
     }
 
+    /**
+     * Maps the file that the worker named in its welcome.
+     *
+     * @throws MemoryFormatException if the file has another layout
+     * @throws IOException if the file cannot be opened or mapped
+     */
     @SuppressWarnings("MustBeClosedChecker") // SharedMemoryReader.close closes it
-    static SharedMemoryReader open(Path file, boolean verifyAll)
+    public static SharedMemoryReader open(Path file, HitVerification verification)
             throws IOException
     {
         Arena arena = Arena.ofShared();
         try (FileChannel channel = FileChannel.open(file, READ)) {
             MemorySegment memory = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
             MemoryLayout layout = MemoryLayout.validate(memory, file);
-            return new SharedMemoryReader(arena, memory, layout, file, verifyAll);
+            return new SharedMemoryReader(arena, memory, layout, file, requireNonNull(verification, "verification is null"));
         }
         catch (InternalError e) {
             arena.close();
@@ -147,11 +176,6 @@ public final class SharedMemoryReader
             arena.close();
             throw e;
         }
-    }
-
-    private static boolean isX86(String architecture)
-    {
-        return architecture.equals("amd64") || architecture.equals("x86_64");
     }
 
     /**
@@ -440,7 +464,7 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Copies and verifies a block, for processors on which the generation alone is not proven to suffice.
+     * Copies and verifies a block.
      */
     private boolean copyVerified(long header, long payload, long generation, int payloadLength, int offsetInBlock, byte[] target, int targetOffset, int length)
     {
@@ -468,8 +492,7 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Returns the number of hits whose bytes did not match the block's checksum; they were reported as misses. Hits are
-     * verified by sampling, and always on processors other than x86-64.
+     * Returns the number of hits whose bytes did not match the block's checksum; they were reported as misses.
      */
     public long checksumFailures()
     {

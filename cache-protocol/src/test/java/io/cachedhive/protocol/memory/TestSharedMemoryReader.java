@@ -8,7 +8,7 @@ import io.cachedhive.protocol.ring.WorkerAddress;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -39,13 +39,13 @@ class TestSharedMemoryReader
     private Path directory;
 
     @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void readsRangesOfABlock(boolean verifyAll)
+    @EnumSource(HitVerification.class)
+    void readsRangesOfABlock(HitVerification verification)
             throws IOException
     {
         int length = BLOCK - 5;
         try (TestingMemory memory = TestingMemory.create(directory.resolve("memory"), BLOCK);
-                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), verifyAll)) {
+                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), verification)) {
             memory.put(3, HIGH, LOW, length, ETAG);
             BlockInfo info = new BlockInfo();
             for (int offset : new int[] {0, 1, 4095, 4096, 131071, 131072, 131073, length - 1}) {
@@ -298,12 +298,12 @@ class TestSharedMemoryReader
     }
 
     @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void tellsWhatWasFetchedAhead(boolean verifyAll)
+    @EnumSource(HitVerification.class)
+    void tellsWhatWasFetchedAhead(HitVerification verification)
             throws IOException
     {
         try (TestingMemory memory = TestingMemory.create(directory.resolve("memory"), BLOCK);
-                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), verifyAll)) {
+                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), verification)) {
             memory.put(3, HIGH, LOW, 100, ETAG);
             BlockInfo info = new BlockInfo();
             for (boolean ahead : new boolean[] {false, true, false, true}) {
@@ -332,8 +332,8 @@ class TestSharedMemoryReader
             throws IOException
     {
         try (TestingMemory memory = TestingMemory.create(directory.resolve("memory"), BLOCK);
-                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), true);
-                SharedMemoryReader sampling = SharedMemoryReader.open(memory.file(), false)) {
+                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), HitVerification.FULL);
+                SharedMemoryReader sampling = SharedMemoryReader.open(memory.file(), HitVerification.SAMPLED)) {
             memory.put(0, HIGH, LOW, BLOCK, ETAG);
             long offset = memory.layout().frameOffset(0) + 200_000;
             memory.memory().set(ValueLayout.JAVA_BYTE, offset, (byte) (memory.memory().get(ValueLayout.JAVA_BYTE, offset) ^ 1));
@@ -407,5 +407,14 @@ class TestSharedMemoryReader
             file.setLength(memory.layout().frameOffset(frame) + 8192);
             assertThat(reader.read(HIGH, LOW, 0, new byte[BLOCK], 0, BLOCK, info)).isEqualTo(-1);
         }
+    }
+
+    @Test
+    void sampledOnlyWhereTheOrdersWereTested()
+    {
+        assertThat(HitVerification.of("amd64")).isEqualTo(HitVerification.SAMPLED);
+        assertThat(HitVerification.of("x86_64")).isEqualTo(HitVerification.SAMPLED);
+        assertThat(HitVerification.of("aarch64")).isEqualTo(HitVerification.FULL);
+        assertThat(HitVerification.of("ppc64le")).isEqualTo(HitVerification.FULL);
     }
 }

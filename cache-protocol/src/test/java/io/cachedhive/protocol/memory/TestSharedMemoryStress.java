@@ -4,7 +4,7 @@ import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
@@ -39,14 +39,14 @@ class TestSharedMemoryStress
     private Path directory;
 
     @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void threadsOfOneProcess(boolean verifyAll)
+    @EnumSource(HitVerification.class)
+    void threadsOfOneProcess(HitVerification verification)
             throws Exception
     {
         long seed = Long.getLong("cachedhive.test.seed", System.nanoTime());
         System.out.println("seed: " + seed);
         try (TestingMemory memory = TestingMemory.create(directory.resolve("memory"), BLOCK);
-                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), verifyAll);
+                SharedMemoryReader reader = SharedMemoryReader.open(memory.file(), verification);
                 ExecutorService executor = Executors.newCachedThreadPool()) {
             AtomicBoolean done = new AtomicBoolean();
             Future<Long> writes = executor.submit(() -> write(memory, new Random(seed), done::get));

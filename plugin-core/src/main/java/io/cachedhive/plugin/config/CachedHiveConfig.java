@@ -8,6 +8,7 @@ import io.airlift.units.Duration;
 import io.airlift.units.MinDataSize;
 import io.airlift.units.MinDuration;
 import io.cachedhive.plugin.mode.CacheMode;
+import io.cachedhive.protocol.memory.HitVerification;
 import jakarta.validation.constraints.AssertTrue;
 import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;
@@ -38,6 +39,7 @@ public class CachedHiveConfig
     private double maxScanSkew = 0.25;
     private boolean crossZoneReads;
     private double verifySampleRatio;
+    private Optional<HitVerification> ramVerification = Optional.empty();
     private Duration gracePeriod = new Duration(5, MINUTES);
     private double minLiveShare = 0.8;
     private boolean sharedPermissions;
@@ -208,6 +210,20 @@ public class CachedHiveConfig
     public CachedHiveConfig setVerifySampleRatio(double verifySampleRatio)
     {
         this.verifySampleRatio = verifySampleRatio;
+        return this;
+    }
+
+    @NotNull
+    public Optional<HitVerification> getRamVerification()
+    {
+        return ramVerification;
+    }
+
+    @Config("cachedhive.ram-verification")
+    @ConfigDescription("Hits in shared memory whose block is compared with its checksum")
+    public CachedHiveConfig setRamVerification(HitVerification ramVerification)
+    {
+        this.ramVerification = Optional.ofNullable(ramVerification);
         return this;
     }
 

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import io.airlift.units.DataSize;
 import io.airlift.units.Duration;
 import io.cachedhive.plugin.mode.CacheMode;
+import io.cachedhive.protocol.memory.HitVerification;
 import org.junit.jupiter.api.Test;
 
 import java.util.Map;
@@ -37,6 +38,7 @@ class TestCachedHiveConfig
                 .setMaxScanSkew(0.25)
                 .setCrossZoneReads(false)
                 .setVerifySampleRatio(0)
+                .setRamVerification(null)
                 .setGracePeriod(new Duration(5, MINUTES))
                 .setMinLiveShare(0.8)
                 .setSharedPermissions(false)
@@ -61,6 +63,7 @@ class TestCachedHiveConfig
                 .put("cachedhive.max-scan-skew", "0.1")
                 .put("cachedhive.cross-zone-reads", "true")
                 .put("cachedhive.verify-sample-ratio", "0.01")
+                .put("cachedhive.ram-verification", "sampled")
                 .put("cachedhive.grace-period", "30s")
                 .put("cachedhive.min-live-share", "0.5")
                 .put("cachedhive.shared-permissions", "true")
@@ -82,6 +85,7 @@ class TestCachedHiveConfig
                 .setMaxScanSkew(0.1)
                 .setCrossZoneReads(true)
                 .setVerifySampleRatio(0.01)
+                .setRamVerification(HitVerification.SAMPLED)
                 .setGracePeriod(new Duration(30, SECONDS))
                 .setMinLiveShare(0.5)
                 .setSharedPermissions(true)

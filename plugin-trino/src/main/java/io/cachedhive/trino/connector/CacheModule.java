@@ -8,6 +8,7 @@ import com.google.inject.TypeLiteral;
 import io.airlift.configuration.AbstractConfigurationAwareModule;
 import io.airlift.log.Logger;
 import io.cachedhive.client.CacheClientConfig;
+import io.cachedhive.client.CacheClientConfig.Verification;
 import io.cachedhive.plugin.ahead.FetchAhead;
 import io.cachedhive.plugin.ahead.ScanAnnouncements.Announcer;
 import io.cachedhive.plugin.client.NodeCacheClient;
@@ -19,6 +20,7 @@ import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.rules.RuleRegistry;
+import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.rules.RulesException;
 import io.cachedhive.transport.ClientIdentity;
@@ -193,7 +195,7 @@ public final class CacheModule
                 identity,
                 config.getChunkSize().toBytes(),
                 config.isCrossZoneReads())
-                .withVerifySampleRatio(config.getVerifySampleRatio())
+                .withVerification(new Verification(config.getVerifySampleRatio(), config.getRamVerification().orElseGet(HitVerification::ofThisMachine)))
                 .withTimeouts(timeouts));
         if (decisions.mayCache() && (!coordinator || nodeManager.getWorkerNodes().contains(node))) {
             // a node that will read: the first query shall find the cache worker connected
