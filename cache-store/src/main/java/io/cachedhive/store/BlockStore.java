@@ -91,11 +91,11 @@ public final class BlockStore
         this.classes = new BlockClasses(tiers, config.pinnedMaxShare());
         this.offers = new SsdOffers(tiers, classes);
         this.hits = new RamHits(tiers, offers);
-        this.invalidator = new Invalidator(tiers, parts.state(), parts.workerId());
+        this.inspector = new StoreInspector(tiers, clock);
+        this.invalidator = new Invalidator(tiers, inspector, parts.state(), parts.workerId());
         this.loads = new BlockLoads(tiers, hits);
         this.pinKeeper = new PinKeeper(tiers, classes, offers);
         this.quotaKeeper = new QuotaKeeper(tiers, parts.quotas(), parts.state(), clock);
-        this.inspector = new StoreInspector(tiers, clock);
         this.fills = new BlockFills(tiers, classes, offers, hits, invalidator);
         this.sizer = new CacheSizer(tiers.capacityBytes(), tiers.blockSizeBytes(), tiers.isAboveSsd(), clock);
         this.hitRecorder = new HitRecorder(tiers, offers, sizer);

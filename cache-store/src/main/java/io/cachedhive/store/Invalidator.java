@@ -6,6 +6,7 @@ import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
+import io.cachedhive.store.ssd.LockYield;
 import io.cachedhive.store.ssd.SsdTier;
 
 import java.util.ArrayList;
@@ -17,13 +18,15 @@ import java.util.function.Predicate;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Removes outdated or unwanted file versions: single ones (a drop), or all that match (a flush).
+ * Removes outdated or unwanted file versions: single ones (a drop), all that match and are of no use any more (a
+ * release), or all that match on request (a flush).
  */
 public final class Invalidator
 {
     private static final Logger log = Logger.get(Invalidator.class);
 
     private final Tiers tiers;
+    private final StoreInspector inspector;
     private final ReentrantLock lock;
     private final FileTable files;
     private final SsdTier ssd;
@@ -33,9 +36,10 @@ public final class Invalidator
     // changed under the lock
     private volatile long flushes;
 
-    Invalidator(Tiers tiers, StateDirectory state, CacheWorkerId workerId)
+    Invalidator(Tiers tiers, StoreInspector inspector, StateDirectory state, CacheWorkerId workerId)
     {
         this.tiers = requireNonNull(tiers, "tiers is null");
+        this.inspector = requireNonNull(inspector, "inspector is null");
         this.lock = tiers.lock();
         this.files = tiers.files();
         this.ssd = tiers.ssd();
@@ -73,6 +77,41 @@ public final class Invalidator
             log.error("A dropped file is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
         }
         return dropped.isPresent();
+    }
+
+    /**
+     * Removes the selected file versions, their blocks in both tiers and their open fills, to free the space. Takes the
+     * lock for each file separately. After a crash the file versions may be back, which costs space only.
+     *
+     * @param covered selects the file versions to remove; called under the lock
+     */
+    public ReleaseResult release(Predicate<FileVersion> covered)
+    {
+        long released = 0;
+        long blocks = 0;
+        long bytes = 0;
+        for (StoredFile file : tiers.find(file -> covered.test(file.version()))) {
+            Optional<CachedFile> cached = inspector.cachedFile(file);
+            lock.lock();
+            try {
+                if (tiers.isClosed() || file.isDropped()) {
+                    continue;
+                }
+                blocks += file.ramBlocks() + file.ssdBlocks();
+                files.drop(file);
+                ssd.drop(file);
+            }
+            finally {
+                lock.unlock();
+            }
+            tiers.removeDroppedFromRam(file);
+            ssd.removeDropped(file);
+            ssd.makeJournalRoom();
+            released++;
+            bytes += cached.map(known -> known.ramBytes() + known.ssdBytes()).orElse(0L);
+            LockYield.giveWay(lock);
+        }
+        return new ReleaseResult(released, blocks, bytes);
     }
 
     /**

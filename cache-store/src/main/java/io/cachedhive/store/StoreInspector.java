@@ -166,7 +166,12 @@ public final class StoreInspector
         }
     }
 
-    private Optional<CachedFile> cachedFile(StoredFile file)
+    /**
+     * Callers must not hold the lock.
+     *
+     * @return empty if no block of the file is cached
+     */
+    Optional<CachedFile> cachedFile(StoredFile file)
     {
         FileMetadata metadata = null;
         long ramBytes = 0;

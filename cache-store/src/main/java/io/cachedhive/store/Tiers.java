@@ -128,11 +128,21 @@ final class Tiers
      */
     List<StoredFile> filesWith(Predicate<FileVersion> wanted)
     {
+        return find(file -> !files.isForGuests(file) && wanted.test(file.version()));
+    }
+
+    /**
+     * Returns the matching files. Callers must not hold the lock.
+     *
+     * @param wanted called under the lock
+     */
+    List<StoredFile> find(Predicate<StoredFile> wanted)
+    {
         List<StoredFile> found = new ArrayList<>();
         forEachStep((first, end) -> {
             int limit = files.ordinalLimit();
             for (int ordinal = first; ordinal < Math.min(end, limit); ordinal++) {
-                files.find(ordinal).filter(file -> !files.isForGuests(file) && wanted.test(file.version())).ifPresent(found::add);
+                files.find(ordinal).filter(wanted).ifPresent(found::add);
             }
             return end < limit;
         });

@@ -156,6 +156,18 @@ public final class WorkerAdmin
     }
 
     /**
+     * Reports files that were removed from an origin to a worker, which drops what it has of them.
+     *
+     * @param origin the place of the files' origin in the identity's list
+     * @param locations at most {@link InvalidationMessage.ReleaseFiles#MAX_LOCATIONS}, prefixes if they end in {@code /}
+     * @return ends when the blocks are dropped
+     */
+    public CompletableFuture<ControlMessage.Ack> releaseFiles(WorkerAddress address, int origin, List<String> locations, long timeoutMillis)
+    {
+        return ask(address, new InvalidationMessage.ReleaseFiles(origin, locations), ControlMessage.Ack.class, timeoutMillis);
+    }
+
+    /**
      * Says which places are pinned by name, or not any more.
      *
      * @param pins at most {@link PinMessage.SetPins#MAX_PINS}

@@ -45,6 +45,9 @@ public final class CounterNames
     public static final String EXPIRED_BLOCKS = "expired_blocks";
     public static final String CORRUPT_BLOCKS = "corrupt_blocks";
     public static final String QUARANTINED_FILES = "quarantined_files";
+    public static final String RELEASED_FILES = "released_files";
+    public static final String RELEASED_BLOCKS = "released_blocks";
+    public static final String RELEASED_BYTES = "released_bytes";
     public static final String SSD_DIRECTORIES_OFFLINE = "ssd_directories_offline";
     public static final String SSD_ERRORS_NO_SPACE = "ssd_errors_no_space";
     public static final String SSD_ERRORS_READ_ONLY = "ssd_errors_read_only";

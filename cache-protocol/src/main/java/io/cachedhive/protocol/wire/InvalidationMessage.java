@@ -72,6 +72,42 @@ public sealed interface InvalidationMessage
     }
 
     /**
+     * Reports files that were removed from the origin, so that the space of their blocks is free for other files. The
+     * worker drops every version that it has of them now. Answered by {@link Ack} when done; the worker neither records
+     * nor forwards the message.
+     *
+     * @param locations each a whole location, or a prefix if it ends in {@code /}
+     */
+    record ReleaseFiles(int origin, List<String> locations)
+            implements InvalidationMessage
+    {
+        public static final int MAX_LOCATIONS = 1024;
+
+        public ReleaseFiles
+        {
+            locations = WireForms.copyOfAtMost(MAX_LOCATIONS, locations, "locations");
+        }
+
+        @Override
+        public MessageType type()
+        {
+            return MessageType.RELEASE_FILES;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putInt(origin).putList(locations, WireWriter::putString);
+        }
+
+        static ReleaseFiles read(WireReader reader)
+                throws WireException
+        {
+            return new ReleaseFiles(reader.getInt(), reader.getList(WireReader::getString));
+        }
+    }
+
+    /**
      * Removes these files from the cache, durably. Answered by {@link Flushed} when done. As soon as the worker has read
      * the message, it forwards the tombstones to its peers, even if the answer is lost.
      */

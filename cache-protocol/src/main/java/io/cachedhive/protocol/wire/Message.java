@@ -18,6 +18,7 @@ import io.cachedhive.protocol.wire.InvalidationMessage.Flush;
 import io.cachedhive.protocol.wire.InvalidationMessage.Flushed;
 import io.cachedhive.protocol.wire.InvalidationMessage.GetTombstones;
 import io.cachedhive.protocol.wire.InvalidationMessage.Quarantine;
+import io.cachedhive.protocol.wire.InvalidationMessage.ReleaseFiles;
 import io.cachedhive.protocol.wire.InvalidationMessage.Revalidate;
 import io.cachedhive.protocol.wire.InvalidationMessage.Tombstones;
 import io.cachedhive.protocol.wire.ListingMessage.Files;
@@ -156,6 +157,7 @@ public sealed interface Message
                 case SET_PINS -> SetPins.read(reader);
                 case GET_PINS -> GetPins.read(reader);
                 case PINS -> Pins.read(reader);
+                case RELEASE_FILES -> ReleaseFiles.read(reader);
                 case ACK -> Ack.read(reader);
                 case ERROR -> ControlMessage.Error.read(reader);
             };

@@ -52,7 +52,8 @@ public enum MessageType
     GET_PINS(56),
     PINS(57),
     GET_TABLES(58),
-    TABLES(59);
+    TABLES(59),
+    RELEASE_FILES(60);
 
     private static final MessageType[] BY_CODE = new MessageType[128];
 

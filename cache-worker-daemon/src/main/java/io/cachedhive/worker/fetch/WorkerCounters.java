@@ -1,5 +1,6 @@
 package io.cachedhive.worker.fetch;
 
+import io.cachedhive.store.ReleaseResult;
 import io.cachedhive.worker.origin.OriginObserver.Operation;
 
 import java.util.EnumMap;
@@ -23,6 +24,9 @@ public final class WorkerCounters
     private final LongAdder versionChanges = new LongAdder();
     private final LongAdder sentBytes = new LongAdder();
     private final LongAdder quarantinedFiles = new LongAdder();
+    private final LongAdder releasedFiles = new LongAdder();
+    private final LongAdder releasedBlocks = new LongAdder();
+    private final LongAdder releasedBytes = new LongAdder();
     private final Map<OverloadCause, LongAdder> overloaded = new EnumMap<>(OverloadCause.class);
 
     public WorkerCounters()
@@ -51,6 +55,31 @@ public final class WorkerCounters
     public long quarantinedFiles()
     {
         return quarantinedFiles.sum();
+    }
+
+    /**
+     * Counts file versions that were dropped because a statement removed the files.
+     */
+    public void addReleased(ReleaseResult released)
+    {
+        releasedFiles.add(released.files());
+        releasedBlocks.add(released.blocks());
+        releasedBytes.add(released.bytes());
+    }
+
+    public long releasedFiles()
+    {
+        return releasedFiles.sum();
+    }
+
+    public long releasedBlocks()
+    {
+        return releasedBlocks.sum();
+    }
+
+    public long releasedBytes()
+    {
+        return releasedBytes.sum();
     }
 
     public void addOriginBytes(long bytes)

@@ -4,6 +4,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
+import io.cachedhive.protocol.file.LocationIndex;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Pin;
 import io.cachedhive.protocol.wire.ControlMessage;
@@ -21,6 +22,7 @@ import io.cachedhive.protocol.wire.HandshakeMessage.ChunkSize;
 import io.cachedhive.protocol.wire.InvalidationMessage.Flush;
 import io.cachedhive.protocol.wire.InvalidationMessage.GetTombstones;
 import io.cachedhive.protocol.wire.InvalidationMessage.Quarantine;
+import io.cachedhive.protocol.wire.InvalidationMessage.ReleaseFiles;
 import io.cachedhive.protocol.wire.InvalidationMessage.Revalidate;
 import io.cachedhive.protocol.wire.ListingMessage;
 import io.cachedhive.protocol.wire.ListingMessage.GetFiles;
@@ -163,6 +165,7 @@ public final class RequestDispatcher
             case ReleaseLease release -> leases.release(connection, release.lease());
             case Revalidate revalidate -> revalidate(connection, requestId, revalidate);
             case Quarantine quarantine -> quarantine(connection, requestId, quarantine);
+            case ReleaseFiles release -> release(connection, requestId, release);
             case Cancel cancel -> requests(connection).take(cancel.request()).ifPresent(ActiveRequests.Active::cancel);
             case Usage batch -> count(connection, requestId, batch);
             case Ping _ -> connection.send(requestId, status.pong());
@@ -278,6 +281,20 @@ public final class RequestDispatcher
                 log.error("Trino node %s found cached bytes that differ from the origin in %s, %s bytes at %s; dropped the file",
                         connection.session().node(), quarantine.file().location(), quarantine.length(), quarantine.position());
             }
+            connection.send(requestId, new Ack());
+        });
+    }
+
+    /**
+     * Drops all versions of files that a statement removed.
+     */
+    private void release(Connection connection, long requestId, ReleaseFiles release)
+    {
+        OriginId origin = connection.session().origins().get(release.origin()).id();
+        LocationIndex<String> removed = new LocationIndex<>(_ -> origin, location -> location);
+        release.locations().forEach(removed::add);
+        inBackground(connection, requestId, () -> {
+            readServices.inFlight().counters().addReleased(store.flushes().release(removed::covers));
             connection.send(requestId, new Ack());
         });
     }

@@ -3,6 +3,7 @@ package io.cachedhive.worker.request;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
 import io.cachedhive.protocol.wire.InvalidationMessage.Quarantine;
+import io.cachedhive.protocol.wire.InvalidationMessage.ReleaseFiles;
 import io.cachedhive.protocol.wire.InvalidationMessage.Revalidate;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
@@ -32,6 +33,7 @@ record RequestValidator(int blockSizeBytes)
             case OnTerms onTerms -> contradiction(session, onTerms.request());
             case Revalidate revalidate -> file(session, revalidate.origin(), revalidate.file());
             case Quarantine quarantine -> file(session, quarantine.origin(), quarantine.file());
+            case ReleaseFiles release -> origin(session, release.origin());
             case OfferGuest offer -> offerGuest(session, offer);
             case Preload preload -> preload(session, preload);
             case FetchAhead ahead -> ahead.files().stream()
@@ -43,14 +45,22 @@ record RequestValidator(int blockSizeBytes)
 
     private static Optional<String> file(Session session, int origin, FileVersion file)
     {
-        int count = session.origins().size();
-        if (origin < 0 || origin >= count) {
-            return Optional.of("the connection named %s origins, there is none with the index %s".formatted(count, origin));
+        Optional<String> contradiction = origin(session, origin);
+        if (contradiction.isPresent()) {
+            return contradiction;
         }
         if (!session.origins().get(origin).id().equals(file.origin())) {
             return Optional.of("the file's origin is not the one that the request names");
         }
         return Optional.empty();
+    }
+
+    private static Optional<String> origin(Session session, int origin)
+    {
+        int count = session.origins().size();
+        return origin >= 0 && origin < count ?
+                Optional.empty() :
+                Optional.of("the connection named %s origins, there is none with the index %s".formatted(count, origin));
     }
 
     private Optional<String> read(Session session, Read read)

@@ -5,11 +5,14 @@ import com.google.inject.Scopes;
 import io.airlift.configuration.AbstractConfigurationAwareModule;
 import io.cachedhive.hive.partition.HiveTableFiles;
 import io.cachedhive.hive.preload.PreloadPlan;
+import io.cachedhive.hive.release.ReleasingMetadataFactoryProvider;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
 import io.cachedhive.trino.connector.CacheModule;
 import io.cachedhive.trino.filesystem.CacheKeyModule;
 import io.cachedhive.trino.partition.TableFiles;
+import io.trino.plugin.hive.TransactionalMetadataFactory;
 
+import static com.google.inject.multibindings.OptionalBinder.newOptionalBinder;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -35,6 +38,7 @@ final class HiveCacheModule
         binder.bind(ConnectorAdapter.class).toInstance(new HiveAdapter());
         if (coordinator) {
             binder.bind(PreloadPlan.class).in(Scopes.SINGLETON);
+            newOptionalBinder(binder, TransactionalMetadataFactory.class).setBinding().toProvider(ReleasingMetadataFactoryProvider.class).in(Scopes.SINGLETON);
             binder.bind(TableFiles.class).to(HiveTableFiles.class).in(Scopes.SINGLETON);
         }
     }

@@ -2,6 +2,7 @@ package io.cachedhive.plugin.counters;
 
 import com.google.inject.Inject;
 import io.cachedhive.plugin.client.NodeCacheClient;
+import io.cachedhive.plugin.release.FileReleases;
 import io.cachedhive.protocol.wire.CounterNames;
 import org.weakref.jmx.Managed;
 
@@ -19,17 +20,19 @@ public final class CacheStats
 {
     private final Supplier<Map<String, Long>> totals;
     private final LongSupplier extraBytes;
+    private final LongSupplier droppedReleases;
 
     @Inject
-    CacheStats(NodeCacheClient client, LocalExtraBytes extraBytes)
+    CacheStats(NodeCacheClient client, LocalExtraBytes extraBytes, FileReleases releases)
     {
-        this(client::totals, extraBytes::get);
+        this(client::totals, extraBytes::get, releases::dropped);
     }
 
-    CacheStats(Supplier<Map<String, Long>> totals, LongSupplier extraBytes)
+    CacheStats(Supplier<Map<String, Long>> totals, LongSupplier extraBytes, LongSupplier droppedReleases)
     {
         this.totals = requireNonNull(totals, "totals is null");
         this.extraBytes = requireNonNull(extraBytes, "extraBytes is null");
+        this.droppedReleases = requireNonNull(droppedReleases, "droppedReleases is null");
     }
 
     private long counter(String name)
@@ -133,5 +136,11 @@ public final class CacheStats
     public long getBypassBytes()
     {
         return counter(CounterNames.BYPASS_BYTES);
+    }
+
+    @Managed(description = "Notifications of removed files that a cache worker did not take, on the coordinator: one for each file or directory and cache worker")
+    public long getDroppedReleases()
+    {
+        return droppedReleases.getAsLong();
     }
 }

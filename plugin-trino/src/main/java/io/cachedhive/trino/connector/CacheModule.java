@@ -15,10 +15,13 @@ import io.cachedhive.plugin.client.NodeCacheClient;
 import io.cachedhive.plugin.config.CachedHiveConfig;
 import io.cachedhive.plugin.config.PricesConfig;
 import io.cachedhive.plugin.membership.ClusterNode;
+import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.release.FileReleases;
+import io.cachedhive.plugin.release.ReleaseTimer;
 import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.ring.PublishedRing;
@@ -45,6 +48,7 @@ import io.trino.spi.procedure.Procedure;
 
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -63,6 +67,8 @@ public final class CacheModule
 
     // a scan that has read none of it by then is in no hurry
     private static final long ANNOUNCEMENT_MILLIS = 60_000;
+    // a cache worker searches all its files for those that were removed
+    private static final long RELEASE_MILLIS = 60_000;
 
     private final String catalog;
     private final Map<String, String> properties;
@@ -107,6 +113,7 @@ public final class CacheModule
             // only the coordinator plans
             binder.bind(new TypeLiteral<Supplier<RingView>>() {}).toInstance(() -> RingView.EMPTY);
             binder.bind(new TypeLiteral<Supplier<Optional<PublishedRing>>>() {}).toInstance(Optional::empty);
+            binder.bind(new TypeLiteral<Supplier<List<Place>>>() {}).toInstance(List::of);
             binder.bind(RuleRegistry.class).toInstance(RuleRegistry.withoutFile(catalog));
         }
         binder.bind(CacheServices.class).in(Scopes.SINGLETON);
@@ -184,6 +191,24 @@ public final class CacheModule
                     workerAdmin.get().fetchAhead(worker, origin, scan, table, files, terms, ANNOUNCEMENT_MILLIS));
         }
         return new FetchAhead(origins, config.getChunkSize().toBytes(), ring, announcer);
+    }
+
+    @Provides
+    @Singleton
+    ReleaseTimer createReleaseTimer(CatalogName catalog)
+    {
+        return new ReleaseTimer(catalog.toString());
+    }
+
+    @Provides
+    @Singleton
+    FileReleases createFileReleases(FileOrigins origins, Supplier<List<Place>> places, SharedWorkerAdmin workerAdmin, ReleaseTimer timer)
+    {
+        return new FileReleases(
+                origins,
+                places,
+                (worker, origin, locations) -> workerAdmin.get().releaseFiles(worker, origin, locations, RELEASE_MILLIS),
+                timer);
     }
 
     @Provides

@@ -6,6 +6,7 @@ import com.google.inject.Provides;
 import com.google.inject.Singleton;
 import io.cachedhive.plugin.config.CachedHiveConfig;
 import io.cachedhive.plugin.membership.ClusterMembership;
+import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.membership.WorkerNotices;
@@ -13,6 +14,7 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.trino.spi.NodeManager;
 import io.trino.spi.catalog.CatalogName;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -50,6 +52,13 @@ final class MembershipModule
     Supplier<RingView> createRingView(ClusterMembership membership)
     {
         return membership::view;
+    }
+
+    @Provides
+    @Singleton
+    Supplier<List<Place>> createPlaces(ClusterMembership membership)
+    {
+        return membership::places;
     }
 
     @Provides

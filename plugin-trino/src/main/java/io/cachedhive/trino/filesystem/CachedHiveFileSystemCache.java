@@ -208,7 +208,8 @@ public final class CachedHiveFileSystemCache
     }
 
     /**
-     * A hint, given on one node only, and no use here: a file that was replaced is another file version.
+     * Does nothing. A file that was replaced is another file version, and statements report the files that they remove to all cache workers
+     * ({@link io.cachedhive.trino.release.ReleasingFileSystemFactory}).
      */
     @Override
     public void expire(Location location) {}

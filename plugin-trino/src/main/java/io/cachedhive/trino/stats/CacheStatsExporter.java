@@ -1,5 +1,6 @@
 package io.cachedhive.trino.stats;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import com.google.inject.Inject;
 import io.cachedhive.plugin.counters.CacheStats;
 import io.trino.spi.Node;
@@ -8,23 +9,37 @@ import jakarta.annotation.PostConstruct;
 import jakarta.annotation.PreDestroy;
 import org.weakref.jmx.MBeanExporter;
 
+import javax.management.MBeanServer;
 import javax.management.ObjectName;
+
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 
 import static java.util.Objects.requireNonNull;
 
 /**
- * Exports the JMX bean for as long as the catalog is loaded, and sees to it that none is left of the catalog: Trino's own beans of a Hive catalog stay behind when it
- * is dropped, and each holds all that it can reach.
+ * Exports the JMX bean while the catalog is loaded, and removes all beans of the catalog when it ends: Trino leaves its own beans of a dropped Hive catalog, and each
+ * of them holds all objects that it can reach.
+ *
+ * <p>Two catalogs of the same name may be loaded at the same time. DROP CATALOG ends a catalog seconds later, and by then CREATE CATALOG may have created the next one.
+ * JMX keeps the beans of the first catalog under the common names. When that catalog ends, the beans of the other one take their place.
  */
 final class CacheStatsExporter
 {
+    // of all loaded catalogs of this JVM
+    @GuardedBy("itself")
+    private static final Set<CacheStatsExporter> EXPORTERS = new LinkedHashSet<>();
+
+    private final MBeanServer server;
     private final MBeanExporter exporter;
     private final CacheStats stats;
     private final String name;
 
     @Inject
-    CacheStatsExporter(MBeanExporter exporter, CacheStats stats, CatalogName catalog, Node node)
+    CacheStatsExporter(MBeanServer server, MBeanExporter exporter, CacheStats stats, CatalogName catalog, Node node)
     {
+        this.server = requireNonNull(server, "server is null");
         this.exporter = requireNonNull(exporter, "exporter is null");
         this.stats = requireNonNull(stats, "stats is null");
         this.name = "cachedhive:catalog=%s,node=%s,name=stats".formatted(quoteIfNecessary(catalog.toString()), quoteIfNecessary(node.getNodeIdentifier()));
@@ -38,13 +53,35 @@ final class CacheStatsExporter
     @PostConstruct
     public void export()
     {
-        exporter.export(name, stats);
+        synchronized (EXPORTERS) {
+            exporter.export(name, stats);
+            // another catalog of this name may have ended after Hive's beans were exported
+            registerMissing();
+            EXPORTERS.add(this);
+        }
     }
 
     @PreDestroy
     public void unexport()
     {
-        // those of Hive and of its file systems are exported through the same one, which is the catalog's; that some are gone already is no harm
-        exporter.unexportAllAndReportMissing();
+        synchronized (EXPORTERS) {
+            EXPORTERS.remove(this);
+            // Hive's beans and those of its file systems are exported by the same exporter; some may be gone already
+            exporter.unexportAllAndReportMissing();
+            EXPORTERS.forEach(CacheStatsExporter::registerMissing);
+        }
+    }
+
+    /**
+     * Registers the beans of this catalog whose names are free.
+     */
+    private void registerMissing()
+    {
+        for (ObjectName exported : List.copyOf(exporter.getManagedObjectExports().keySet())) {
+            if (!server.isRegistered(exported)) {
+                // the catalog's own exporter knows the name, and unregisters it at the end
+                exporter.getExportedObject(exported).ifPresent(bean -> new MBeanExporter(server).export(exported, bean));
+            }
+        }
     }
 }

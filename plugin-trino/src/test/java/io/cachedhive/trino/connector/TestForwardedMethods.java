@@ -1,5 +1,6 @@
 package io.cachedhive.trino.connector;
 
+import io.trino.filesystem.TrinoFileSystem;
 import io.trino.filesystem.TrinoInput;
 import io.trino.filesystem.TrinoInputStream;
 import io.trino.filesystem.cache.TrinoFileSystemCache;
@@ -34,6 +35,7 @@ class TestForwardedMethods
             ConnectorSplit.class,
             ConnectorSplitManager.class,
             ConnectorSplitSource.class,
+            TrinoFileSystem.class,
             TrinoFileSystemCache.class,
             TrinoInput.class,
             TrinoInputStream.class);
@@ -60,6 +62,7 @@ class TestForwardedMethods
             "filesystem.CountingInputStream",
             "filesystem.RequestedInput",
             "filesystem.RequestedInputStream",
+            "release.ReleasingFileSystem",
             "scan.ReadContextPageSource",
             "scan.ReadContextPageSourceProvider",
             "split.CachedSplit",
