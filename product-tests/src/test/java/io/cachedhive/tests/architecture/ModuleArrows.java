@@ -50,6 +50,7 @@ final class ModuleArrows
         rules.put("engine-extension", new Rule("io.cachedhive.engine", Set.of(), true));
         rules.put("testing-cluster", new Rule("io.cachedhive.testing.cluster", Set.of(), true));
         rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of("testing-cluster"), true));
+        rules.put("chaos", new Rule("io.cachedhive.chaos", Set.of("testing-cluster"), true));
         rules.put("admin-cli", new Rule("io.cachedhive.admin", Set.of("cache-protocol", "cache-rules"), false));
         // of the modules that it packs it uses what they have built, and not their classes
         rules.put(

@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -53,6 +54,7 @@ public final class ClusterNode
     private final ProcessFile processFile;
     private volatile Optional<Process> process = Optional.empty();
     private volatile boolean wanted;
+    private volatile Map<String, String> environment = Map.of();
 
     private ClusterNode(String name, ServerHome home)
     {
@@ -94,6 +96,12 @@ public final class ClusterNode
         return logFile;
     }
 
+    /** Variables that the next starts add to the environment of the process, instead of those of an earlier call. */
+    public void setEnvironment(Map<String, String> environment)
+    {
+        this.environment = Map.copyOf(environment);
+    }
+
     /** Starts the process and returns at once; see {@link #awaitReady()}. */
     public void start()
     {
@@ -104,11 +112,12 @@ public final class ClusterNode
             Files.createDirectories(logFile.getParent());
             // that of a process that has ended: the launcher refuses to start if another one has its number by now
             Files.deleteIfExists(home.path().resolve("var/run/launcher.pid"));
-            Process started = new ProcessBuilder(home.launcher().toString(), "run", "--jvm-dir", System.getProperty("java.home"))
+            ProcessBuilder builder = new ProcessBuilder(home.launcher().toString(), "run", "--jvm-dir", System.getProperty("java.home"))
                     .directory(home.path().toFile())
                     .redirectErrorStream(true)
-                    .redirectOutput(appendTo(logFile.toFile()))
-                    .start();
+                    .redirectOutput(appendTo(logFile.toFile()));
+            builder.environment().putAll(environment);
+            Process started = builder.start();
             wanted = true;
             process = Optional.of(started);
             started.getOutputStream().close();

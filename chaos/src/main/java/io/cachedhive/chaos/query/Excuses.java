@@ -1,0 +1,65 @@
+package io.cachedhive.chaos.query;
+
+import io.cachedhive.chaos.lake.MovingTable;
+import io.cachedhive.chaos.rows.FileHistory.Possible;
+import io.cachedhive.chaos.schedule.FaultKind;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * Decides why a query failed, from its message and what happened while it ran.
+ */
+final class Excuses
+{
+    private static final String REPLACED = "was replaced while it was read: run the query again";
+    private static final Pattern LOST_WORKER = Pattern.compile(
+            "too many errors talking to a worker node|Could not communicate with the remote task|The node may have crashed|no longer active|No nodes available|" +
+                    "Insufficient active worker nodes|Remote task|remote task|Expected response code|/v1/task|Error closing remote buffer|Connection refused|worker node",
+            Pattern.CASE_INSENSITIVE);
+    private static final Pattern S3_REQUEST = Pattern.compile(
+            "S3|SdkClient|Unable to execute HTTP|Status Code: 5|Connection reset|timed out|SlowDown|reduce your request rate|closed by|Premature end|s3://|canceled",
+            Pattern.CASE_INSENSITIVE);
+
+    private Excuses() {}
+
+    /**
+     * @param table that the query read, if its files are replaced
+     * @return empty if it takes a run with plain Hive to decide
+     */
+    static Optional<Outcome> of(String message, Optional<MovingTable> table, List<FaultKind> faults, long fromNanos, long toNanos)
+    {
+        if (message.contains(REPLACED)) {
+            // the message names the file, and that file was replaced
+            return Optional.of(table.isPresent() && changedFiles(table.get(), message, fromNanos, toNanos) ? Outcome.REPLACED : Outcome.FAILED);
+        }
+        if (table.isPresent() && message.contains(table.get().name()) && changed(table.get(), fromNanos, toNanos)) {
+            return Optional.of(Outcome.AS_PLAIN);
+        }
+        if (faults.contains(FaultKind.TRINO_WORKER_KILLED) && LOST_WORKER.matcher(message).find()) {
+            return Optional.of(Outcome.AS_PLAIN);
+        }
+        if (faults.stream().anyMatch(FaultKind::failsS3Requests) && S3_REQUEST.matcher(message).find()) {
+            return Optional.of(Outcome.AS_PLAIN);
+        }
+        return Optional.empty();
+    }
+
+    private static boolean changedFiles(MovingTable table, String message, long fromNanos, long toNanos)
+    {
+        return table.files().entrySet().stream()
+                .filter(file -> message.contains("/%s/%s ".formatted(table.name(), file.getKey())))
+                .anyMatch(file -> isChanged(file.getValue().between(fromNanos, toNanos)));
+    }
+
+    private static boolean changed(MovingTable table, long fromNanos, long toNanos)
+    {
+        return table.files().values().stream().anyMatch(file -> isChanged(file.between(fromNanos, toNanos)));
+    }
+
+    private static boolean isChanged(Possible possible)
+    {
+        return possible.changed() || !possible.settled();
+    }
+}

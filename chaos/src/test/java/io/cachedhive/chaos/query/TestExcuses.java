@@ -1,0 +1,73 @@
+package io.cachedhive.chaos.query;
+
+import io.cachedhive.chaos.lake.MovingTable;
+import io.cachedhive.chaos.lake.TableFormat;
+import io.cachedhive.chaos.rows.FileHistory;
+import io.cachedhive.chaos.schedule.FaultKind;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+class TestExcuses
+{
+    private static final String REPLACED = "Query failed: file s3://lake/moving/moving_orc/small was replaced while it was read: run the query again";
+    private static final String MALFORMED = "Malformed ORC file. Invalid postscript [s3://lake/moving/moving_orc/small]";
+    private static final String LOST_WORKER = "Encountered too many errors talking to a worker node. The node may have crashed or be under too much load.";
+    private static final String S3_UNAVAILABLE = "Error reading s3://lake/chaos/x: Please reduce your request rate. (Service: S3, Status Code: 503)";
+
+    private final FileHistory small = new FileHistory("small-orc", 500, 0);
+    private final FileHistory large = new FileHistory("large-orc", 16_000, 0);
+    private final MovingTable table = new MovingTable("moving_orc", TableFormat.ORC, Map.of("small", small, "large", large));
+    private final long start = System.nanoTime();
+
+    @Test
+    void testReplacedFile()
+    {
+        // neither without a replacement, nor after one of another file
+        assertThat(excuse(REPLACED, Optional.of(table))).contains(Outcome.FAILED);
+        replace(large);
+        assertThat(excuse(REPLACED, Optional.of(table))).contains(Outcome.FAILED);
+        replace(small);
+        assertThat(excuse(REPLACED, Optional.of(table))).contains(Outcome.REPLACED);
+        assertThat(excuse(REPLACED, Optional.empty())).contains(Outcome.FAILED);
+        long later = System.nanoTime() + 1;
+        assertThat(Excuses.of(REPLACED, Optional.of(table), List.of(), later, later + 1)).contains(Outcome.FAILED);
+    }
+
+    @Test
+    void testOtherFailureOfReplacedFile()
+    {
+        assertThat(excuse(MALFORMED, Optional.of(table))).isEmpty();
+        replace(small);
+        assertThat(excuse(MALFORMED, Optional.of(table))).contains(Outcome.AS_PLAIN);
+        assertThat(excuse("cache worker failed", Optional.of(table))).isEmpty();
+    }
+
+    @Test
+    void testFaultsThatPlainHiveFeelsToo()
+    {
+        assertThat(excuse(LOST_WORKER, Optional.empty())).isEmpty();
+        assertThat(excuse(LOST_WORKER, Optional.empty(), FaultKind.CACHE_WORKER_KILLED)).isEmpty();
+        assertThat(excuse(LOST_WORKER, Optional.empty(), FaultKind.TRINO_WORKER_KILLED)).contains(Outcome.AS_PLAIN);
+        assertThat(excuse(S3_UNAVAILABLE, Optional.empty())).isEmpty();
+        assertThat(excuse(S3_UNAVAILABLE, Optional.empty(), FaultKind.S3_SLOW, FaultKind.TRINO_WORKER_KILLED)).isEmpty();
+        assertThat(excuse(S3_UNAVAILABLE, Optional.empty(), FaultKind.S3_REFUSING)).contains(Outcome.AS_PLAIN);
+        assertThat(excuse("java.lang.NullPointerException", Optional.empty(), FaultKind.S3_REFUSING, FaultKind.TRINO_WORKER_KILLED)).isEmpty();
+    }
+
+    private Optional<Outcome> excuse(String message, Optional<MovingTable> table, FaultKind... faults)
+    {
+        return Excuses.of(message, table, List.of(faults), start, System.nanoTime());
+    }
+
+    private static void replace(FileHistory file)
+    {
+        file.beginChange(OptionalInt.of(1 - file.state()));
+        file.endChange();
+    }
+}
