@@ -1,34 +1,39 @@
 package io.cachedhive.store;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.ram.Frame;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.ssd.SsdBlock;
+import io.cachedhive.store.ssd.SsdLoad;
 import io.cachedhive.store.ssd.SsdTier;
 
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 import static java.util.Objects.requireNonNull;
 
 /**
- * Reads blocks from SSD into frames. Concurrent calls for the same block share one read.
+ * Reads blocks from SSD into frames, on threads of the block's directory. Concurrent loads of the same block share one
+ * read. A read that takes too long continues, but its readers are refused.
  */
 final class BlockLoads
 {
+    private static final Logger log = Logger.get(BlockLoads.class);
+
     // frames rest 100 ms, so a longer wait fails only if everything is pinned
     private static final long FRAME_WAIT_NANOS = 300_000_000;
     private static final long FRAME_PAUSE_NANOS = 2_000_000;
-    private static final int LOAD_ATTEMPTS = 3;
 
     private final Tiers tiers;
     private final ReentrantLock lock;
@@ -38,9 +43,30 @@ final class BlockLoads
     private final RamHits hits;
 
     @GuardedBy("lock")
-    private final Map<Digest128, CompletableFuture<Boolean>> loads = new HashMap<>();
+    private final Map<Digest128, Load> loads = new HashMap<>();
     @GuardedBy("lock")
     private long refused;
+
+    private static final class Load
+    {
+        private final SsdBlock block;
+        private final SsdLoad reserved;
+        // guarded by the lock
+        private List<LoadListener> listeners = new ArrayList<>(1);
+        // of the loading thread
+        private boolean answered;
+
+        private Load(SsdBlock block, SsdLoad reserved)
+        {
+            this.block = block;
+            this.reserved = reserved;
+        }
+    }
+
+    private interface Result
+    {
+        void deliver();
+    }
 
     BlockLoads(Tiers tiers, RamHits hits)
     {
@@ -53,114 +79,219 @@ final class BlockLoads
     }
 
     /**
-     * Returns the block from RAM, or reads it from SSD into a frame and verifies it. Blocks on I/O.
-     *
-     * @return empty if the block is in neither tier, failed verification, or no frame was free
+     * See {@link BlockStore#load(io.cachedhive.protocol.file.BlockKey, LoadListener)}.
      */
-    Optional<PinnedBlock> load(Digest128 digest)
+    void load(Digest128 digest, LoadListener listener)
     {
-        BlockOrigin tier = BlockOrigin.RAM;
-        for (int attempt = 0; attempt < LOAD_ATTEMPTS; attempt++) {
-            SsdBlock block = null;
-            CompletableFuture<Boolean> load;
-            lock.lock();
-            try {
-                if (tiers.isClosed()) {
-                    return Optional.empty();
-                }
-                Optional<PinnedBlock> pinned = hits.pin(digest, tier);
-                if (pinned.isPresent()) {
-                    return pinned;
-                }
-                load = loads.get(digest);
-                if (load == null) {
-                    Optional<SsdBlock> found = ssd.find(digest);
-                    if (found.isEmpty()) {
-                        return Optional.empty();
-                    }
-                    block = found.get();
-                    ssd.use(digest);
-                    load = new CompletableFuture<>();
-                    loads.put(digest, load);
-                }
-            }
-            finally {
-                lock.unlock();
-            }
-            if (block != null) {
-                return load(block, load);
-            }
-            // another thread reads it; the next attempt finds the block in a frame
-            tier = BlockOrigin.SSD;
-            if (!await(load)) {
-                return Optional.empty();
-            }
-        }
-        return Optional.empty();
-    }
-
-    private Optional<PinnedBlock> load(SsdBlock block, CompletableFuture<Boolean> load)
-    {
-        boolean success = false;
+        Load begun = null;
+        Result result = listener::absent;
+        lock.lock();
         try {
-            Optional<PinnedBlock> pinned = readIntoFrame(block);
-            success = pinned.isPresent();
-            return pinned;
+            Optional<PinnedBlock> pinned = tiers.isClosed() ? Optional.empty() : hits.pin(digest, BlockOrigin.RAM);
+            if (pinned.isPresent()) {
+                result = () -> listener.loaded(pinned.get());
+            }
+            else if (!tiers.isClosed()) {
+                Load running = loads.get(digest);
+                if (running != null && !running.reserved.isLate()) {
+                    running.listeners.add(listener);
+                    return;
+                }
+                Optional<SsdBlock> found = ssd.find(digest);
+                if (found.isPresent()) {
+                    ssd.use(digest);
+                    Optional<SsdLoad> reserved = running == null ? ssd.beginLoad(found.get()) : Optional.empty();
+                    if (reserved.isPresent()) {
+                        begun = new Load(found.get(), reserved.get());
+                        begun.listeners.add(listener);
+                        loads.put(digest, begun);
+                    }
+                    else {
+                        result = () -> listener.refused(LoadRefusal.DIRECTORY);
+                    }
+                }
+            }
         }
         finally {
-            lock.lock();
-            try {
-                loads.remove(block.digest());
-            }
-            finally {
-                lock.unlock();
-            }
-            load.complete(success);
+            lock.unlock();
+        }
+        if (begun == null) {
+            result.deliver();
+        }
+        else {
+            execute(begun);
         }
     }
 
-    private static boolean await(CompletableFuture<Boolean> load)
+    private void execute(Load load)
     {
         try {
-            return load.get();
+            load.reserved.execute(() -> run(load));
         }
-        catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
+        catch (RejectedExecutionException _) {
+            // the store is being closed
+            end(load, LoadListener::absent);
         }
-        catch (ExecutionException e) {
-            throw new AssertionError("a load only ever completes with a value", e);
+    }
+
+    /**
+     * Refuses the readers of blocks whose reads take too long. Callers must not hold the lock.
+     */
+    void refuseLate()
+    {
+        List<LoadListener> late = new ArrayList<>();
+        lock.lock();
+        try {
+            for (Load load : loads.values()) {
+                if (!load.listeners.isEmpty() && load.reserved.isLate()) {
+                    late.addAll(takeListeners(load));
+                }
+            }
+        }
+        finally {
+            lock.unlock();
+        }
+        late.forEach(listener -> deliver(() -> listener.refused(LoadRefusal.DIRECTORY)));
+    }
+
+    @GuardedBy("lock")
+    private List<LoadListener> takeListeners(Load load)
+    {
+        List<LoadListener> taken = load.listeners;
+        load.listeners = new ArrayList<>(0);
+        taken.removeIf(LoadListener::isCancelled);
+        return taken;
+    }
+
+    private static void deliver(Result result)
+    {
+        try {
+            result.deliver();
+        }
+        catch (RuntimeException e) {
+            // the other listeners need their results
+            log.error(e, "The result of a load could not be delivered");
+        }
+    }
+
+    private interface Outcome
+    {
+        void deliver(LoadListener listener);
+    }
+
+    private void end(Load load, Outcome outcome)
+    {
+        List<LoadListener> listeners;
+        lock.lock();
+        try {
+            listeners = endLocked(load);
+        }
+        finally {
+            lock.unlock();
+        }
+        listeners.forEach(listener -> deliver(() -> outcome.deliver(listener)));
+    }
+
+    @GuardedBy("lock")
+    private List<LoadListener> endLocked(Load load)
+    {
+        loads.remove(load.block.digest(), load);
+        load.reserved.end(load.answered);
+        return takeListeners(load);
+    }
+
+    /**
+     * Ends the load of a block that is in RAM.
+     *
+     * @param pinned the block
+     * @param tier the tier in which it was found
+     * @return what to do without the lock
+     */
+    @GuardedBy("lock")
+    private List<Result> endLoaded(Load load, PinnedBlock pinned, BlockOrigin tier)
+    {
+        List<LoadListener> listeners = endLocked(load);
+        if (listeners.isEmpty()) {
+            pinned.close();
+            return List.of();
+        }
+        List<Result> results = new ArrayList<>(listeners.size());
+        results.add(() -> listeners.getFirst().loaded(pinned));
+        for (LoadListener listener : listeners.subList(1, listeners.size())) {
+            PinnedBlock another = hits.pin(load.block.digest(), tier).orElseThrow();
+            results.add(() -> listener.loaded(another));
+        }
+        return results;
+    }
+
+    private void run(Load load)
+    {
+        try {
+            if (isNeeded(load)) {
+                readIntoFrame(load);
+            }
+            else {
+                end(load, LoadListener::absent);
+            }
+        }
+        catch (RuntimeException | Error e) {
+            log.error(e, "Block %s could not be loaded", load.block.digest());
+            end(load, LoadListener::absent);
+        }
+    }
+
+    private boolean isNeeded(Load load)
+    {
+        lock.lock();
+        try {
+            load.listeners.removeIf(LoadListener::isCancelled);
+            return !load.listeners.isEmpty();
+        }
+        finally {
+            lock.unlock();
         }
     }
 
     /**
      * Reads from SSD directly into the frame and publishes the frame once it is verified.
      */
-    private Optional<PinnedBlock> readIntoFrame(SsdBlock block)
+    private void readIntoFrame(Load load)
     {
+        SsdBlock block = load.block;
         Frame frame = null;
         long start = System.nanoTime();
+        List<Result> results = null;
         while (frame == null) {
+            boolean there;
             lock.lock();
             try {
-                if (tiers.isClosed() || !ssd.isStillThere(block)) {
-                    return Optional.empty();
-                }
-                Optional<PinnedBlock> pinned = hits.pin(block.digest(), BlockOrigin.RAM);
+                there = !tiers.isClosed() && ssd.isStillThere(block);
+                Optional<PinnedBlock> pinned = there ? hits.pin(block.digest(), BlockOrigin.RAM) : Optional.empty();
                 if (pinned.isPresent()) {
-                    return pinned;
+                    results = endLoaded(load, pinned.get(), BlockOrigin.RAM);
                 }
-                frame = ram.allocate(block.length(), block.terms(), block.file()).orElse(null);
-                if (frame != null) {
-                    files.addFills(block.file(), 1);
-                }
-                else if (System.nanoTime() - start > FRAME_WAIT_NANOS || Thread.currentThread().isInterrupted()) {
-                    refused++;
-                    return Optional.empty();
+                else if (there) {
+                    frame = ram.allocate(block.length(), block.terms(), block.file()).orElse(null);
+                    if (frame != null) {
+                        files.addFills(block.file(), 1);
+                    }
+                    else if (System.nanoTime() - start > FRAME_WAIT_NANOS) {
+                        refused++;
+                        List<LoadListener> listeners = endLocked(load);
+                        results = List.of(() -> listeners.forEach(listener -> deliver(() -> listener.refused(LoadRefusal.FRAMES))));
+                    }
                 }
             }
             finally {
                 lock.unlock();
+            }
+            if (!there) {
+                end(load, LoadListener::absent);
+                return;
+            }
+            if (results != null) {
+                results.forEach(BlockLoads::deliver);
+                return;
             }
             if (frame == null) {
                 LockSupport.parkNanos(FRAME_PAUSE_NANOS);
@@ -169,6 +300,7 @@ final class BlockLoads
         OptionalInt checksum = OptionalInt.empty();
         try {
             checksum = ssd.read(block, ram.payload(frame, block.length()), Scratch.bytes());
+            load.answered = true;
         }
         finally {
             if (checksum.isEmpty()) {
@@ -176,27 +308,45 @@ final class BlockLoads
             }
         }
         if (checksum.isEmpty()) {
-            return Optional.empty();
+            end(load, LoadListener::absent);
+            return;
         }
+        publish(load, frame, checksum.getAsInt());
+    }
+
+    private void publish(Load load, Frame frame, int checksum)
+    {
+        SsdBlock block = load.block;
+        List<Result> results;
         lock.lock();
         try {
             if (tiers.isClosed() || block.file().isDropped() || ram.find(block.digest()).isPresent()) {
                 ram.release(frame);
                 // a fill published the block first
-                return tiers.isClosed() ? Optional.empty() : hits.pin(block.digest(), BlockOrigin.SSD);
+                Optional<PinnedBlock> pinned = tiers.isClosed() ? Optional.empty() : hits.pin(block.digest(), BlockOrigin.SSD);
+                if (pinned.isPresent()) {
+                    results = endLoaded(load, pinned.get(), BlockOrigin.SSD);
+                }
+                else {
+                    List<LoadListener> listeners = endLocked(load);
+                    results = List.of(() -> listeners.forEach(listener -> deliver(listener::absent)));
+                }
             }
-            ram.publish(frame, block.file(), block.digest(), block.length(), checksum.getAsInt());
-            // the class may have changed during the read
-            Optional<BlockClass> kept = ssd.find(block.digest()).map(found -> found.terms().blockClass());
-            if (frame.holdsBlock() && kept.isPresent() && kept.get() != frame.terms().blockClass()) {
-                ram.setClass(frame, kept.get());
+            else {
+                ram.publish(frame, block.file(), block.digest(), block.length(), checksum);
+                // the class may have changed during the read
+                Optional<BlockClass> kept = ssd.find(block.digest()).map(found -> found.terms().blockClass());
+                if (frame.holdsBlock() && kept.isPresent() && kept.get() != frame.terms().blockClass()) {
+                    ram.setClass(frame, kept.get());
+                }
+                results = endLoaded(load, hits.of(frame, BlockOrigin.SSD), BlockOrigin.SSD);
             }
-            return Optional.of(hits.of(frame, BlockOrigin.SSD));
         }
         finally {
             files.addFills(block.file(), -1);
             lock.unlock();
         }
+        results.forEach(BlockLoads::deliver);
     }
 
     /**

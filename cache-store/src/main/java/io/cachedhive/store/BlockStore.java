@@ -31,6 +31,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
 
 import static java.util.Objects.requireNonNull;
@@ -141,8 +142,11 @@ public final class BlockStore
         ssd.start(Math.min(MAX_QUEUED_BYTES, ram.frameBytes() / 4), offers::offerAgain, environment);
         upkeep.beat();
         parts.memoryFile().writer().setState(MemoryState.LIVE);
+        upkeep.start(() -> {
+            loads.refuseLate();
+            ssd.endLateDrops();
+        });
         parts.memoryFile().grow(environment.threads(), this::useGrownMemory);
-        upkeep.start();
     }
 
     private void useGrownMemory()
@@ -385,15 +389,46 @@ public final class BlockStore
     }
 
     /**
-     * Returns the block from RAM, or reads it from SSD into a frame and verifies it. Blocks on native I/O, so call it
-     * on a platform thread. Concurrent calls for the same block share one read.
+     * Passes on the block from RAM, or reads it from SSD into a frame and verifies it. Never waits for a disk. Concurrent
+     * calls for the same block share one read.
      *
-     * @return empty if the block is in neither tier, failed verification (it is dropped and counted), or no frame was
-     *         free
+     * <p>A load is refused at once if the SSD directory of the block loads too many blocks already, or does not answer.
+     * It is refused later if its read takes half a second or no frame becomes free.
+     */
+    public void load(BlockKey key, LoadListener listener)
+    {
+        loads.load(key.digest(), listener);
+    }
+
+    /**
+     * Returns the block from RAM, or reads it from SSD. Waits for the disk.
+     *
+     * @return empty if the block is in neither tier, failed verification, or the load was refused
      */
     public Optional<PinnedBlock> load(BlockKey key)
     {
-        return loads.load(key.digest());
+        CompletableFuture<Optional<PinnedBlock>> result = new CompletableFuture<>();
+        load(key, new LoadListener()
+        {
+            @Override
+            public void loaded(PinnedBlock block)
+            {
+                result.complete(Optional.of(block));
+            }
+
+            @Override
+            public void absent()
+            {
+                result.complete(Optional.empty());
+            }
+
+            @Override
+            public void refused(LoadRefusal cause)
+            {
+                result.complete(Optional.empty());
+            }
+        });
+        return result.join();
     }
 
     /**

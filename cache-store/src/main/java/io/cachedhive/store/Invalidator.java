@@ -4,6 +4,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ssd.LockYield;
@@ -12,6 +13,7 @@ import io.cachedhive.store.ssd.SsdTier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 
@@ -30,8 +32,7 @@ public final class Invalidator
     private final ReentrantLock lock;
     private final FileTable files;
     private final SsdTier ssd;
-    private final StateDirectory state;
-    private final CacheWorkerId workerId;
+    private final SsdTier.RunKeeper runKeeper;
 
     // changed under the lock
     private volatile long flushes;
@@ -43,23 +44,38 @@ public final class Invalidator
         this.lock = tiers.lock();
         this.files = tiers.files();
         this.ssd = tiers.ssd();
-        this.state = requireNonNull(state, "state is null");
-        this.workerId = requireNonNull(workerId, "workerId is null");
+        requireNonNull(state, "state is null");
+        requireNonNull(workerId, "workerId is null");
+        this.runKeeper = new SsdTier.RunKeeper()
+        {
+            @Override
+            public void keep(long run)
+                    throws StoreException
+            {
+                state.keepRun(workerId, run);
+            }
+
+            @Override
+            public boolean isClosed()
+            {
+                return Invalidator.this.isClosed();
+            }
+        };
     }
 
     /**
-     * Removes a file version, its blocks in both tiers and its open fills. The removal is durable when this method
-     * returns.
+     * Removes a file version, its blocks in both tiers and its open fills. None of them is served any more when this
+     * method returns. Never waits for a disk.
      *
-     * @return whether the file version was known
+     * @return completes when a crash can no longer bring the file version back; with whether it was known
      */
-    public boolean dropFile(FileVersionId id)
+    public CompletableFuture<Boolean> drop(FileVersionId id)
     {
         Optional<StoredFile> dropped;
         lock.lock();
         try {
             if (tiers.isClosed()) {
-                return false;
+                return CompletableFuture.completedFuture(false);
             }
             dropped = files.get(id);
             dropped.ifPresent(file -> {
@@ -72,11 +88,13 @@ public final class Invalidator
         }
         dropped.ifPresent(tiers::removeDroppedFromRam);
         dropped.ifPresent(ssd::removeDropped);
-        // also after a concurrent drop of the same file, because it has to be durable when either call returns
-        if (!makeDurable() && !isClosed()) {
-            log.error("A dropped file is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
-        }
-        return dropped.isPresent();
+        // also after a concurrent drop of the same file, because it has to be durable when either call completes
+        return ssd.makeDropsDurable(runKeeper).thenApply(durable -> {
+            if (!durable && !isClosed()) {
+                log.error("A dropped file is still on SSD, and neither its directory nor another nor the state directory can be written: after a crash it may come back");
+            }
+            return dropped.isPresent();
+        });
     }
 
     /**
@@ -115,12 +133,11 @@ public final class Invalidator
     }
 
     /**
-     * @return false if a crash may bring dropped files back
+     * Waits for {@link #drop}. For tests.
      */
-    private boolean makeDurable()
+    boolean dropFile(FileVersionId id)
     {
-        // a closing store makes its last drops durable itself, and its disks may be gone, which must not outdate them
-        return ssd.makeDropsDurable() || (!isClosed() && ssd.outdate(run -> state.keepRun(workerId, run)));
+        return drop(id).join();
     }
 
     /**
@@ -151,7 +168,7 @@ public final class Invalidator
         finally {
             // dropped files stay dropped, whatever failed; the disks of a closed store may be gone, which must not
             // outdate them
-            durable = !isClosed() && makeDurable();
+            durable = !isClosed() && ssd.makeDropsDurable(runKeeper).join();
             dropped.forEach(tiers::removeDroppedFromRam);
             dropped.forEach(ssd::removeDropped);
         }

@@ -23,6 +23,8 @@ final class Upkeep
     private static final Logger log = Logger.get(Upkeep.class);
 
     private static final long HEARTBEAT_MILLIS = 200;
+    // a fraction of the time that readers wait for an answer
+    private static final long LATE_MILLIS = 50;
     private static final int EXPIRED_AT_ONCE = 256;
     private static final long HITS_MILLIS = 100;
     private static final long CAPACITY_MILLIS = 5_000;
@@ -69,8 +71,12 @@ final class Upkeep
         return executor;
     }
 
-    void start()
+    /**
+     * @param endLate ends disk operations that take too long; never waits for a disk
+     */
+    void start(Runnable endLate)
     {
+        heartbeat.scheduleWithFixedDelay(() -> guarded(endLate), LATE_MILLIS, LATE_MILLIS, MILLISECONDS);
         heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(hitRecorder::drain, HITS_MILLIS, HITS_MILLIS, MILLISECONDS);
         heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
@@ -79,6 +85,17 @@ final class Upkeep
         heartbeat.scheduleWithFixedDelay(memoryFile::retryGrowth, GROWTH_RETRY_MILLIS, GROWTH_RETRY_MILLIS, MILLISECONDS);
         slowUpkeep.scheduleWithFixedDelay(quotaKeeper::keep, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
         slowUpkeep.scheduleWithFixedDelay(pinKeeper::keep, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
+    }
+
+    private static void guarded(Runnable task)
+    {
+        try {
+            task.run();
+        }
+        catch (RuntimeException | Error e) {
+            // an exception would cancel the periodic task
+            log.error(e, "A periodic task failed");
+        }
     }
 
     /**

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -76,6 +77,23 @@ public final class FakeDisk
         });
         copy.sizeBytes = sizeBytes;
         copy.direct = direct;
+        return copy;
+    }
+
+    /**
+     * Another disk with what a power failure now would leave, while this one goes on.
+     */
+    synchronized FakeDisk afterPowerCut(Random random)
+    {
+        FakeDisk copy = new FakeDisk();
+        Map<FakeFile, FakeFile> twins = new IdentityHashMap<>();
+        files.forEach((path, file) -> copy.files.put(path, twins.computeIfAbsent(file, FakeFile::twin)));
+        durableFiles.forEach((path, file) -> copy.durableFiles.put(path, twins.computeIfAbsent(file, FakeFile::twin)));
+        unsyncedChanges.forEach(change -> copy.unsyncedChanges.add(
+                new DirectoryChange(change.target(), change.source(), change.file().map(file -> twins.computeIfAbsent(file, FakeFile::twin)))));
+        copy.sizeBytes = sizeBytes;
+        copy.direct = direct;
+        copy.turnOn(random);
         return copy;
     }
 
@@ -464,6 +482,17 @@ public final class FakeDisk
         FakeFile(Path path)
         {
             this.path = path;
+        }
+
+        FakeFile twin()
+        {
+            FakeFile twin = new FakeFile(path);
+            twin.pages.putAll(pages);
+            twin.unsynced.putAll(unsynced);
+            twin.lost.putAll(lost);
+            twin.size = size;
+            twin.durableSize = durableSize;
+            return twin;
         }
 
         void put(long position, ByteBuffer source)

@@ -59,15 +59,8 @@ final class DirectoryCheckpoints
 
     // the format version is read without the lock
     private volatile Superblock superblock;
-    // as in the superblock, or higher: then this directory is outdated until a checkpoint has all drops
-    @GuardedBy("this")
-    private long run;
-    // the highest run that a write of the superblock, even a failed one, may have left on disk
-    @GuardedBy("this")
-    private long attemptedRun;
-    // neither journal nor checkpoint has some drops
-    @GuardedBy("this")
-    private boolean lacksDrops;
+    // not guarded
+    private final DirectoryRuns runs;
     // nothing on disk is valid until the next checkpoint
     @GuardedBy("this")
     private boolean isVoid;
@@ -87,8 +80,7 @@ final class DirectoryCheckpoints
         DirectoryRecovery.Result result = opening.result();
         this.directory = context.path();
         this.superblock = opening.superblock();
-        this.run = superblock.run();
-        this.attemptedRun = superblock.run();
+        this.runs = new DirectoryRuns(superblock.run());
         this.newest = result.newestCheckpoint();
         this.newestStartLsn = result.newestStartLsn();
         this.next = result.nextCheckpoint();
@@ -107,6 +99,14 @@ final class DirectoryCheckpoints
         }
         this.lastNanos = clock.nanoTime();
         this.failedNanos = clock.nanoTime() - DirectoryHealth.SUSPENSION_NANOS;
+    }
+
+    /**
+     * Returns the runs of this directory, without locking.
+     */
+    DirectoryRuns runs()
+    {
+        return runs;
     }
 
     /**
@@ -156,8 +156,7 @@ final class DirectoryCheckpoints
      */
     synchronized boolean invalidate()
     {
-        if (run > attemptedRun) {
-            // another place has the newer run, so this directory is outdated already
+        if (runs.lackIfOutdated()) {
             return true;
         }
         try {
@@ -169,7 +168,7 @@ final class DirectoryCheckpoints
         }
         catch (IOException e) {
             log.warn("Cannot declare %s void: %s", directory, e.getMessage());
-            lacksDrops = true;
+            runs.lack();
             return false;
         }
     }
@@ -181,13 +180,16 @@ final class DirectoryCheckpoints
      */
     synchronized boolean beginRun(long run)
     {
-        if (lacksDrops) {
+        if (superblock.run() >= run) {
+            // a checkpoint was faster
+            return true;
+        }
+        if (!runs.attempt(run)) {
             return false;
         }
-        attemptedRun = Math.max(attemptedRun, run);
         try {
             superblock = superblock.withRun(run).used().writeTo(opened.superblock());
-            this.run = run;
+            runs.setLast(run);
             return true;
         }
         catch (IOException e) {
@@ -203,17 +205,9 @@ final class DirectoryCheckpoints
     synchronized void advanceRun(long run)
             throws IOException
     {
-        attemptedRun = Math.max(attemptedRun, run);
+        runs.attempt(run);
         superblock = superblock.withRun(run).writeTo(opened.superblock());
-        this.run = run;
-    }
-
-    /**
-     * Sets a run that is durable elsewhere.
-     */
-    synchronized void setRun(long run)
-    {
-        this.run = run;
+        runs.setLast(run);
     }
 
     /**
@@ -232,7 +226,8 @@ final class DirectoryCheckpoints
                 return;
             }
             boolean journalIsLong = journal.bytesSince(newestStartLsn) > geometry.journalBytes() / 4;
-            due = isVoid || !journal.hasRoom() || health.hasProblem(INDEX) || (contents.isChanged() && (journalIsLong || now - lastNanos >= intervalNanos(minInterval)));
+            boolean worthless = isVoid || runs.isOutdated();
+            due = worthless || !journal.hasRoom() || health.hasProblem(INDEX) || (contents.isChanged() && (journalIsLong || now - lastNanos >= intervalNanos(minInterval)));
         }
         finally {
             lock.unlock();
@@ -269,6 +264,8 @@ final class DirectoryCheckpoints
         finally {
             lock.unlock();
         }
+        DirectoryRuns.CheckpointRun run = runs.beginCheckpoint();
+        boolean runAttempted = false;
         boolean success = false;
         try {
             long startLsn = journal.boundary();
@@ -285,12 +282,12 @@ final class DirectoryCheckpoints
             writer.beginFiles();
             long fileCount = writeFiles(writer);
             syncSlabs();
-            writer.finish(run, startLsn, clean, blockCount, fileCount);
-            if (superblock.run() < run) {
-                attemptedRun = Math.max(attemptedRun, run);
-                superblock = superblock.withRun(run).used().writeTo(opened.superblock());
+            writer.finish(run.run(), startLsn, clean, blockCount, fileCount);
+            if (superblock.run() < run.run()) {
+                runAttempted = true;
+                superblock = superblock.withRun(run.run()).used().writeTo(opened.superblock());
             }
-            lacksDrops = false;
+            runs.checkpointed(run);
             isVoid = false;
             newest = next;
             next++;
@@ -320,6 +317,9 @@ final class DirectoryCheckpoints
             return false;
         }
         finally {
+            if (!success && !runAttempted) {
+                runs.checkpointFailed(run);
+            }
             lock.lock();
             try {
                 files.releaseOrdinals();

@@ -56,6 +56,7 @@ import static java.util.Objects.requireNonNull;
  *       change
  * <li>{@link DirectoryCheckpoints}: writes checkpoints, and the superblock that determines the valid ones
  * <li>{@link DirectoryDrops}: removes the blocks of dropped files
+ * <li>{@link DirectoryLoads}: limits the loads of blocks, and runs them on the directory's own threads
  * <li>{@link DirectoryHealth}: whether the disk is readable and writable; {@link WatchedDisk} reports the result of
  *       each call
  * </ul>
@@ -93,6 +94,8 @@ final class SsdDirectory
     private final DirectoryCheckpoints checkpoints;
     private final DirectoryHealth health;
     private final DirectoryDrops drops;
+    private final DirectoryLoads loads;
+    private final DropThread dropThread;
     private final List<RecoveryOutcome> outcomes;
     private final Digest128 storeId;
 
@@ -163,6 +166,8 @@ final class SsdDirectory
         this.restorer = new DirectoryRestorer(context, opening, allocator, openedNanos, this::invalidate);
         this.checkpoints = new DirectoryCheckpoints(context, opening, restorer, journal);
         this.drops = new DirectoryDrops(context, journal, checkpoints, this::remove);
+        this.loads = new DirectoryLoads(clock, threads);
+        this.dropThread = new DropThread(threads);
         lock.lock();
         try {
             restorer.start();
@@ -212,6 +217,22 @@ final class SsdDirectory
     DirectoryCheckpoints checkpoints()
     {
         return checkpoints;
+    }
+
+    /**
+     * Returns the loads of the blocks. May be called without the lock.
+     */
+    DirectoryLoads loads()
+    {
+        return loads;
+    }
+
+    /**
+     * Returns the thread that makes drops durable. May be called without the lock.
+     */
+    DropThread dropThread()
+    {
+        return dropThread;
     }
 
     /**

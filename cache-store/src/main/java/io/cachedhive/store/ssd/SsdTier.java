@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -78,22 +79,13 @@ public final class SsdTier
     private final List<Thread> restorers = new ArrayList<>();
     private final ScheduledThreadPoolExecutor executor;
     private final Condition idle;
+    private final DurableDrops durableDrops;
     private final DirectoryWriter.LateWrites lateWrites = new LateBlocks();
-    @GuardedBy("this")
-    private long lastRun;
-    // the highest run that may be on disk, even if the write of the superblock failed
-    @GuardedBy("this")
-    private long attemptedRun;
     private long maxQueuedBytes;
     private Predicate<Digest128> offerAgain;
     private boolean started;
     @GuardedBy("lock")
     private boolean stopped;
-    // the number of drops, and how many of the first ones were reported durable
-    @GuardedBy("lock")
-    private long drops;
-    @GuardedBy("lock")
-    private long durableDrops;
 
     /**
      * A block to write, in a frame that does not change until it is released.
@@ -211,8 +203,7 @@ public final class SsdTier
                 .flatMap(directory -> directory.outcomes().stream())
                 .toList();
         this.openedRun = run;
-        this.lastRun = run;
-        this.attemptedRun = run;
+        this.durableDrops = new DurableDrops(() -> this.directories, run, environment.clock(), environment.threads());
         this.totalCapacityBytes = directories.stream().mapToLong(SsdDirectory::capacityBytes).sum();
         this.writers = directories.stream()
                 .map(directory -> new DirectoryWriter(directory, stagingBytes, lateWrites, lock, idle))
@@ -250,14 +241,9 @@ public final class SsdTier
         }
     }
 
-    private synchronized long lastRun()
-    {
-        return lastRun;
-    }
-
     private void takeIn(int number, StoreEnvironment environment)
     {
-        Optional<SsdDirectory> found = absent.retry(number, lastRun() - 1);
+        Optional<SsdDirectory> found = absent.retry(number, durableDrops.lastRun() - 1);
         if (found.isEmpty()) {
             return;
         }
@@ -281,6 +267,8 @@ public final class SsdTier
                 // existing blocks stay where they are, because lookups search all directories
                 totalCapacityBytes += directory.capacityBytes();
                 start(writer, environment);
+                // another run may have begun meanwhile
+                directory.checkpoints().runs().setLast(durableDrops.lastRun());
                 return;
             }
         }
@@ -554,6 +542,16 @@ public final class SsdTier
         }
     }
 
+    /**
+     * Reserves a load of a block, which then counts against the limit of its directory.
+     *
+     * @return empty if the directory loads too many blocks already, or does not answer in time
+     */
+    public Optional<SsdLoad> beginLoad(SsdBlock block)
+    {
+        return directory(block.directory()).loads().begin();
+    }
+
     private SsdDirectory directory(int number)
     {
         for (SsdDirectory directory : directories) {
@@ -588,10 +586,9 @@ public final class SsdTier
     /**
      * Records the drop of a file. The caller then calls {@link #removeDropped} and {@link #makeDropsDurable}.
      */
-    @SuppressWarnings("GuardedBy") // the caller holds the store's lock
     public void drop(StoredFile file)
     {
-        drops++;
+        durableDrops.add();
         directories.forEach(directory -> directory.drop(file));
     }
 
@@ -613,71 +610,24 @@ public final class SsdTier
     }
 
     /**
-     * Makes all earlier drops durable. Callers must not hold the lock.
+     * Makes all earlier drops durable. Never waits for a disk, and may be called with or without the lock. A directory
+     * that does not record the drops in time is outdated: it starts empty next time, until its next checkpoint.
      *
-     * @return false if a directory is not writable, so that {@link #outdate} is required, or if the tier was closed, in
-     *         which case its last checkpoint has the drops
+     * @return completes with false if a crash may bring dropped files back, or if the store is being closed, in which
+     *         case its last checkpoints have the drops
      */
-    public boolean makeDropsDurable()
+    public CompletableFuture<Boolean> makeDropsDurable(RunKeeper keeper)
     {
-        long count = dropCount();
-        boolean durable = true;
-        for (SsdDirectory directory : directories) {
-            // includes directories without blocks of the file, because the records of evicted blocks may not be durable
-            // yet
-            durable &= directory.flushAndSeal() || (!isStopped() && directory.checkpoints().invalidate());
-        }
-        if (durable) {
-            setDurable(count);
-        }
-        return durable;
-    }
-
-    private long dropCount()
-    {
-        lock.lock();
-        try {
-            return drops;
-        }
-        finally {
-            lock.unlock();
-        }
-    }
-
-    private void setDurable(long count)
-    {
-        lock.lock();
-        try {
-            durableDrops = Math.max(durableDrops, count);
-        }
-        finally {
-            lock.unlock();
-        }
-    }
-
-    private boolean areDropsDurable()
-    {
-        lock.lock();
-        try {
-            return durableDrops == drops;
-        }
-        finally {
-            lock.unlock();
-        }
+        return durableDrops.makeDurable(keeper);
     }
 
     /**
-     * Returns whether files may be closed already, so that failures prove nothing.
+     * Outdates the directories that take too long to record a drop. Called periodically. Callers must not hold the
+     * lock.
      */
-    private boolean isStopped()
+    public void endLateDrops()
     {
-        lock.lock();
-        try {
-            return stopped;
-        }
-        finally {
-            lock.unlock();
-        }
+        durableDrops.endLate();
     }
 
     /**
@@ -687,35 +637,11 @@ public final class SsdTier
     {
         void keep(long run)
                 throws StoreException;
-    }
 
-    /**
-     * Starts another run, which outdates directories that lack drops and cannot be written: they start empty next time.
-     * Callers must not hold the lock.
-     *
-     * @return false if no other place could persist the run either
-     */
-    public synchronized boolean outdate(RunKeeper keeper)
-    {
-        // the disk of a directory that lacks drops may already have an attempted number
-        long further = Math.max(lastRun, attemptedRun) + 1;
-        attemptedRun = further;
-        boolean known = false;
-        for (SsdDirectory directory : directories) {
-            known |= directory.checkpoints().beginRun(further);
-        }
-        try {
-            keeper.keep(further);
-            known = true;
-        }
-        catch (StoreException e) {
-            log.warn("%s", e.getMessage());
-        }
-        if (known) {
-            lastRun = further;
-            directories.forEach(directory -> directory.checkpoints().setRun(further));
-        }
-        return known;
+        /**
+         * Returns whether the store is being closed.
+         */
+        boolean isClosed();
     }
 
     public Optional<String> problem()
@@ -837,6 +763,15 @@ public final class SsdTier
     }
 
     /**
+     * Returns whether the disk of a directory may lack a drop, so that the directory is void until its next checkpoint. For
+     * tests. May be called with or without the lock.
+     */
+    public boolean lacksDrops()
+    {
+        return directories.stream().anyMatch(directory -> directory.checkpoints().runs().isLacking());
+    }
+
+    /**
      * Runs the expiry scan that otherwise runs once a second. For tests. Callers must not hold the lock.
      */
     public void removeExpired()
@@ -890,7 +825,7 @@ public final class SsdTier
      */
     private void closeWithoutCheckpoint(SsdDirectory directory)
     {
-        if (areDropsDurable()) {
+        if (durableDrops.areDurable()) {
             directory.flush();
         }
         else if (!directory.flushAndSeal() && !directory.checkpoints().invalidate()) {
@@ -943,15 +878,22 @@ public final class SsdTier
             for (DirectoryWriter writer : writers) {
                 writer.close();
                 writer.directory().restorer().stop();
+                writer.directory().loads().stop();
+                writer.directory().dropThread().stop();
             }
         }
         finally {
             lock.unlock();
         }
+        durableDrops.stop();
         executor.shutdown();
         boolean interrupted = false;
         try {
             executor.awaitTermination(CLOSE_MILLIS, MILLISECONDS);
+            for (SsdDirectory directory : directories) {
+                directory.loads().join(CLOSE_MILLIS);
+                directory.dropThread().join(CLOSE_MILLIS);
+            }
             for (DirectoryWriter writer : writers) {
                 writer.join(CLOSE_MILLIS);
             }

@@ -223,15 +223,16 @@ public final class BlockFetcher
     /**
      * Asks the origin for its current version of a file, and drops the cached version if it differs.
      *
+     * @return completes when a crash can no longer bring a different version back
      * @throws ObjectSourceException if the origin does not return a version
      */
-    public void revalidate(FetchTarget target)
+    public CompletableFuture<Void> revalidate(FetchTarget target)
             throws ObjectSourceException
     {
         Optional<FileMetadata> metadata = store.file(target.id());
         if (metadata.isEmpty()) {
             provisionals.drop(target.id());
-            return;
+            return CompletableFuture.completedFuture(null);
         }
         ObjectState state;
         try {
@@ -239,16 +240,16 @@ public final class BlockFetcher
         }
         catch (ObjectSourceException e) {
             if (e.reason() == Reason.GONE) {
-                versionChanged(target);
-                return;
+                return versionChanged(target);
             }
             target.origin().health().failed(target.location().bucket(), "HEAD " + target.version().location(), e);
             throw e;
         }
         target.origin().health().succeeded(target.location().bucket());
         if (!ProvisionalVersions.isVersion(target.version(), state) || !state.etag().equals(metadata.get().etag())) {
-            versionChanged(target);
+            return versionChanged(target);
         }
+        return CompletableFuture.completedFuture(null);
     }
 
     /**
@@ -259,10 +260,11 @@ public final class BlockFetcher
         services.peers().versionChanged(id);
     }
 
-    private void versionChanged(FetchTarget target)
+    private CompletableFuture<Void> versionChanged(FetchTarget target)
     {
-        provisionals.versionChanged(target);
+        CompletableFuture<Void> dropped = provisionals.versionChanged(target);
         services.peers().versionChanged(target.id());
+        return dropped;
     }
 
     /**

@@ -12,7 +12,7 @@ public enum OverloadCause
      */
     FETCH_QUEUE(CounterNames.OVERLOADED_FETCH_QUEUE),
     /**
-     * The queue of reads from SSD.
+     * The reads of an SSD directory, which are too many or too slow.
      */
     LOAD_QUEUE(CounterNames.OVERLOADED_LOAD_QUEUE),
     /**

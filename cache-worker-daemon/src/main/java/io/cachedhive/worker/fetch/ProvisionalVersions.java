@@ -114,14 +114,17 @@ final class ProvisionalVersions
 
     /**
      * Drops the file version, because the object at the origin differs from it.
+     *
+     * @return completes when a crash can no longer bring the file version back
      */
-    void versionChanged(FetchTarget target)
+    CompletableFuture<Void> versionChanged(FetchTarget target)
     {
         if (store.file(target.id()).isPresent()) {
             counters.addVersionChange();
         }
-        store.flushes().dropFile(target.id());
+        CompletableFuture<Boolean> dropped = store.flushes().drop(target.id());
         drop(target.id());
+        return dropped.thenRun(() -> {});
     }
 
     /**
@@ -213,7 +216,7 @@ final class ProvisionalVersions
         }
         // the version is not known to be wrong, but it could not be confirmed
         release(file, false);
-        store.flushes().dropFile(file.target.id());
+        store.flushes().drop(file.target.id());
     }
 
     /**

@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 
 import static java.util.Objects.requireNonNull;
 
@@ -151,9 +152,10 @@ final class RangeFetch
         switch (failure.reason()) {
             case GONE, CHANGED -> {
                 target.origin().health().succeeded(bucket);
-                services.provisionals().versionChanged(target);
+                CompletableFuture<Void> dropped = services.provisionals().versionChanged(target);
                 services.peers().versionChanged(target.id());
-                failAll(left, NoCause.VERSION_GONE);
+                // this thread does not wait for disks
+                dropped.thenRun(() -> failAll(left, NoCause.VERSION_GONE));
             }
             case DENIED -> {
                 target.origin().health().failed(bucket, describe(), failure);
@@ -217,7 +219,7 @@ final class RangeFetch
                 if (other.isEmpty() || state.etag().isEmpty()) {
                     // blocks offered by clients have no ETag: the file need not have changed, but they cannot be kept
                     // with these blocks
-                    services.store().flushes().dropFile(target.id());
+                    services.store().flushes().drop(target.id());
                     drops++;
                     return;
                 }

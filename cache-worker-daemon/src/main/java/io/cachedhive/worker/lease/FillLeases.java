@@ -30,6 +30,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.zip.CRC32C;
@@ -292,9 +293,10 @@ public final class FillLeases
     /**
      * Stores the bytes that the lease holder offers. The lease ends in any case.
      *
-     * @return empty if the bytes were accepted; otherwise the reason for the rejection
+     * @return completes with empty if the bytes were accepted, otherwise with the reason for the rejection; if the file
+     *         was replaced, only when a crash can no longer bring the older version back
      */
-    public Optional<String> fill(Object owner, FillMessage.Fill offer)
+    public CompletableFuture<Optional<String>> fill(Object owner, FillMessage.Fill offer)
     {
         LeasedBlock block;
         long flushes;
@@ -302,7 +304,7 @@ public final class FillLeases
         try {
             block = leases.get(offer.lease());
             if (block == null || block.filling || block.holder.orElseThrow().owner() != owner) {
-                return Optional.of("the lease is not of this connection, or has ended");
+                return CompletableFuture.completedFuture(Optional.of("the lease is not of this connection, or has ended"));
             }
             block.filling = true;
             flushes = block.holder.orElseThrow().flushes();
@@ -313,10 +315,15 @@ public final class FillLeases
         Optional<String> refusal = Optional.of("the worker failed");
         try {
             refusal = check(block.target, offer);
+            if (refusal.isEmpty() && isReplaced(block.target.version(), offer)) {
+                refusal = Optional.of("the file has another version now");
+                Optional<String> replaced = refusal;
+                return dropReplaced(block.target).thenApply(_ -> replaced);
+            }
             if (refusal.isEmpty()) {
                 refusal = take(block, offer, flushes);
             }
-            return refusal;
+            return CompletableFuture.completedFuture(refusal);
         }
         finally {
             lock.lock();
@@ -332,7 +339,7 @@ public final class FillLeases
         }
     }
 
-    private Optional<String> check(LeaseTarget target, FillMessage.Fill offer)
+    private static Optional<String> check(LeaseTarget target, FillMessage.Fill offer)
     {
         int length = offer.payload().remaining();
         if (length != target.length()) {
@@ -343,15 +350,20 @@ public final class FillLeases
         if ((int) checksum.getValue() != offer.checksum()) {
             return Optional.of("the bytes do not have the checksum that came with them");
         }
-        FileVersion version = target.version();
-        if (offer.observedLength() != version.length() || offer.observedLastModifiedMillis() != version.lastModifiedMillis()) {
-            if (store.file(target.key().file()).isPresent()) {
-                counters.addVersionChange();
-            }
-            store.flushes().dropFile(target.key().file());
-            return Optional.of("the file has another version now");
-        }
         return Optional.empty();
+    }
+
+    private static boolean isReplaced(FileVersion version, FillMessage.Fill offer)
+    {
+        return offer.observedLength() != version.length() || offer.observedLastModifiedMillis() != version.lastModifiedMillis();
+    }
+
+    private CompletableFuture<Boolean> dropReplaced(LeaseTarget target)
+    {
+        if (store.file(target.key().file()).isPresent()) {
+            counters.addVersionChange();
+        }
+        return store.flushes().drop(target.key().file());
     }
 
     private Optional<String> take(LeasedBlock block, FillMessage.Fill offer, long flushes)

@@ -11,6 +11,8 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.ReadMessage.Fetching;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.store.BlockOrigin;
+import io.cachedhive.store.LoadListener;
+import io.cachedhive.store.LoadRefusal;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.BlockFetcher.Priority;
 import io.cachedhive.worker.fetch.FetchTarget;
@@ -26,7 +28,6 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -119,32 +120,47 @@ final class ReadTask
         if (!services.inFlight().store().isOnSsd(file.block(block))) {
             return false;
         }
-        try {
-            services.loads().execute(() -> load(block));
-        }
-        catch (RejectedExecutionException _) {
-            overloaded(block, OverloadCause.LOAD_QUEUE);
-        }
+        services.inFlight().store().load(file.block(block), new Load(block));
         return true;
     }
 
-    private void load(int block)
+    private final class Load
+            implements LoadListener
     {
-        if (cancelled) {
-            return;
+        private final int block;
+
+        private Load(int block)
+        {
+            this.block = block;
         }
-        BlockKey key = file.block(block);
-        Optional<PinnedBlock> loaded = services.inFlight().store().load(key);
-        if (loaded.isPresent()) {
-            answer(block, loaded.get().tier() == BlockOrigin.RAM ? Source.RAM : Source.SSD, loaded.get());
+
+        @Override
+        public boolean isCancelled()
+        {
+            return cancelled;
         }
-        else if (services.inFlight().store().isOnSsd(key)) {
-            // the block is on SSD, but there is no free frame for it
-            overloaded(block, OverloadCause.FRAMES);
+
+        @Override
+        public void loaded(PinnedBlock loaded)
+        {
+            answer(block, loaded.tier() == BlockOrigin.RAM ? Source.RAM : Source.SSD, loaded);
         }
-        else {
-            // the block failed its verification or has just been evicted
-            fetch(ImmutableList.of(block));
+
+        @Override
+        public void absent()
+        {
+            if (!cancelled) {
+                fetch(ImmutableList.of(block));
+            }
+        }
+
+        @Override
+        public void refused(LoadRefusal cause)
+        {
+            overloaded(block, switch (cause) {
+                case DIRECTORY -> OverloadCause.LOAD_QUEUE;
+                case FRAMES -> OverloadCause.FRAMES;
+            });
         }
     }
 

@@ -160,7 +160,8 @@ public final class RequestDispatcher
             case OnTerms(FillTerms terms, PreloadMessage.FetchAhead ahead) -> fetchAhead(connection, requestId, ahead, terms);
             case Reclassify(FillClass fillClass, List<Digest128> blocks) -> blocks.forEach(block -> store.setClass(block, KeptTerms.blockClass(fillClass)));
             case TableQuota(String table, long bytes) -> store.quotas().setQuota(table, bytes == FillTerms.NO_QUOTA ? OptionalLong.empty() : OptionalLong.of(bytes));
-            case Fill fill -> connection.send(requestId, leases.fill(connection, fill).<Message>map(ControlMessage.Error::new).orElseGet(Ack::new));
+            case Fill fill -> leases.fill(connection, fill)
+                    .thenAccept(refusal -> connection.send(requestId, refusal.<Message>map(ControlMessage.Error::new).orElseGet(Ack::new)));
             case OfferGuest offer -> offerGuest(connection, offer);
             case ReleaseLease release -> leases.release(connection, release.lease());
             case Revalidate revalidate -> revalidate(connection, requestId, revalidate);
@@ -253,13 +254,11 @@ public final class RequestDispatcher
         inBackground(connection, requestId, () -> {
             if (target.isEmpty()) {
                 // this worker cannot ask the origin
-                store.flushes().dropFile(file);
-                connection.send(requestId, new Ack());
+                store.flushes().drop(file).thenRun(() -> connection.send(requestId, new Ack()));
                 return;
             }
             try {
-                fetcher.revalidate(target.get());
-                connection.send(requestId, new Ack());
+                fetcher.revalidate(target.get()).thenRun(() -> connection.send(requestId, new Ack()));
             }
             catch (ObjectSourceException e) {
                 connection.send(requestId, new ControlMessage.Error("the origin did not return a version: " + e.getMessage()));
@@ -275,13 +274,15 @@ public final class RequestDispatcher
         FileVersionId file = quarantine.file().id();
         inBackground(connection, requestId, () -> {
             fetcher.distrustPeers(file);
-            // a second reader may have reported the same file already
-            if (store.flushes().dropFile(file)) {
-                readServices.inFlight().counters().addQuarantinedFile();
-                log.error("Trino node %s found cached bytes that differ from the origin in %s, %s bytes at %s; dropped the file",
-                        connection.session().node(), quarantine.file().location(), quarantine.length(), quarantine.position());
-            }
-            connection.send(requestId, new Ack());
+            store.flushes().drop(file).thenAccept(known -> {
+                // a second reader may have reported the same file already
+                if (known) {
+                    readServices.inFlight().counters().addQuarantinedFile();
+                    log.error("Trino node %s found cached bytes that differ from the origin in %s, %s bytes at %s; dropped the file",
+                            connection.session().node(), quarantine.file().location(), quarantine.length(), quarantine.position());
+                }
+                connection.send(requestId, new Ack());
+            });
         });
     }
 

@@ -79,7 +79,6 @@ public final class CacheWorkerService
 
     private static final long HEAP_BYTES = 64 << 20;
     private static final long PINNED_BYTES = 64 << 20;
-    private static final int LOAD_THREADS = 16;
     private static final int BACKGROUND_THREADS = 8;
     private static final int CONFIRMATION_THREADS = 4;
     private static final int HAND_OVER_THREADS = 2;
@@ -128,7 +127,6 @@ public final class CacheWorkerService
             saver.scheduleWithFixedDelay(usageJournal::maintain, 0, 1, TimeUnit.SECONDS);
 
             SystemTimer timer = register(new SystemTimer());
-            ExecutorService loads = pool("ssd-load-%s", LOAD_THREADS, QUEUED_TASKS);
             ExecutorService background = pool("background-%s", BACKGROUND_THREADS, QUEUED_TASKS);
             ExecutorService confirmations = pool("origin-confirm-%s", CONFIRMATION_THREADS, Integer.MAX_VALUE);
             ExecutorService requests = newCachedThreadPool(daemonThreadsNamed("origin-get-%s"));
@@ -172,7 +170,7 @@ public final class CacheWorkerService
             PeerRefusals refusals = new PeerRefusals();
             status = new WorkerStatus(store, origins, rings, new WorkerStatus.Counters(usage, counters, refusals), handOver, settings.zone(), settings.version());
             InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES), counters);
-            ReadServices reads = new ReadServices(inFlight, fetcher, fetchAhead, leases, loads);
+            ReadServices reads = new ReadServices(inFlight, fetcher, fetchAhead, leases);
             dispatcher = new RequestDispatcher(reads, usageJournal, rings, handOver, records, status, background);
             handOver.drain().setReads(dispatcher::readsBegun, dispatcher::activeRequests);
             server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));

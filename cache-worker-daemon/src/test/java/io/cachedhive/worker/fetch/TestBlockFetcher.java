@@ -432,7 +432,7 @@ class TestBlockFetcher
         // a reader has seen two versions, and a revalidation found another
         source.beforeBody(() -> {
             source.beforeBody(() -> {});
-            store.store().flushes().dropFile(target.id());
+            store.store().flushes().drop(target.id()).join();
         });
         run();
 
@@ -477,7 +477,7 @@ class TestBlockFetcher
         int[] gets = {0};
         source.beforeBody(() -> {
             gets[0]++;
-            store.store().flushes().dropFile(target.id());
+            store.store().flushes().drop(target.id()).join();
         });
         run();
         assertThat(waiter.outcomes).isEqualTo(all("ABSENT", 0, 1));
@@ -981,7 +981,7 @@ class TestBlockFetcher
     {
         fetch(0);
         run();
-        fetcher.revalidate(target);
+        fetcher.revalidate(target).join();
         assertStored(0);
 
         source.failWith(Optional.of(Reason.UNREACHABLE));
@@ -990,7 +990,7 @@ class TestBlockFetcher
 
         source.failWith(Optional.empty());
         source.put(LOCATION, bytes, "\"two\"", originNow().minusSeconds(3600));
-        fetcher.revalidate(target);
+        fetcher.revalidate(target).join();
         assertThat(isStored(0)).isFalse();
         assertThat(counters.versionChanges()).isEqualTo(1);
     }

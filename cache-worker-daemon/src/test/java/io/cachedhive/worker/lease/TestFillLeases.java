@@ -171,7 +171,7 @@ class TestFillLeases
         assertThat(first.outcomes).containsExactly("leased");
         assertThat(second.outcomes).isEmpty();
 
-        assertThat(leases.fill("one", offer(first.lease, settled))).isEmpty();
+        assertThat(leases.fill("one", offer(first.lease, settled)).join()).isEmpty();
         assertThat(second.outcomes).containsExactly("stored");
         assertThat(third.outcomes).containsExactly("stored");
         assertThat(isStored(settled)).isTrue();
@@ -190,7 +190,7 @@ class TestFillLeases
         timer.advance(Duration.ofMillis(1));
         assertThat(second.outcomes).containsExactly("LEASE_TIMEOUT");
         // the holder may still come
-        assertThat(leases.fill("one", offer(first.lease, settled))).isEmpty();
+        assertThat(leases.fill("one", offer(first.lease, settled)).join()).isEmpty();
         assertThat(isStored(settled)).isTrue();
     }
 
@@ -205,8 +205,8 @@ class TestFillLeases
         leases.release("one", first.lease);
         assertThat(cannot.outcomes).isEmpty();
         assertThat(next.outcomes).containsExactly("leased");
-        assertThat(leases.fill("one", offer(first.lease, settled))).isPresent();
-        assertThat(leases.fill("three", offer(next.lease, settled))).isEmpty();
+        assertThat(leases.fill("one", offer(first.lease, settled)).join()).isPresent();
+        assertThat(leases.fill("three", offer(next.lease, settled)).join()).isEmpty();
         assertThat(cannot.outcomes).containsExactly("stored");
     }
 
@@ -222,7 +222,7 @@ class TestFillLeases
         RecordingWaiter third = ask("three");
         timer.advance(Duration.ofSeconds(1));
         assertThat(third.outcomes).containsExactly("leased");
-        assertThat(leases.fill("two", offer(second.lease, settled))).contains("the lease is not of this connection, or has ended");
+        assertThat(leases.fill("two", offer(second.lease, settled)).join()).contains("the lease is not of this connection, or has ended");
 
         timer.advance(Duration.ofSeconds(20));
         assertThat(leases.leaseCount()).isZero();
@@ -233,21 +233,21 @@ class TestFillLeases
     void testOffersThatAreRefused()
     {
         RecordingWaiter first = ask("one");
-        assertThat(leases.fill("two", offer(first.lease, settled))).contains("the lease is not of this connection, or has ended");
-        assertThat(leases.fill("one", offer(first.lease + 1, settled))).isPresent();
+        assertThat(leases.fill("two", offer(first.lease, settled)).join()).contains("the lease is not of this connection, or has ended");
+        assertThat(leases.fill("one", offer(first.lease + 1, settled)).join()).isPresent();
 
         FillMessage.Fill right = offer(first.lease, settled);
         FillMessage.Fill tooShort = new FillMessage.Fill(first.lease, right.observedLength(), right.observedLastModifiedMillis(), right.checksum(), ByteBuffer.allocate(10));
-        assertThat(leases.fill("one", tooShort).orElseThrow()).contains("bytes");
+        assertThat(leases.fill("one", tooShort).join().orElseThrow()).contains("bytes");
         // the lease ended with the offer
-        assertThat(leases.fill("one", right)).isPresent();
+        assertThat(leases.fill("one", right).join()).isPresent();
 
         RecordingWaiter second = ask("one");
         FillMessage.Fill wrong = new FillMessage.Fill(second.lease, right.observedLength(), right.observedLastModifiedMillis(), right.checksum() + 1, ByteBuffer.wrap(bytes));
-        assertThat(leases.fill("one", wrong).orElseThrow()).contains("checksum");
+        assertThat(leases.fill("one", wrong).join().orElseThrow()).contains("checksum");
 
         RecordingWaiter third = ask("one");
-        assertThat(leases.fill("one", offer(third.lease, version(START)))).contains("the file has another version now");
+        assertThat(leases.fill("one", offer(third.lease, version(START))).join()).contains("the file has another version now");
         assertThat(isStored(settled)).isFalse();
     }
 
@@ -255,14 +255,14 @@ class TestFillLeases
     void testReplacedFileIsDropped()
     {
         RecordingWaiter first = ask("one");
-        assertThat(leases.fill("one", offer(first.lease, settled))).isEmpty();
+        assertThat(leases.fill("one", offer(first.lease, settled)).join()).isEmpty();
         FileVersion two = new FileVersion(settled.origin(), settled.location(), 2L * BLOCK_SIZE, settled.lastModifiedMillis());
         RecordingWaiter waiter = new RecordingWaiter("one", true);
         leases.ask(new LeaseTarget(two, two.id().block(0), BLOCK_SIZE, "t", FillTerms.UNSPECIFIED), waiter);
-        assertThat(leases.fill("one", offer(waiter.lease, two))).isEmpty();
+        assertThat(leases.fill("one", offer(waiter.lease, two)).join()).isEmpty();
         RecordingWaiter other = new RecordingWaiter("one", true);
         leases.ask(new LeaseTarget(two, two.id().block(1), BLOCK_SIZE, "t", FillTerms.UNSPECIFIED), other);
-        assertThat(leases.fill("one", offer(other.lease, settled))).isPresent();
+        assertThat(leases.fill("one", offer(other.lease, settled)).join()).isPresent();
 
         assertThat(isStored(two)).isFalse();
         assertThat(counters.versionChanges()).isEqualTo(1);
@@ -275,7 +275,7 @@ class TestFillLeases
         FileVersion fresh = version(START);
         RecordingWaiter first = ask(fresh, "one", true);
         RecordingWaiter second = ask(fresh, "two", true);
-        assertThat(leases.fill("one", offer(first.lease, fresh))).isEmpty();
+        assertThat(leases.fill("one", offer(first.lease, fresh)).join()).isEmpty();
         assertThat(second.outcomes).containsExactly("bytes");
         assertThat(second.received).isEqualTo(bytes);
         assertThat(isStored(fresh)).isFalse();
@@ -283,7 +283,7 @@ class TestFillLeases
         timer.advance(Duration.ofSeconds(2));
         RecordingWaiter later = ask(fresh, "one", true);
         assertThat(later.outcomes).containsExactly("leased");
-        assertThat(leases.fill("one", offer(later.lease, fresh))).isEmpty();
+        assertThat(leases.fill("one", offer(later.lease, fresh)).join()).isEmpty();
         assertThat(isStored(fresh)).isTrue();
     }
 
@@ -305,7 +305,7 @@ class TestFillLeases
     {
         RecordingWaiter first = ask("one");
         store.store().bind(settled, Optional.of("\"etag\""), false, "");
-        assertThat(leases.fill("one", offer(first.lease, settled)).orElseThrow()).contains("ETag");
+        assertThat(leases.fill("one", offer(first.lease, settled)).join().orElseThrow()).contains("ETag");
         assertThat(store.store().file(settled.id()).orElseThrow().etagDigest()).isEqualTo(ETags.digest("\"etag\""));
     }
 
