@@ -125,12 +125,19 @@ final class MicroBenchmarks
     private void measureNonLocal(Consumer<Figure> done)
             throws RunnerException
     {
-        measureRatio(
-                "non_local_hit_1MiB_to_tcp",
-                OptionalDouble.of(1.5),
-                new Subject(WorkerReadBenchmark.class, "readFully", Map.of("hosts", "2", "readBytes", "1048576")).withMeasure(Measure.WALL_TIME),
-                new Subject(PlainTcpBenchmark.class, "read", Map.of("readBytes", "1048576")).withMeasure(Measure.WALL_TIME),
-                done);
+        Map<String, Double> budgets = new LinkedHashMap<>();
+        budgets.put("4096", 2.0);
+        budgets.put("65536", 2.0);
+        budgets.put("1048576", 1.5);
+        for (Map.Entry<String, Double> entry : budgets.entrySet()) {
+            Map<String, String> exchange = Map.of("readBytes", entry.getKey());
+            measureRatio(
+                    "non_local_hit_%s_to_tcp".formatted(sizeName(Long.parseLong(entry.getKey()))),
+                    OptionalDouble.of(entry.getValue()),
+                    new Subject(WorkerReadBenchmark.class, "readFully", Map.of("hosts", "2", "readBytes", entry.getKey())).withMeasure(Measure.WALL_TIME),
+                    new Subject(PlainTcpBenchmark.class, "read", exchange).withMeasure(Measure.WALL_TIME),
+                    done);
+        }
     }
 
     private void measureSsd(Consumer<Figure> done)

@@ -3,6 +3,8 @@ package io.cachedhive.client;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.client.BlockwiseFile.ByteRange;
 import io.cachedhive.client.counters.BypassCause;
+import io.cachedhive.protocol.checksum.PieceChecksums;
+import io.cachedhive.protocol.checksum.PieceVerifier;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FillMessage;
@@ -19,7 +21,6 @@ import io.cachedhive.transport.WorkerException;
 import java.nio.ByteBuffer;
 import java.util.BitSet;
 import java.util.Optional;
-import java.util.zip.CRC32C;
 
 import static java.util.Objects.requireNonNull;
 
@@ -47,6 +48,7 @@ final class BlockRun
     private final int firstBlock;
     private final int blockCount;
     private final ByteRange range;
+    private final ReadMessage.Range requested;
     private final boolean inline;
     private final boolean secondAttempt;
 
@@ -56,8 +58,8 @@ final class BlockRun
 
     // I/O threads only, one after another
     private final BitSet answered = new BitSet();
-    private final CRC32C checksum = new CRC32C();
-    private int arrivedBytes;
+    // of the block that arrives; null before the first one, and for one that was not requested like this
+    private PieceVerifier verifier;
 
     @GuardedBy("this")
     private boolean closed;
@@ -96,6 +98,36 @@ final class BlockRun
         this.inline = inline;
         this.secondAttempt = secondAttempt;
         this.unread = blockCount;
+        this.requested = requested();
+    }
+
+    /**
+     * What is asked of the worker: the range, and of the first and the last block all of it if that is to become a guest.
+     */
+    private ReadMessage.Range requested()
+    {
+        int lastBlock = firstBlock + blockCount - 1;
+        int skip = 0;
+        int omit = 0;
+        if (!isWholeRequested(firstBlock)) {
+            skip = (int) (range.start() - blockStart(firstBlock));
+            omit = lastBlock == firstBlock ? bytesBehind(lastBlock) : 0;
+        }
+        if (lastBlock != firstBlock && !isWholeRequested(lastBlock)) {
+            omit = bytesBehind(lastBlock);
+        }
+        return new ReadMessage.Range(firstBlock, blockCount, skip, omit);
+    }
+
+    private int bytesBehind(int block)
+    {
+        return (int) (blockStart(block) + blockLength(block) - wanted(block).end());
+    }
+
+    private boolean isWholeRequested(int block)
+    {
+        long bytes = wanted(block).end() - wanted(block).start();
+        return bytes == blockLength(block) || (!owner.own() && context.guests().isWholeRequested(file, block, owner.blockSizeBytes(), bytes));
     }
 
     Owner owner()
@@ -103,14 +135,9 @@ final class BlockRun
         return owner;
     }
 
-    int firstBlock()
+    ReadMessage.Range requestedRange()
     {
-        return firstBlock;
-    }
-
-    int blockCount()
-    {
-        return blockCount;
+        return requested;
     }
 
     /**
@@ -178,24 +205,31 @@ final class BlockRun
         return block >= firstBlock && block < firstBlock + blockCount && !answered.get(block - firstBlock);
     }
 
+    /**
+     * Whether the bytes are those that were asked for, neither fewer nor others.
+     */
+    private boolean isRequested(BlockBytes block)
+    {
+        PieceChecksums checksums = block.checksums();
+        return checksums.offset() == requested.offset(block.block()) && checksums.length() == requested.length(block.block(), blockLength(block.block()));
+    }
+
     @Override
     public void arrived(BlockBytes block, int offset, ByteBuffer bytes)
     {
-        if (!isExpected(block.block())) {
+        if (!isExpected(block.block()) || !isRequested(block)) {
             return;
         }
         if (offset == 0) {
             // the first bytes of a block are a sign, later ones are not: who sends them in drops is as good as silent
             lastSignNanos = context.nanoTime();
-            checksum.reset();
-            arrivedBytes = 0;
+            verifier = new PieceVerifier(block.checksums());
             copyForGuest(block);
         }
-        arrivedBytes += bytes.remaining();
-        addToGuest(bytes.duplicate());
-        checksum.update(bytes.duplicate());
+        addToGuest(bytes);
+        verifier.update(bytes);
         ByteRange wanted = wanted(block.block());
-        long first = blockStart(block.block()) + offset;
+        long first = blockStart(block.block()) + block.checksums().offset() + offset;
         long start = Math.max(wanted.start(), first);
         int length = (int) Math.min(wanted.end() - start, first + bytes.remaining() - start);
         if (length > 0) {
@@ -230,7 +264,8 @@ final class BlockRun
     private synchronized void copyForGuest(BlockBytes block)
     {
         dropGuest();
-        if (!closed && !owner.own() && file.scope().mayFill() && (block.source() != Source.REMOTE || file.scope().fillsAsGuests())) {
+        boolean whole = block.checksums().length() == blockLength(block.block());
+        if (!closed && whole && !owner.own() && file.scope().mayFill() && (block.source() != Source.REMOTE || file.scope().fillsAsGuests())) {
             guest = context.guests().begin(file, block.block(), owner.blockSizeBytes());
         }
     }
@@ -248,7 +283,7 @@ final class BlockRun
 
     private synchronized void offerGuest(BlockBytes block)
     {
-        guest.ifPresent(copy -> copy.offer(block.etagDigest(), block.checksum()));
+        guest.ifPresent(copy -> copy.offer(block.etagDigest(), block.checksums()));
         guest = Optional.empty();
     }
 
@@ -272,14 +307,15 @@ final class BlockRun
             case BlockNo answer -> answer.block();
             default -> -1;
         };
-        if (!isExpected(block)) {
+        if (!isExpected(block) || (message instanceof BlockBytes bytes && !isRequested(bytes))) {
             String problem = message instanceof ControlMessage.Error error ? error.message() : "unexpected answer to a read: " + message.type();
             mailbox.put(new Letter(this, null, false, new Bypass(BypassCause.PROTOCOL_ERROR, problem)));
             return true;
         }
         answered.set(block - firstBlock);
         addLatency(message);
-        boolean verified = message instanceof BlockBytes bytes && arrivedBytes == blockLength(block) && (int) checksum.getValue() == bytes.checksum();
+        boolean verified = message instanceof BlockBytes && verifier != null && verifier.isVerified();
+        verifier = null;
         if (message instanceof BlockBytes bytes && verified) {
             offerGuest(bytes);
         }

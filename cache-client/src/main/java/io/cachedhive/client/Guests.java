@@ -1,6 +1,7 @@
 package io.cachedhive.client;
 
 import io.cachedhive.client.local.LocalTier;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.FillMessage;
 import io.cachedhive.transport.WorkerSession;
@@ -18,8 +19,12 @@ import static java.util.Objects.requireNonNull;
  */
 final class Guests
 {
+    // the third read of parts of a block requests all of it
+    private static final int MAX_PARTIAL_READS = 2;
+
     private final LocalTier local;
     private final HeapBudget heap;
+    private final PartialReads partialReads = new PartialReads();
     // by what readers that are at the same place at the same time would offer twice
     private final Set<Digest128> underWay = ConcurrentHashMap.newKeySet();
 
@@ -30,21 +35,52 @@ final class Guests
     }
 
     /**
-     * @return empty if the block is not to be offered
+     * Returns whether a read requests all of a block of another host, so that it can become a guest, although the reader
+     * needs only a part. It does so if the rest costs little, or if the block is being read again.
+     *
+     * @param bytes bytes of the block that the reader needs
      */
-    Optional<Copy> begin(BlockwiseFile file, int block, int blockSizeBytes)
+    boolean isWholeRequested(BlockwiseFile file, int block, int blockSizeBytes, long bytes)
+    {
+        int length = file.file().blockLength(block, blockSizeBytes);
+        if (!file.scope().mayFill() || keeper(blockSizeBytes).isEmpty()) {
+            return false;
+        }
+        return bytes * 2 >= length ||
+                length <= PieceChecksums.PIECE_BYTES ||
+                file.scope().fillsAsGuests() ||
+                partialReads.add(digest(file, block)) > MAX_PARTIAL_READS;
+    }
+
+    /**
+     * Returns the session of the local cache worker if it keeps guests, and readers find them.
+     */
+    private Optional<WorkerSession> keeper(int blockSizeBytes)
     {
         LocalTier.Mapping mapping = local.mapping();
         // where readers do not see the memory, a guest would be of use to nobody
         if (mapping == null || mapping.blockSizeBytes() != blockSizeBytes || local.link().isBreakerOpen()) {
             return Optional.empty();
         }
-        Optional<WorkerSession> session = local.link().session();
+        return local.link().session().filter(session -> session.welcome().keepsGuests());
+    }
+
+    private static Digest128 digest(BlockwiseFile file, int block)
+    {
+        return new Digest128(file.blockDigestHigh(block), file.blockDigestLow(block));
+    }
+
+    /**
+     * @return empty if the block is not to be offered
+     */
+    Optional<Copy> begin(BlockwiseFile file, int block, int blockSizeBytes)
+    {
+        Optional<WorkerSession> session = keeper(blockSizeBytes);
         int length = file.file().blockLength(block, blockSizeBytes);
-        if (session.isEmpty() || !session.get().welcome().keepsGuests() || !heap.tryReserve(length)) {
+        if (session.isEmpty() || !heap.tryReserve(length)) {
             return Optional.empty();
         }
-        Digest128 digest = new Digest128(file.blockDigestHigh(block), file.blockDigestLow(block));
+        Digest128 digest = digest(file, block);
         if (!underWay.add(digest)) {
             heap.release(length);
             return Optional.empty();
@@ -74,17 +110,16 @@ final class Guests
 
         void add(ByteBuffer piece)
         {
-            // more than the block has is no block, which shows in the end
-            bytes.put(piece.slice(piece.position(), Math.min(piece.remaining(), bytes.remaining())));
+            bytes.put(piece.duplicate());
         }
 
         /**
          * The bytes are verified.
          */
-        void offer(long etagDigest, int checksum)
+        void offer(long etagDigest, PieceChecksums checksums)
         {
             session.offerGuest(
-                    new FillMessage.OfferGuest(file.origin(), file.file(), block, file.scope().table(), etagDigest, checksum, bytes.flip()),
+                    new FillMessage.OfferGuest(file.origin(), file.file(), block, file.scope().table(), etagDigest, checksums.whole(), bytes.flip()),
                     this::drop);
         }
 

@@ -267,7 +267,7 @@ final class RangeRead
         boolean mayFill = file.scope().mayFill();
         run.sending();
         try {
-            ReadMessage.Read read = new ReadMessage.Read(file.origin(), version, run.firstBlock(), run.blockCount(), run.inline(), mayFill, mayFill, epoch, file.scope().table());
+            ReadMessage.Read read = new ReadMessage.Read(file.origin(), version, run.requestedRange(), run.inline(), mayFill, mayFill, epoch, file.scope().table());
             run.request = run.owner().session().send(onTerms(read, run.owner().session()), run);
         }
         catch (WorkerException e) {

@@ -41,7 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 final class ReadFixture
         implements AutoCloseable
 {
-    static final int BLOCK = 64 << 10;
+    static final int BLOCK = 128 << 10;
     static final long CHUNK = 4 * BLOCK;
     static final int BLOCKS = 12;
     static final int TAIL = 1000;

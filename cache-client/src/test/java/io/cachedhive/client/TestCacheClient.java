@@ -52,6 +52,7 @@ import static io.cachedhive.client.ReadFixture.NEVER_MILLIS;
 import static io.cachedhive.client.ReadFixture.PATIENT;
 import static io.cachedhive.client.ReadFixture.TABLE;
 import static io.cachedhive.client.ReadFixture.TAIL;
+import static io.cachedhive.protocol.checksum.PieceChecksums.PIECE_BYTES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -477,7 +478,7 @@ class TestCacheClient
         byte[] wrong = new byte[BLOCK];
         Arrays.fill(wrong, (byte) 0x55);
         local.reads = (exchange, read) -> {
-            ByteBuffer frame = exchange.frame(new BlockBytes(read.firstBlock(), Source.RAM, 1, 0, ByteBuffer.wrap(wrong)));
+            ByteBuffer frame = exchange.frame(exchange.part(read.firstBlock(), Source.RAM, 1, wrong, 0, BLOCK));
             byte[] bytes = new byte[frame.remaining()];
             frame.get(bytes);
             int sent = bytes.length / 2;
@@ -608,16 +609,48 @@ class TestCacheClient
         CacheClient client = connectedClient();
         long position = fixture.chunkOf(ring, other);
         CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
-        // a flipped bit far from the bytes that are wanted; a block that is too short
-        byte[] flipped = other.block(fixture.file, (int) (position / BLOCK));
-        CRC32C checksum = new CRC32C();
-        checksum.update(flipped);
-        flipped[BLOCK - 1] ^= 1;
-        for (byte[] wrong : List.of(flipped, new byte[100])) {
-            other.reads = (exchange, read) -> exchange.send(new BlockBytes(read.firstBlock(), Source.RAM, 1, (int) checksum.getValue(), ByteBuffer.wrap(wrong)));
-            fixture.assertReads(file, position, 10);
+        // a flipped bit in each piece of a read of several: none reaches the reader
+        int length = 5 * PIECE_BYTES / 2;
+        List<Integer> places = List.of(0, PIECE_BYTES / 2 - 1, PIECE_BYTES / 2, PIECE_BYTES, BLOCK - PIECE_BYTES / 2 - 1);
+        for (int place : places) {
+            other.reads = (exchange, read) -> {
+                if (read.firstBlock() == position / BLOCK) {
+                    exchange.answerFlipped(read.firstBlock(), place);
+                    exchange.answer(read.firstBlock() + 1);
+                }
+            };
+            fixture.assertReads(file, position + PIECE_BYTES / 2, length);
         }
-        fixture.assertBypassed(client, BypassCause.CORRUPT, 20);
+        fixture.assertBypassed(client, BypassCause.CORRUPT, (long) places.size() * length);
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testBytesThatWereNotRequested()
+            throws Exception
+    {
+        // of which all of a block would be requested
+        local.wantsGuests = false;
+        TestingWorker other = fixture.worker("other", Optional.empty());
+        PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
+        CacheClient client = connectedClient();
+        long position = fixture.chunkOf(ring, other);
+        CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
+        byte[] block = other.block(fixture.file, (int) (position / BLOCK));
+        // right bytes with right checksums, but others than asked for: all, fewer, more, moved, none
+        List<int[]> parts = List.of(
+                new int[] {0, BLOCK},
+                new int[] {PIECE_BYTES - 10, 19},
+                new int[] {PIECE_BYTES - 10, 21},
+                new int[] {PIECE_BYTES - 11, 20},
+                new int[] {PIECE_BYTES - 10, 0});
+        for (int[] part : parts) {
+            other.reads = (exchange, read) -> exchange.send(exchange.part(read.firstBlock(), Source.RAM, TestingWorker.ETAG, block, part[0], part[1]));
+            fixture.assertReads(file, position + PIECE_BYTES - 10, 20);
+        }
+        fixture.assertBypassed(client, BypassCause.PROTOCOL_ERROR, parts.size() * 20L);
+        assertThat(other.readRequests).extracting(ReadMessage.Read::range)
+                .containsOnly(new ReadMessage.Range((int) (position / BLOCK), 1, PIECE_BYTES - 10, BLOCK - PIECE_BYTES - 10));
         ReadFixture.assertIdle(client);
     }
 
@@ -641,9 +674,14 @@ class TestCacheClient
         assertThat(local.readRequests).hasSize(2);
         assertThat(local.readRequests).filteredOn(ReadMessage.Read::inline).extracting(ReadMessage.Read::firstBlock).containsExactly(1);
 
-        local.reads = (exchange, read) -> exchange.send(read.inline() ?
-                new BlockBytes(read.firstBlock(), Source.RAM, TestingWorker.ETAG, 0, ByteBuffer.allocate(BLOCK)) :
-                new BlockFrame(read.firstBlock(), Source.RAM, TestingWorker.ETAG, BLOCK, 999, 0, 1));
+        local.reads = (exchange, read) -> {
+            if (read.inline()) {
+                exchange.answerFlipped(read.firstBlock(), 0);
+            }
+            else {
+                exchange.send(new BlockFrame(read.firstBlock(), Source.RAM, TestingWorker.ETAG, BLOCK, 999, 0, 1));
+            }
+        };
         fixture.assertReads(fixture.open(client), 0, 10);
         assertThat(fixture.observer.bypassBytes()).isEqualTo(Map.of(BypassCause.CORRUPT, 10L));
         ReadFixture.assertIdle(client);
@@ -1024,7 +1062,7 @@ class TestCacheClient
     {
         CacheClient client = connectedClient();
         CachedFile file = fixture.open(client);
-        for (int length : new int[] {BlockBytes.PREFIX_BYTES + BLOCK + 1, FrameHeader.MAX_BODY_BYTES, FrameHeader.MAX_BODY_BYTES + 1}) {
+        for (int length : new int[] {BlockBytes.maxBodyBytes(BLOCK) + 1, FrameHeader.MAX_BODY_BYTES, FrameHeader.MAX_BODY_BYTES + 1}) {
             local.reads = (exchange, _) -> exchange.writeFrame(MessageType.BLOCK_BYTES, length);
             fixture.assertReads(file, 0, 10);
         }

@@ -4,7 +4,7 @@ import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
 import io.cachedhive.protocol.wire.FillTerms;
-import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.testing.Await;
 import org.junit.jupiter.api.AfterEach;
@@ -70,8 +70,8 @@ class TestGuestOffers
     {
         CachedFile file = start(true);
         local.keepsGuests = true;
-        // parts of two blocks
-        fixture.assertReads(file, position + BLOCK - 10, 20);
+        // most of two blocks
+        fixture.assertReads(file, position + 10, 2 * BLOCK - 20);
         int first = (int) (position / BLOCK);
         Await.untilAsserted("the guests are offered", () -> assertThat(local.guests).extracting(OfferGuest::block).containsExactlyInAnyOrder(first, first + 1));
         for (OfferGuest guest : local.guests) {
@@ -85,9 +85,64 @@ class TestGuestOffers
         }
         // from shared memory now, whichever part of it
         fixture.assertReads(file, position, 2 * BLOCK);
-        fixture.assertSources(client, Map.of(ReadSource.NON_LOCAL_HIT, 20L, ReadSource.RAM_HIT, 2L * BLOCK));
+        fixture.assertSources(client, Map.of(ReadSource.NON_LOCAL_HIT, 2L * BLOCK - 20, ReadSource.RAM_HIT, 2L * BLOCK));
         assertThat(owner.readRequests).hasSize(1);
         assertThat(local.readRequests).as("nobody asks the own worker for what it does not own").isEmpty();
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testSmallReadsMoveOnlyWhatTheyNeed()
+            throws Exception
+    {
+        CachedFile file = start(true);
+        local.keepsGuests = true;
+        int first = (int) (position / BLOCK);
+        // the ends of two blocks and what is between them; after two reads of a part of a block all of it is requested
+        for (int i = 0; i < 3; i++) {
+            fixture.assertReads(file, position + BLOCK - 10, BLOCK + 20);
+            Await.untilAsserted("the guest is there", () -> assertThat(local.guests).extracting(OfferGuest::block).contains(first + 1));
+        }
+        assertThat(owner.readRequests).extracting(ReadMessage.Read::range).containsExactly(
+                new ReadMessage.Range(first, 3, BLOCK - 10, BLOCK - 10),
+                // what became a guest at once is not requested again
+                new ReadMessage.Range(first, 1, BLOCK - 10, 0),
+                new ReadMessage.Range(first + 2, 1, 0, BLOCK - 10),
+                ReadMessage.Range.ofBlocks(first, 1),
+                ReadMessage.Range.ofBlocks(first + 2, 1));
+        Await.untilAsserted("the guests are offered", () -> assertThat(local.guests).extracting(OfferGuest::block).containsExactlyInAnyOrder(first, first + 1, first + 2));
+        long bytes = 3L * (BLOCK + 20);
+        fixture.assertSources(client, Map.of(ReadSource.NON_LOCAL_HIT, BLOCK + 60L, ReadSource.RAM_HIT, bytes - BLOCK - 60));
+        fixture.assertReads(file, position, 3 * BLOCK);
+        fixture.assertSources(client, Map.of(ReadSource.NON_LOCAL_HIT, BLOCK + 60L, ReadSource.RAM_HIT, bytes - BLOCK - 60 + 3 * BLOCK));
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testSmallReadsOfAScanThatComesBackMoveWholeBlocks()
+            throws Exception
+    {
+        start(true);
+        local.keepsGuests = true;
+        CachedFile file = fixture.open(client, new ReadScope(TABLE, Optional.of(ring.epoch()), true, true, FillTerms.UNSPECIFIED, fixture.observer, new DeliveredStates()));
+        fixture.assertReads(file, position + 5, 10);
+        assertThat(owner.readRequests).extracting(ReadMessage.Read::range).containsExactly(ReadMessage.Range.ofBlocks((int) (position / BLOCK), 1));
+        Await.untilAsserted("the guests are offered", () -> assertThat(local.guests).hasSize(1));
+        ReadFixture.assertIdle(client);
+    }
+
+    @Test
+    void testSmallReadsWhereNoGuestsAreKeptNeverMoveMore()
+            throws Exception
+    {
+        local.wantsGuests = false;
+        CachedFile file = start(true);
+        Await.until("the ring is known", () -> client.newestRing().isPresent());
+        for (int i = 0; i < 5; i++) {
+            fixture.assertReads(file, position + 1, BLOCK - 3);
+        }
+        assertThat(owner.readRequests).hasSize(5).extracting(ReadMessage.Read::range).containsOnly(new ReadMessage.Range((int) (position / BLOCK), 1, 1, 2));
+        assertThat(local.guests).isEmpty();
         ReadFixture.assertIdle(client);
     }
 
@@ -155,7 +210,7 @@ class TestGuestOffers
             throws Exception
     {
         owner.source = Source.RAM;
-        fixture.assertReads(file, position + 2 * BLOCK, 1);
+        fixture.assertReads(file, position + 2 * BLOCK, BLOCK);
         Await.untilAsserted("the guests are offered", () -> assertThat(local.guests).extracting(OfferGuest::block).containsExactly((int) (position / BLOCK) + 2));
     }
 
@@ -164,11 +219,7 @@ class TestGuestOffers
             throws Exception
     {
         CachedFile file = start(true);
-        owner.reads = (exchange, read) -> {
-            byte[] bytes = owner.block(read.file(), read.firstBlock());
-            bytes[7]++;
-            exchange.send(new BlockBytes(read.firstBlock(), Source.RAM, TestingWorker.ETAG, 0, ByteBuffer.wrap(bytes)));
-        };
+        owner.reads = (exchange, read) -> exchange.answerFlipped(read.firstBlock(), 7);
         fixture.assertReads(file, position, BLOCK);
         owner.reads = TestingWorker.Exchange::answerAll;
         assertNotOffered(file);

@@ -3,6 +3,7 @@ package io.cachedhive.client;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.client.local.MappedBlockMemory;
+import io.cachedhive.protocol.checksum.MemoryChecksums;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.memory.MemoryLayout;
@@ -24,7 +25,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.zip.CRC32C;
 
 import static io.cachedhive.client.ReadFixture.BLOCK;
 import static io.cachedhive.client.ReadFixture.CHUNK;
@@ -157,9 +157,7 @@ class TestMappedMemory
         long generation = 4;
         writer.beginFrame(frame, generation);
         MemorySegment.copy(bytes, 0, writer.payload(frame, bytes.length), ValueLayout.JAVA_BYTE, 0, bytes.length);
-        CRC32C checksum = new CRC32C();
-        checksum.update(bytes);
-        writer.publishFrame(frame, generation, key.high(), key.low(), TestingWorker.ETAG, bytes.length, (int) checksum.getValue());
+        writer.publishFrame(frame, generation, key.high(), key.low(), TestingWorker.ETAG, MemoryChecksums.compute(MemorySegment.ofArray(bytes)));
         writer.putEntry(key.high(), key.low(), frame, generation);
     }
 

@@ -7,8 +7,6 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.NoCause;
-import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
-import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.testing.Await;
 import io.cachedhive.transport.Timeouts;
 import org.junit.jupiter.api.AfterEach;
@@ -20,7 +18,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -126,8 +123,7 @@ class TestOneStatePerSplit
             }
             case GARBAGE -> local.reads = (exchange, _) -> exchange.write(new byte[100]);
             case ERROR -> local.reads = (exchange, _) -> exchange.send(new ControlMessage.Error("not today"));
-            case FLIPPED_BIT -> local.reads = (exchange, read) -> exchange.send(
-                    new BlockBytes(read.firstBlock(), Source.RAM, TestingWorker.ETAG, 1, ByteBuffer.wrap(local.block(fixture.file, read.firstBlock()))));
+            case FLIPPED_BIT -> local.reads = (exchange, read) -> exchange.answerFlipped(read.firstBlock(), 0);
             case ABSENT -> local.reads = (exchange, read) -> exchange.no(read.firstBlock(), NoCause.ABSENT);
             case OVERLOADED -> local.reads = (exchange, read) -> exchange.no(read.firstBlock(), NoCause.OVERLOADED);
             case ORIGIN_FAILED -> local.reads = (exchange, read) -> exchange.no(read.firstBlock(), NoCause.ORIGIN_FAILED);

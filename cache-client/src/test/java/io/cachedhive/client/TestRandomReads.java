@@ -159,6 +159,20 @@ class TestRandomReads
                     exchange.no(last, NoCause.ABSENT);
                 }
             }
+            case 30, 31, 32, 33, 34, 35 -> {
+                // one bit anywhere in what is requested
+                int length = read.range().length(read.firstBlock(), read.file().blockLength(read.firstBlock(), BLOCK));
+                exchange.answerFlipped(read.firstBlock(), random.nextInt(length));
+                for (int block = read.firstBlock() + 1; block <= last; block++) {
+                    exchange.answer(block);
+                }
+            }
+            case 36, 37, 38 -> {
+                // right bytes, but of another range
+                int length = read.file().blockLength(read.firstBlock(), BLOCK);
+                int offset = random.nextInt(length);
+                exchange.sendPart(read.firstBlock(), offset, random.nextInt(length - offset + 1));
+            }
             default -> exchange.answerAll(read);
         }
     }

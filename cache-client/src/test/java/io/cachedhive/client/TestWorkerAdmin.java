@@ -8,9 +8,7 @@ import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
-import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
-import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage.CountedTable;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
@@ -25,7 +23,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -179,7 +176,7 @@ class TestWorkerAdmin
             assertThat(failure(admin.readBlock(address, 0, fixture.file, 5, new RingEpoch(1), "s.t", 60_000)))
                     .isEqualTo("cache worker at %s answers ABSENT for %s".formatted(address, fixture.file.location()));
 
-            worker.reads = (exchange, read) -> exchange.send(new BlockBytes(read.firstBlock(), Source.RAM, 1, 2, ByteBuffer.wrap(worker.block(read.file(), read.firstBlock()))));
+            worker.reads = (exchange, read) -> exchange.answerFlipped(read.firstBlock(), 7);
             assertThat(failure(admin.readBlock(address, 0, fixture.file, 5, new RingEpoch(1), "s.t", 60_000)))
                     .isEqualTo("cache worker at %s sent a block of %s that is damaged".formatted(address, fixture.file.location()));
         }

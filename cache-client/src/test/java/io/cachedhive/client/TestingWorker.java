@@ -1,5 +1,7 @@
 package io.cachedhive.client;
 
+import io.cachedhive.protocol.checksum.MemoryChecksums;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
@@ -52,6 +54,7 @@ import io.cachedhive.testing.Await;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
@@ -75,7 +78,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
-import java.util.zip.CRC32C;
 
 import static io.cachedhive.protocol.wire.HandshakeProof.Role.CLIENT;
 import static io.cachedhive.protocol.wire.HandshakeProof.Role.SERVER;
@@ -539,9 +541,38 @@ public final class TestingWorker
         private void sendBytes(int block, Source source, long etag, byte[] bytes)
                 throws IOException
         {
-            CRC32C checksum = new CRC32C();
-            checksum.update(bytes);
-            send(new BlockBytes(block, source, etag, (int) checksum.getValue(), ByteBuffer.wrap(bytes)));
+            send(part(block, source, etag, bytes, read.range().offset(block), read.range().length(block, bytes.length)));
+        }
+
+        /**
+         * @param bytes all of the block
+         */
+        BlockBytes part(int block, Source source, long etag, byte[] bytes, int offset, int length)
+        {
+            MemorySegment memory = MemorySegment.ofArray(bytes);
+            PieceChecksums checksums = MemoryChecksums.ofPart(memory, MemoryChecksums.compute(memory)::value, offset, length).orElseThrow();
+            return new BlockBytes(block, source, etag, checksums, ByteBuffer.wrap(bytes, offset, length).slice());
+        }
+
+        /**
+         * A range of the block, whatever the read wants.
+         */
+        void sendPart(int block, int offset, int length)
+                throws IOException
+        {
+            send(part(block, source, etagDigest, block(read.file(), block), offset, length));
+        }
+
+        /**
+         * What the read wants of the block, with one bit flipped on the way.
+         */
+        public void answerFlipped(int block, int byteInPart)
+                throws IOException
+        {
+            byte[] bytes = block(read.file(), block);
+            BlockBytes answer = part(block, source, etagDigest, bytes, read.range().offset(block), read.range().length(block, bytes.length));
+            bytes[answer.checksums().offset() + byteInPart] ^= 1;
+            send(answer);
         }
 
         public void answer(int block, Source source, long etag)

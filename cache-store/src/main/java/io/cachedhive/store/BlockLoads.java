@@ -2,6 +2,7 @@ package io.cachedhive.store;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.file.FileTable;
@@ -16,7 +17,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -297,24 +297,24 @@ final class BlockLoads
                 LockSupport.parkNanos(FRAME_PAUSE_NANOS);
             }
         }
-        OptionalInt checksum = OptionalInt.empty();
+        Optional<PieceChecksums> checksums = Optional.empty();
         try {
-            checksum = ssd.read(block, ram.payload(frame, block.length()), Scratch.bytes());
+            checksums = ssd.read(block, ram.payload(frame, block.length()));
             load.answered = true;
         }
         finally {
-            if (checksum.isEmpty()) {
+            if (checksums.isEmpty()) {
                 tiers.release(frame, block.file());
             }
         }
-        if (checksum.isEmpty()) {
+        if (checksums.isEmpty()) {
             end(load, LoadListener::absent);
             return;
         }
-        publish(load, frame, checksum.getAsInt());
+        publish(load, frame, checksums.get());
     }
 
-    private void publish(Load load, Frame frame, int checksum)
+    private void publish(Load load, Frame frame, PieceChecksums checksums)
     {
         SsdBlock block = load.block;
         List<Result> results;
@@ -333,7 +333,7 @@ final class BlockLoads
                 }
             }
             else {
-                ram.publish(frame, block.file(), block.digest(), block.length(), checksum);
+                ram.publish(frame, block.file(), block.digest(), checksums);
                 // the class may have changed during the read
                 Optional<BlockClass> kept = ssd.find(block.digest()).map(found -> found.terms().blockClass());
                 if (frame.holdsBlock() && kept.isPresent() && kept.get() != frame.terms().blockClass()) {

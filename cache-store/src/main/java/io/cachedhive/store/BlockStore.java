@@ -597,7 +597,7 @@ public final class BlockStore
                     ram.evictions(),
                     ssd.evictions(),
                     ram.expirations() + ssd.expirations(),
-                    ssd.corruptBlocks(),
+                    ram.damagedBlocks() + ssd.corruptBlocks(),
                     fills.refused() + loads.refused(),
                     Maps.toMap(EnumSet.allOf(SsdRefusalCause.class), ssd::refusedWrites),
                     ssd.directoriesOut(),

@@ -1,6 +1,7 @@
 package io.cachedhive.store;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ram.Frame;
@@ -93,10 +94,10 @@ final class FrameFill
         finally {
             lock.unlock();
         }
-        int checksum;
+        PieceChecksums checksums;
         boolean success = false;
         try {
-            checksum = ram.checksum(frame, length, Scratch.bytes());
+            checksums = ram.checksums(frame, length);
             success = true;
         }
         finally {
@@ -106,7 +107,7 @@ final class FrameFill
         }
         lock.lock();
         try {
-            return commitLocked(checksum, ahead);
+            return commitLocked(checksums, ahead);
         }
         finally {
             lock.unlock();
@@ -120,14 +121,15 @@ final class FrameFill
      */
     boolean commitGuest(int expectedChecksum)
     {
-        if (ram.checksum(frame, length, Scratch.bytes()) != expectedChecksum) {
+        PieceChecksums checksums = ram.checksums(frame, length);
+        if (checksums.whole() != expectedChecksum) {
             return false;
         }
         Optional<PinnedBlock> committed;
         lock.lock();
         try {
             done = true;
-            committed = commitLocked(expectedChecksum, false);
+            committed = commitLocked(checksums, false);
         }
         finally {
             lock.unlock();
@@ -136,7 +138,7 @@ final class FrameFill
         return committed.isPresent();
     }
 
-    private Optional<PinnedBlock> commitLocked(int checksum, boolean ahead)
+    private Optional<PinnedBlock> commitLocked(PieceChecksums checksums, boolean ahead)
     {
         try {
             if (tiers.isClosed() || file.isDropped()) {
@@ -155,7 +157,7 @@ final class FrameFill
             if (ahead) {
                 ram.setFetchedAhead(frame, true);
             }
-            ram.publish(frame, file, digest, length, checksum);
+            ram.publish(frame, file, digest, checksums);
             classes.settle(frame);
             if (!frame.isGuest()) {
                 // a block restored during the fill has its old class on SSD

@@ -1,9 +1,11 @@
 package io.cachedhive.store;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.store.ram.Frame;
 
 import java.nio.ByteBuffer;
+import java.util.Optional;
 
 import static java.util.Objects.requireNonNull;
 
@@ -17,7 +19,6 @@ final class FramePin
     private final Frame frame;
     private final long generation;
     private final int length;
-    private final int checksum;
     private final long etagDigest;
     private final BlockOrigin tier;
     @GuardedBy("tiers.lock()")
@@ -32,7 +33,6 @@ final class FramePin
         this.frame = requireNonNull(frame, "frame is null");
         this.generation = frame.generation();
         this.length = frame.length();
-        this.checksum = frame.checksum();
         this.etagDigest = etagDigest;
         this.tier = requireNonNull(tier, "tier is null");
     }
@@ -68,9 +68,26 @@ final class FramePin
     }
 
     @Override
-    public int checksum()
+    public Optional<PieceChecksums> checksums(int offset, int partLength)
     {
-        return checksum;
+        Optional<PieceChecksums> checksums = tiers.ram().checksums(frame, length, offset, partLength);
+        if (checksums.isEmpty()) {
+            dropDamaged();
+        }
+        return checksums;
+    }
+
+    private void dropDamaged()
+    {
+        tiers.lock().lock();
+        try {
+            if (!released && frame.generation() == generation && frame.holdsBlock()) {
+                tiers.ram().dropDamaged(frame);
+            }
+        }
+        finally {
+            tiers.lock().unlock();
+        }
     }
 
     @Override

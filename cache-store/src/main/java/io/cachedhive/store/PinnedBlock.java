@@ -1,6 +1,9 @@
 package io.cachedhive.store;
 
+import io.cachedhive.protocol.checksum.PieceChecksums;
+
 import java.nio.ByteBuffer;
+import java.util.Optional;
 
 /**
  * A block in a frame of shared memory that cannot be evicted until it is closed. Close it soon (within one
@@ -33,13 +36,16 @@ public interface PinnedBlock
     long etagDigest();
 
     /**
-     * Returns the CRC32C of the payload alone, see {@link io.cachedhive.protocol.wire.ReadMessage.BlockBytes}.
+     * Returns the checksums of a range of the block, for {@link io.cachedhive.protocol.wire.ReadMessage.BlockBytes}.
+     * Verifies the pieces of which the range has only a part; the receiver verifies the others.
+     *
+     * @return empty if the block is damaged; it is then removed from RAM
      */
-    int checksum();
+    Optional<PieceChecksums> checksums(int offset, int length);
 
     /**
      * Returns a new read-only view of the frame, valid until {@link #close}. Never compute a checksum over it, because
-     * a fault inside the JDK's intrinsic kills the JVM: use {@link #checksum}.
+     * a fault inside the JDK's intrinsic kills the JVM: use {@link #checksums}.
      */
     ByteBuffer payload();
 

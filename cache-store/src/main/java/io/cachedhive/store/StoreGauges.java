@@ -23,7 +23,7 @@ import java.util.Map;
  * @param ramEvictions blocks evicted from RAM
  * @param ssdEvictions blocks evicted from SSD
  * @param expiredBlocks expired blocks removed from RAM or SSD
- * @param corruptBlocks blocks on SSD dropped because verification failed
+ * @param corruptBlocks blocks in RAM and on SSD dropped because verification failed
  * @param refusedFills fills and loads without a free frame
  * @param refusedSsdWrites blocks not written to SSD, by cause
  * @param ssdDirectoriesOffline SSD directories with limited or no service

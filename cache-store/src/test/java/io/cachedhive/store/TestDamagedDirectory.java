@@ -532,7 +532,7 @@ class TestDamagedDirectory
                     Optional<String> etag = block.get().file().metadata().etag();
                     try (Arena arena = Arena.ofConfined()) {
                         MemorySegment target = arena.allocate(block.get().length());
-                        if (tier.read(block.get(), target, new byte[4096]).isPresent()) {
+                        if (tier.read(block.get(), target).isPresent()) {
                             checkBytes(scene, i, etag, target.toArray(JAVA_BYTE));
                             shown.add(i);
                         }

@@ -137,7 +137,7 @@ class TestRamTier
                     byte[] target = new byte[50];
                     assertThat(reader.readFrame(pinned.frame(), pinned.frameOffset(), pinned.generation(), key.high(), key.low(), 50, target, 0, 50)).isTrue();
                     assertThat(target).isEqualTo(Arrays.copyOfRange(bytes, 50, 100));
-                    assertThat(pinned.checksum()).isEqualTo(crc(bytes));
+                    assertThat(pinned.checksums(0, 100).orElseThrow().whole()).isEqualTo(crc(bytes));
                 }
                 assertThatThrownBy(fill::commit).isInstanceOf(IllegalStateException.class);
             }

@@ -27,7 +27,7 @@ public interface AnswerHandler
      * The next bytes of a block, in order and straight from the socket, while they are in the processor's cache.
      *
      * @param block whose bytes they are; without a payload
-     * @param offset of the first of them in the block
+     * @param offset of the first of them in the payload, which need not begin with the block
      * @param bytes to be taken before this returns
      */
     default void arrived(BlockBytes block, int offset, ByteBuffer bytes)

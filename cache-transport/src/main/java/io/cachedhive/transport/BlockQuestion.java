@@ -1,5 +1,6 @@
 package io.cachedhive.transport;
 
+import io.cachedhive.protocol.checksum.PieceVerifier;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.ControlMessage;
@@ -13,7 +14,6 @@ import io.cachedhive.transport.WorkerException.Reason;
 import java.nio.ByteBuffer;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.zip.CRC32C;
 
 import static java.util.Objects.requireNonNull;
 
@@ -37,8 +37,7 @@ final class BlockQuestion
     private volatile byte[] bytes;
 
     // I/O threads only, one after another
-    private final CRC32C checksum = new CRC32C();
-    private int arrivedBytes;
+    private PieceVerifier verifier;
 
     BlockQuestion(WorkerLink link, int origin, FileVersion file, long position, RingEpoch epoch, String table, long timeoutMillis)
     {
@@ -80,7 +79,7 @@ final class BlockQuestion
         blockStart = (long) block * blockSize;
         bytes = new byte[file.blockLength(block, blockSize)];
         try {
-            long id = session.send(new ReadMessage.Read(origin, file, block, 1, true, false, false, epoch, table), this);
+            long id = session.send(new ReadMessage.Read(origin, file, ReadMessage.Range.ofBlocks(block, 1), true, false, false, epoch, table), this);
             // timed out, or given up by whoever asked
             future.whenComplete((_, failure) -> {
                 if (failure != null) {
@@ -102,10 +101,19 @@ final class BlockQuestion
     @Override
     public void arrived(BlockBytes block, int offset, ByteBuffer payload)
     {
-        int length = payload.remaining();
-        checksum.update(payload.duplicate());
-        payload.get(bytes, offset, length);
-        arrivedBytes += length;
+        if (!isWhole(block)) {
+            return;
+        }
+        if (offset == 0) {
+            verifier = new PieceVerifier(block.checksums());
+        }
+        verifier.update(payload);
+        payload.get(bytes, offset, payload.remaining());
+    }
+
+    private boolean isWhole(BlockBytes block)
+    {
+        return block.checksums().offset() == 0 && block.checksums().length() == bytes.length;
     }
 
     @Override
@@ -115,7 +123,7 @@ final class BlockQuestion
             case ReadMessage.Fetching _ -> {
                 return false;
             }
-            case BlockBytes block when arrivedBytes == bytes.length && (int) checksum.getValue() == block.checksum() -> future.complete(new CachedBlock(blockStart, bytes));
+            case BlockBytes block when isWhole(block) && verifier != null && verifier.isVerified() -> future.complete(new CachedBlock(blockStart, bytes));
             case BlockBytes _ -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s sent a block of %s that is damaged".formatted(link.endpoint(), file.location())));
             case BlockNo no when no.cause() == NoCause.UNAVAILABLE || no.cause() == NoCause.OVERLOADED -> failed(WorkerException.no(link.endpoint(), no.cause()));
             case BlockNo no -> failed(new WorkerException(Reason.PROTOCOL, "cache worker at %s answers %s for %s".formatted(link.endpoint(), no.cause(), file.location())));

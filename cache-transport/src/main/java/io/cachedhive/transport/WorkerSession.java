@@ -620,7 +620,7 @@ public final class WorkerSession
 
     private static int maxBodyBytes(MessageType type, AnswerHandler handler)
     {
-        return Math.min(FrameHeader.MAX_BODY_BYTES, type == MessageType.BLOCK_BYTES ? BlockBytes.PREFIX_BYTES + handler.maxPayloadBytes() : handler.maxBodyBytes());
+        return Math.min(FrameHeader.MAX_BODY_BYTES, type == MessageType.BLOCK_BYTES ? BlockBytes.maxBodyBytes(handler.maxPayloadBytes()) : handler.maxBodyBytes());
     }
 
     /**
@@ -646,16 +646,18 @@ public final class WorkerSession
     private boolean takeBlock(FrameHeader header, AnswerHandler handler)
             throws IOException
     {
-        int length = header.bodyLength() - BlockBytes.PREFIX_BYTES;
-        if (length < 0) {
-            throw new WireException("frame of a block ends before its payload: %s bytes".formatted(header.bodyLength()));
-        }
-        if (received.remaining() < BlockBytes.PREFIX_BYTES) {
+        ByteBuffer body = received.slice(received.position(), Math.min(received.remaining(), header.bodyLength()));
+        Optional<BlockBytes> prefix = BlockBytes.readPrefix(body, header.bodyLength());
+        if (prefix.isEmpty()) {
             return false;
         }
-        BlockBytes prefix = (BlockBytes) Message.read(MessageType.BLOCK_BYTES, received.slice(received.position(), BlockBytes.PREFIX_BYTES));
-        received.position(received.position() + BlockBytes.PREFIX_BYTES);
-        arrivingBlock = new ArrivingBlock(header, handler, prefix, length);
+        int length = prefix.get().checksums().length();
+        if (length > handler.maxPayloadBytes()) {
+            rejectTooLarge(header);
+            return true;
+        }
+        received.position(received.position() + body.position());
+        arrivingBlock = new ArrivingBlock(header, handler, prefix.get(), length);
         int there = Math.min(received.remaining(), length);
         ByteBuffer first = received.slice(received.position(), there);
         received.position(received.position() + there);

@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.memory;
 
+import io.cachedhive.protocol.checksum.MemoryChecksums;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersionId;
@@ -78,7 +79,6 @@ final class SharedBlocks
     private static void fill(SharedMemoryWriter writer, FileVersionId file, int blockCount, SplittableRandom random)
     {
         byte[] bytes = new byte[writer.layout().blockSizeBytes()];
-        byte[] scratch = new byte[128 << 10];
         int unitsPerBlock = bytes.length / MemoryLayout.UNIT_BYTES;
         for (int index = 0; index < blockCount; index++) {
             random.nextBytes(bytes);
@@ -87,7 +87,7 @@ final class SharedBlocks
             BlockKey block = file.block(index);
             writer.beginFrame(frame, generation);
             MemorySegment.copy(bytes, 0, writer.payload(frame, bytes.length), ValueLayout.JAVA_BYTE, 0, bytes.length);
-            writer.publishFrame(frame, generation, block.high(), block.low(), 7, bytes.length, writer.checksum(frame, bytes.length, scratch));
+            writer.publishFrame(frame, generation, block.high(), block.low(), 7, MemoryChecksums.compute(writer.payload(frame, bytes.length)));
             if (!writer.putEntry(block.high(), block.low(), frame, generation)) {
                 throw new IllegalStateException("no room in the index for block %s of %s".formatted(index, blockCount));
             }

@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.wire;
 
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.RingEpoch;
@@ -7,6 +8,7 @@ import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
+import io.cachedhive.protocol.wire.ReadMessage.Range;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.WireException;
@@ -36,15 +38,14 @@ public class WireCodecBenchmark
                     "s3://lake/warehouse/orders/o_orderdate=1995-07-16/20261120_201500_00012_aaaaa_0a1b2c3d.parquet",
                     134_217_728,
                     1_795_000_000_000L),
-            17,
-            4,
+            new Range(17, 4, 4096, 0),
             false,
             true,
             true,
             new RingEpoch(0x0123456789ABCDEFL),
             "warehouse.orders");
     private final BlockFrame frame = new BlockFrame(17, Source.SSD, 0x1122334455667788L, 1 << 20, 4096, 1 << 30, 123_456);
-    private final BlockBytes bytes = new BlockBytes(17, Source.RAM, 0x1122334455667788L, 12345, ByteBuffer.allocate(1 << 20));
+    private final BlockBytes bytes = new BlockBytes(17, Source.RAM, 0x1122334455667788L, new PieceChecksums(0, 1 << 20, new int[16]), ByteBuffer.allocate(1 << 20));
 
     private final ByteBuffer readFrame = read.toFrame(1);
     private final ByteBuffer frameFrame = frame.toFrame(1);

@@ -116,6 +116,7 @@ public enum BypassCause
             case ORIGIN_MISMATCH -> ORIGIN_MISMATCH;
             case UNAVAILABLE -> UNAVAILABLE;
             case INVALID_REQUEST -> INVALID_REQUEST;
+            case DAMAGED -> CORRUPT;
         };
     }
 }

@@ -1,5 +1,6 @@
 package io.cachedhive.protocol.memory;
 
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 
@@ -41,12 +42,17 @@ import static java.util.Objects.requireNonNull;
  *   index entry        0 generation (0: none) 8 digest high      16 digest low       24 frame
  *
  *   frame header       0 generation           8 digest high      16 digest low       24 ETag digest
- *                     32 payload length      36 CRC32C of the payload                40 fetched ahead (0 or 1)
+ *                     32 payload length      36 CRC32C of the piece of 64 KiB that begins in this unit
+ *                     40 fetched ahead (0 or 1)
  * </pre>
  *
  * <p>A frame's number is the number of its first unit of 4 KiB, which determines its offset and its header. A slab can
  * therefore be divided into frames of another size without moving headers. 64 bytes of header and 64 bytes of index for
  * every unit cost 3.1 % of the file, and suffice for blocks of the smallest size.
+ *
+ * <p>A block of several units uses the header of its first unit, and of the headers of its other units only the
+ * checksums: each piece of 64 KiB has its checksum in the header of the unit in which it begins. The generation in the
+ * first header protects them all.
  *
  * <p>An index entry never moves: a block belongs to exactly one bucket. If entries moved, a reader that is slower than
  * the worker could miss a block that was present all the time. When a bucket is full, readers find further blocks only
@@ -125,6 +131,7 @@ public final class MemoryLayout
      * One cache line, so that two frames never share one.
      */
     static final int FRAME_HEADER_BYTES = 64;
+    private static final int HEADER_BYTES_PER_PIECE = PieceChecksums.PIECE_BYTES / UNIT_BYTES * FRAME_HEADER_BYTES;
 
     public static final int MIN_BLOCK_BYTES = 64 << 10;
     public static final int MAX_BLOCK_BYTES = 8 << 20;
@@ -420,6 +427,16 @@ public final class MemoryLayout
     long headerOffset(int frame)
     {
         return headersOffset + (long) frame * FRAME_HEADER_BYTES;
+    }
+
+    /**
+     * Returns the offset of the checksum of a piece.
+     *
+     * @param header the offset of the frame's header
+     */
+    static long checksumOffset(long header, int piece)
+    {
+        return header + (long) piece * HEADER_BYTES_PER_PIECE + FRAME_CHECKSUM_OFFSET;
     }
 
     static long bucketOffset(long indexOffset, long bucketCount, long digestLow)

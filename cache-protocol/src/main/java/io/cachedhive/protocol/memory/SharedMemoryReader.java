@@ -22,6 +22,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.zip.CRC32C;
 
+import static io.cachedhive.protocol.checksum.PieceChecksums.PIECE_BYTES;
 import static io.cachedhive.protocol.memory.MemoryLayout.BUCKET_BYTES;
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_BYTES;
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_DIGEST_HIGH_OFFSET;
@@ -29,7 +30,6 @@ import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_DIGEST_LOW_OFFSET
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_FRAME_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_GENERATION_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_AHEAD_OFFSET;
-import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_CHECKSUM_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_HIGH_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_LOW_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_ETAG_OFFSET;
@@ -101,12 +101,12 @@ public final class SharedMemoryReader
         implements AutoCloseable
 {
     // limits a copy to about 10 µs, because a copying thread cannot stop for a garbage collection
-    private static final int PIECE_BYTES = 128 << 10;
+    private static final int COPY_BYTES = 128 << 10;
     // a worker publishes in microseconds, unless it is descheduled or killed while it does
     private static final int RINGS_SPINS = 100;
     private static final int RINGS_ATTEMPTS = 3000;
     private static final long RINGS_PAUSE_NANOS = 50_000;
-    // one hit in 2^13 is verified, which costs about 20 ns per hit with blocks of 1 MiB
+    // one hit in 2^13 is verified, in the pieces that it touches
     private static final int VERIFY_SAMPLE_MASK = (1 << 13) - 1;
 
     private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[PIECE_BYTES]);
@@ -418,15 +418,15 @@ public final class SharedMemoryReader
             long source = payload + offsetInBlock;
             int copied = 0;
             do {
-                int piece = Math.min(PIECE_BYTES, length - copied);
-                MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, source + copied, target, targetOffset + copied, piece);
+                int count = Math.min(COPY_BYTES, length - copied);
+                MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, source + copied, target, targetOffset + copied, count);
                 if (!isUnchanged(header, generation)) {
                     return false;
                 }
-                copied += piece;
+                copied += count;
             }
             while (copied < length);
-            if ((ThreadLocalRandom.current().nextInt() & VERIFY_SAMPLE_MASK) == 0 && !verify(header, payload, generation, payloadLength)) {
+            if ((ThreadLocalRandom.current().nextInt() & VERIFY_SAMPLE_MASK) == 0 && !verify(header, payload, generation, payloadLength, offsetInBlock, length)) {
                 return false;
             }
         }
@@ -443,56 +443,64 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Returns whether the bytes in the frame match the checksum. A frame that was reused meanwhile counts as valid,
-     * because the bytes copied before have been validated by the generation.
+     * Returns whether the bytes of the frame around a range match their checksums. A frame that was reused meanwhile
+     * counts as valid, because the bytes copied before have been validated by the generation.
      */
-    private boolean verify(long header, long payload, long generation, int payloadLength)
+    private boolean verify(long header, long payload, long generation, int payloadLength, int offsetInBlock, int length)
     {
-        int expected = memory.get(INT, header + FRAME_CHECKSUM_OFFSET);
         byte[] scratch = SCRATCH.get();
-        CRC32C checksum = new CRC32C();
-        for (int offset = 0; offset < payloadLength; offset += PIECE_BYTES) {
-            int piece = Math.min(PIECE_BYTES, payloadLength - offset);
-            MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, payload + offset, scratch, 0, piece);
-            checksum.update(scratch, 0, piece);
-        }
-        if (!isUnchanged(header, generation) || (int) checksum.getValue() == expected) {
-            return true;
-        }
-        checksumFailures.increment();
-        return false;
-    }
-
-    /**
-     * Copies and verifies a block.
-     */
-    private boolean copyVerified(long header, long payload, long generation, int payloadLength, int offsetInBlock, byte[] target, int targetOffset, int length)
-    {
-        int expected = memory.get(INT, header + FRAME_CHECKSUM_OFFSET);
-        byte[] scratch = SCRATCH.get();
-        CRC32C checksum = new CRC32C();
-        for (int offset = 0; offset < payloadLength; offset += PIECE_BYTES) {
-            int piece = Math.min(PIECE_BYTES, payloadLength - offset);
-            MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, payload + offset, scratch, 0, piece);
-            checksum.update(scratch, 0, piece);
-            int from = Math.max(offset, offsetInBlock);
-            int to = Math.min(offset + piece, offsetInBlock + length);
-            if (from < to) {
-                System.arraycopy(scratch, from - offset, target, targetOffset + from - offsetInBlock, to - from);
+        for (int piece = offsetInBlock / PIECE_BYTES; piece * PIECE_BYTES < offsetInBlock + length; piece++) {
+            boolean matches = copyPiece(header, payload, payloadLength, piece, scratch);
+            if (!isUnchanged(header, generation)) {
+                return true;
             }
-        }
-        if (!isUnchanged(header, generation)) {
-            return false;
-        }
-        if ((int) checksum.getValue() != expected) {
-            checksumFailures.increment();
-            return false;
+            if (!matches) {
+                checksumFailures.increment();
+                return false;
+            }
         }
         return true;
     }
 
     /**
-     * Returns the number of hits whose bytes did not match the block's checksum; they were reported as misses.
+     * Copies a range out of verified pieces.
+     */
+    private boolean copyVerified(long header, long payload, long generation, int payloadLength, int offsetInBlock, byte[] target, int targetOffset, int length)
+    {
+        byte[] scratch = SCRATCH.get();
+        for (int piece = offsetInBlock / PIECE_BYTES; piece * PIECE_BYTES < offsetInBlock + length; piece++) {
+            boolean matches = copyPiece(header, payload, payloadLength, piece, scratch);
+            if (!isUnchanged(header, generation)) {
+                return false;
+            }
+            if (!matches) {
+                checksumFailures.increment();
+                return false;
+            }
+            int start = piece * PIECE_BYTES;
+            int from = Math.max(start, offsetInBlock);
+            int to = Math.min(start + PIECE_BYTES, offsetInBlock + length);
+            System.arraycopy(scratch, from - start, target, targetOffset + from - offsetInBlock, to - from);
+        }
+        return true;
+    }
+
+    /**
+     * Copies a piece of a block to the heap, and returns whether the copy matches the checksum of the piece.
+     */
+    private boolean copyPiece(long header, long payload, int payloadLength, int piece, byte[] scratch)
+    {
+        int expected = memory.get(INT, MemoryLayout.checksumOffset(header, piece));
+        int start = piece * PIECE_BYTES;
+        int count = Math.min(PIECE_BYTES, payloadLength - start);
+        MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, payload + start, scratch, 0, count);
+        CRC32C checksum = new CRC32C();
+        checksum.update(scratch, 0, count);
+        return (int) checksum.getValue() == expected;
+    }
+
+    /**
+     * Returns the number of hits whose bytes did not match their checksums; they were reported as misses.
      */
     public long checksumFailures()
     {

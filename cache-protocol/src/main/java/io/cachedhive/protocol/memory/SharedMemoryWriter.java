@@ -1,5 +1,6 @@
 package io.cachedhive.protocol.memory;
 
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
@@ -20,7 +21,6 @@ import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_DIGEST_LOW_OFFSET
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_FRAME_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.ENTRY_GENERATION_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_AHEAD_OFFSET;
-import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_CHECKSUM_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_HIGH_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_DIGEST_LOW_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.FRAME_ETAG_OFFSET;
@@ -171,9 +171,9 @@ public final class SharedMemoryWriter
     /**
      * Publishes the block that the frame holds.
      *
-     * @param checksum CRC32C of the payload
+     * @param checksums the checksums of the whole payload
      */
-    public void publishFrame(int frame, long generation, long digestHigh, long digestLow, long etagDigest, int length, int checksum)
+    public void publishFrame(int frame, long generation, long digestHigh, long digestLow, long etagDigest, PieceChecksums checksums)
     {
         long header = layout.headerOffset(frame);
         long writing = (long) LONG_HANDLE.getOpaque(memory, header + FRAME_GENERATION_OFFSET);
@@ -183,8 +183,10 @@ public final class SharedMemoryWriter
         memory.set(LONG, header + FRAME_DIGEST_HIGH_OFFSET, digestHigh);
         memory.set(LONG, header + FRAME_DIGEST_LOW_OFFSET, digestLow);
         memory.set(LONG, header + FRAME_ETAG_OFFSET, etagDigest);
-        memory.set(INT, header + FRAME_LENGTH_OFFSET, length);
-        memory.set(INT, header + FRAME_CHECKSUM_OFFSET, checksum);
+        memory.set(INT, header + FRAME_LENGTH_OFFSET, checksums.length());
+        for (int piece = 0; piece < checksums.count(); piece++) {
+            memory.set(INT, MemoryLayout.checksumOffset(header, piece), checksums.value(piece));
+        }
         LONG_HANDLE.setRelease(memory, header + FRAME_GENERATION_OFFSET, generation);
     }
 
@@ -262,10 +264,10 @@ public final class SharedMemoryWriter
     }
 
     /**
-     * Computes the CRC32C of a frame's bytes through copies on the heap.
+     * Returns the checksum of a piece of the block that the frame holds.
      */
-    public int checksum(int frame, int length, byte[] scratch)
+    public int pieceChecksum(int frame, int piece)
     {
-        return MemoryChecksum.crc32c(memory.asSlice(layout.frameOffset(frame), length), scratch);
+        return memory.get(INT, MemoryLayout.checksumOffset(layout.headerOffset(frame), piece));
     }
 }

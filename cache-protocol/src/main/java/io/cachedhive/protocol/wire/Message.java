@@ -118,7 +118,7 @@ public sealed interface Message
                 case READ -> Read.read(reader);
                 case FETCHING -> Fetching.read(reader);
                 case BLOCK_FRAME -> BlockFrame.read(reader);
-                case BLOCK_BYTES -> BlockBytes.read(reader);
+                case BLOCK_BYTES -> BlockBytes.read(body);
                 case BLOCK_LEASE -> BlockLease.read(reader);
                 case BLOCK_NO -> BlockNo.read(reader);
                 case FILL -> Fill.read(reader);

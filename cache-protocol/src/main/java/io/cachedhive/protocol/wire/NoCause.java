@@ -38,7 +38,11 @@ public enum NoCause
     /**
      * The request contradicts itself or the worker's configuration.
      */
-    INVALID_REQUEST;
+    INVALID_REQUEST,
+    /**
+     * The block in RAM does not match its checksums.
+     */
+    DAMAGED;
 
     private static final NoCause[] VALUES = values();
 

@@ -1,5 +1,6 @@
 package io.cachedhive.protocol.wire;
 
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.wire.FillMessage.Fill;
@@ -7,6 +8,9 @@ import io.cachedhive.protocol.wire.FillMessage.ReleaseLease;
 import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 
 import java.nio.ByteBuffer;
+import java.util.Optional;
+
+import static java.util.Objects.requireNonNull;
 
 /**
  * Messages that read blocks, with one answer per block.
@@ -15,10 +19,52 @@ public sealed interface ReadMessage
         extends Message
 {
     /**
+     * Adjacent blocks, of which the first and the last may be requested in part.
+     *
+     * @param skip bytes at the start of the first block that are not requested
+     * @param omit bytes at the end of the last block that are not requested
+     */
+    record Range(int firstBlock, int blockCount, int skip, int omit)
+    {
+        public static Range ofBlocks(int firstBlock, int blockCount)
+        {
+            return new Range(firstBlock, blockCount, 0, 0);
+        }
+
+        /**
+         * Returns the offset of the requested bytes in one of the blocks.
+         */
+        public int offset(int block)
+        {
+            return block == firstBlock ? skip : 0;
+        }
+
+        /**
+         * Returns the number of requested bytes of one of the blocks.
+         */
+        public int length(int block, int blockLength)
+        {
+            return blockLength - offset(block) - (block == firstBlock + blockCount - 1 ? omit : 0);
+        }
+
+        private void writeTo(WireWriter writer)
+        {
+            writer.putInt(firstBlock).putInt(blockCount).putInt(skip).putInt(omit);
+        }
+
+        private static Range read(WireReader reader)
+                throws WireException
+        {
+            return new Range(reader.getInt(), reader.getInt(), reader.getInt(), reader.getInt());
+        }
+    }
+
+    /**
      * Requests blocks of a file. Each block is answered by one of {@link BlockFrame}, {@link BlockBytes},
      * {@link BlockLease}, {@link BlockNo}. A {@link Fetching} may precede them.
      *
      * @param origin the index of the file's origin in {@link Hello#origins}
+     * @param range the blocks, and the bytes of them that the answer contains if it contains bytes
      * @param inline whether the answer contains the bytes (always over TCP) instead of a frame in shared memory
      * @param mayFill whether the worker may fetch and keep missing blocks
      * @param mayLease whether the client can read a block that the worker cannot fetch, and offer its bytes
@@ -28,8 +74,7 @@ public sealed interface ReadMessage
     record Read(
             int origin,
             FileVersion file,
-            int firstBlock,
-            int blockCount,
+            Range range,
             boolean inline,
             boolean mayFill,
             boolean mayLease,
@@ -37,6 +82,21 @@ public sealed interface ReadMessage
             String table)
             implements ReadMessage
     {
+        public Read
+        {
+            requireNonNull(range, "range is null");
+        }
+
+        public int firstBlock()
+        {
+            return range.firstBlock();
+        }
+
+        public int blockCount()
+        {
+            return range.blockCount();
+        }
+
         @Override
         public MessageType type()
         {
@@ -46,8 +106,9 @@ public sealed interface ReadMessage
         @Override
         public void writeTo(WireWriter writer)
         {
-            writer.putInt(origin).putFile(file).putInt(firstBlock).putInt(blockCount)
-                    .putBoolean(inline).putBoolean(mayFill).putBoolean(mayLease).putLong(epoch.value()).putString(table);
+            writer.putInt(origin).putFile(file);
+            range.writeTo(writer);
+            writer.putBoolean(inline).putBoolean(mayFill).putBoolean(mayLease).putLong(epoch.value()).putString(table);
         }
 
         static Read read(WireReader reader)
@@ -56,8 +117,7 @@ public sealed interface ReadMessage
             return new Read(
                     reader.getInt(),
                     reader.getFile(),
-                    reader.getInt(),
-                    reader.getInt(),
+                    Range.read(reader),
                     reader.getBoolean(),
                     reader.getBoolean(),
                     reader.getBoolean(),
@@ -118,18 +178,27 @@ public sealed interface ReadMessage
     }
 
     /**
-     * Carries the bytes of a block.
+     * Carries the requested bytes of a block.
      *
      * @param block the block's index in the file
-     * @param checksum CRC32C of the payload, which the client verifies on its own copy
+     * @param checksums which bytes of the block they are, and their checksums, which the client verifies on its own copy
      */
-    record BlockBytes(int block, Source source, long etagDigest, int checksum, ByteBuffer payload)
+    record BlockBytes(int block, Source source, long etagDigest, PieceChecksums checksums, ByteBuffer payload)
             implements ReadMessage
     {
         /**
-         * Bytes of the body before the payload, for senders that write the payload from where it is stored.
+         * Bytes of the body before the checksums.
          */
-        public static final int PREFIX_BYTES = 4 + 1 + 8 + 4;
+        private static final int FIXED_BYTES = 4 + 1 + 8 + 4 + 4;
+        // of a block of the largest size, so that no other value can overflow
+        private static final int MAX_BLOCK_BYTES = 8 << 20;
+
+        public BlockBytes
+        {
+            requireNonNull(source, "source is null");
+            requireNonNull(checksums, "checksums is null");
+            requireNonNull(payload, "payload is null");
+        }
 
         @Override
         public MessageType type()
@@ -146,26 +215,81 @@ public sealed interface ReadMessage
 
         private void writePrefix(WireWriter writer)
         {
-            writer.putInt(block).putByte(source.ordinal()).putLong(etagDigest).putInt(checksum);
+            writer.putInt(block).putByte(source.ordinal()).putLong(etagDigest).putInt(checksums.offset()).putInt(checksums.length());
+            for (int part = 0; part < checksums.count(); part++) {
+                writer.putInt(checksums.value(part));
+            }
         }
 
         /**
-         * Returns the header and prefix only. The sender writes the payload after them.
+         * Returns the maximum length of a body with a payload of this length.
+         */
+        public static int maxBodyBytes(int payloadBytes)
+        {
+            // a range that begins right before a boundary has the most parts
+            return FIXED_BYTES + Integer.BYTES * PieceChecksums.count(PieceChecksums.PIECE_BYTES - 1, payloadBytes) + payloadBytes;
+        }
+
+        /**
+         * Returns the header and everything before the payload, which the sender writes after them from where it is
+         * stored.
          */
         public ByteBuffer toFramePrefix(long requestId)
         {
-            WireWriter writer = new WireWriter(FrameHeader.BYTES + PREFIX_BYTES);
+            int prefixBytes = FIXED_BYTES + Integer.BYTES * checksums.count();
+            WireWriter writer = new WireWriter(FrameHeader.BYTES + prefixBytes);
             writer.putLong(0).putLong(0);
             writePrefix(writer);
             ByteBuffer prefix = writer.finish();
-            new FrameHeader(PREFIX_BYTES + payload.remaining(), type(), requestId).writeTo(prefix.duplicate());
+            new FrameHeader(prefixBytes + payload.remaining(), type(), requestId).writeTo(prefix.duplicate());
             return prefix;
         }
 
-        static BlockBytes read(WireReader reader)
+        /**
+         * Reads everything before the payload, for receivers that take the payload as it arrives.
+         *
+         * @param received the first received bytes of the body; the position is that of the payload afterwards
+         * @param bodyLength the length of the whole body
+         * @return the message with an empty payload; empty if not all bytes before the payload are there, and the
+         * position is undefined then
+         */
+        public static Optional<BlockBytes> readPrefix(ByteBuffer received, int bodyLength)
                 throws WireException
         {
-            return new BlockBytes(reader.getInt(), Source.read(reader), reader.getLong(), reader.getInt(), reader.getRest());
+            if (bodyLength < FIXED_BYTES) {
+                throw new WireException("body of a %s frame has less than %s bytes: %s".formatted(MessageType.BLOCK_BYTES, FIXED_BYTES, bodyLength));
+            }
+            if (received.remaining() < FIXED_BYTES) {
+                return Optional.empty();
+            }
+            WireReader reader = new WireReader(received);
+            int block = reader.getInt();
+            Source source = Source.read(reader);
+            long etagDigest = reader.getLong();
+            int offset = reader.getInt();
+            int length = reader.getInt();
+            if (offset < 0 || length < 0 || offset > MAX_BLOCK_BYTES - length) {
+                throw new WireException("not a range of a block: %s bytes at %s".formatted(length, offset));
+            }
+            int[] values = new int[PieceChecksums.count(offset, length)];
+            if (bodyLength != FIXED_BYTES + Integer.BYTES * values.length + length) {
+                throw new WireException("body of %s bytes does not have %s bytes and %s checksums".formatted(bodyLength, length, values.length));
+            }
+            if (reader.remaining() < Integer.BYTES * values.length) {
+                return Optional.empty();
+            }
+            for (int part = 0; part < values.length; part++) {
+                values[part] = reader.getInt();
+            }
+            return Optional.of(new BlockBytes(block, source, etagDigest, new PieceChecksums(offset, length, values), ByteBuffer.allocate(0)));
+        }
+
+        static BlockBytes read(ByteBuffer body)
+                throws WireException
+        {
+            BlockBytes prefix = readPrefix(body, body.remaining())
+                    .orElseThrow(() -> new WireException("message ends before its checksums"));
+            return new BlockBytes(prefix.block(), prefix.source(), prefix.etagDigest(), prefix.checksums(), new WireReader(body).getRest());
         }
     }
 

@@ -1,5 +1,6 @@
 package io.cachedhive.protocol.memory;
 
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
@@ -175,7 +176,7 @@ class TestSharedMemoryReader
             // a block that would reach beyond the last frame
             int last = (int) memory.layout().unitCount() - 1;
             memory.writer().beginFrame(last, generation + 2);
-            memory.writer().publishFrame(last, generation + 2, HIGH, LOW, ETAG, 4097, 0);
+            memory.writer().publishFrame(last, generation + 2, HIGH, LOW, ETAG, new PieceChecksums(0, 4097, new int[1]));
             assertThat(reader.readFrame(last, memory.layout().frameOffset(last), generation + 2, HIGH, LOW, 4096, target, 0, 1)).isFalse();
         }
     }
@@ -337,13 +338,20 @@ class TestSharedMemoryReader
             memory.put(0, HIGH, LOW, BLOCK, ETAG);
             long offset = memory.layout().frameOffset(0) + 200_000;
             memory.memory().set(ValueLayout.JAVA_BYTE, offset, (byte) (memory.memory().get(ValueLayout.JAVA_BYTE, offset) ^ 1));
-            assertThat(reader.read(HIGH, LOW, 0, new byte[100], 0, 100, new BlockInfo())).isEqualTo(-1);
-            assertThat(reader.checksumFailures()).isEqualTo(1);
+            assertThat(reader.read(HIGH, LOW, 200_001, new byte[100], 0, 100, new BlockInfo())).isEqualTo(-1);
+            assertThat(reader.read(HIGH, LOW, 0, new byte[BLOCK], 0, BLOCK, new BlockInfo())).isEqualTo(-1);
+            assertThat(reader.checksumFailures()).isEqualTo(2);
+            // pieces that a read does not touch are nothing to it
+            int piece = 200_000 / PieceChecksums.PIECE_BYTES * PieceChecksums.PIECE_BYTES;
+            assertThat(reader.read(HIGH, LOW, 0, new byte[BLOCK], 0, piece, new BlockInfo())).isEqualTo(piece);
+            int rest = BLOCK - piece - PieceChecksums.PIECE_BYTES;
+            assertThat(reader.read(HIGH, LOW, BLOCK - rest, new byte[BLOCK], 0, rest, new BlockInfo())).isEqualTo(rest);
+            assertThat(reader.checksumFailures()).isEqualTo(2);
             // one hit in 8192: 0.9999 ^ 12 that none of 100 000 is
             BlockInfo info = new BlockInfo();
             byte[] target = new byte[100];
             for (int i = 0; i < 1_000_000 && sampling.checksumFailures() == 0; i++) {
-                sampling.read(HIGH, LOW, 0, target, 0, 100, info);
+                sampling.read(HIGH, LOW, 200_001, target, 0, 100, info);
             }
             assertThat(sampling.checksumFailures()).isPositive();
         }

@@ -1,5 +1,6 @@
 package io.cachedhive.protocol.memory;
 
+import io.cachedhive.protocol.checksum.MemoryChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 
@@ -11,7 +12,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.util.zip.CRC32C;
 
 import static java.nio.file.StandardOpenOption.CREATE;
 import static java.nio.file.StandardOpenOption.READ;
@@ -97,9 +97,7 @@ final class TestingMemory
         long generation = lastGeneration;
         writer.beginFrame(frame, generation);
         MemorySegment.copy(bytes, 0, writer.payload(frame, bytes.length), ValueLayout.JAVA_BYTE, 0, bytes.length);
-        CRC32C checksum = new CRC32C();
-        checksum.update(bytes);
-        writer.publishFrame(frame, generation, digestHigh, digestLow, etagDigest, bytes.length, (int) checksum.getValue());
+        writer.publishFrame(frame, generation, digestHigh, digestLow, etagDigest, MemoryChecksums.compute(MemorySegment.ofArray(bytes)));
         writer.putEntry(digestHigh, digestLow, frame, generation);
         return generation;
     }

@@ -1,6 +1,7 @@
 package io.cachedhive.protocol.wire;
 
 import io.cachedhive.protocol.GoldenValues;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
@@ -61,11 +62,11 @@ class TestMessage
             new HandshakeMessage.Challenge(1, true, new byte[] {4, 5}, new byte[] {6}),
             new HandshakeMessage.Proof(new byte[] {7, 8, 9}),
             new HandshakeMessage.Welcome(WORKER, new Digest128(-1, Long.MIN_VALUE), 1 << 20, "/dev/shm/cachedhive", true, List.of(OriginStatus.values())),
-            new ReadMessage.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table"),
+            new ReadMessage.Read(1, FILE, new ReadMessage.Range(2, 3, 4, 5), true, false, true, new RingEpoch(4), "schema.table"),
             new ReadMessage.Fetching(),
             new ReadMessage.BlockFrame(1, Source.SSD, -2, 3, 4, 5L << 40, 6),
-            new BlockBytes(1, Source.REMOTE, 2, -3, ByteBuffer.wrap(new byte[] {1, 2, 3, 4})),
-            new BlockBytes(1, Source.RAM, 2, -3, ByteBuffer.allocate(0)),
+            new BlockBytes(1, Source.REMOTE, 2, new PieceChecksums(65534, 4, new int[] {-3, 5}), ByteBuffer.wrap(new byte[] {1, 2, 3, 4})),
+            new BlockBytes(1, Source.RAM, 2, new PieceChecksums(0, 0, new int[0]), ByteBuffer.allocate(0)),
             new ReadMessage.BlockLease(1, 2),
             new ReadMessage.BlockNo(1, NoCause.INVALID_REQUEST),
             new Fill(1, 2, 3, 4, ByteBuffer.wrap(new byte[] {5, 6})),
@@ -100,7 +101,7 @@ class TestMessage
             new HandOverMessage.HandedOver(2),
             new PolicyMessage.OnTerms(
                     new FillTerms(Optional.of(FillClass.PINNED), OptionalLong.of(5000)),
-                    new ReadMessage.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table")),
+                    new ReadMessage.Read(1, FILE, new ReadMessage.Range(2, 3, 4, 5), true, false, true, new RingEpoch(4), "schema.table")),
             new PolicyMessage.OnTerms(FillTerms.UNSPECIFIED, new PreloadMessage.FetchAhead(1, new Digest128(2, 3), "schema.table", List.of(FILE))),
             new PolicyMessage.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))),
             new PolicyMessage.TableQuota("schema.table", 100L << 30),
@@ -226,7 +227,7 @@ class TestMessage
     @Test
     void testQuotaOfATableTravelsByItself()
     {
-        ReadMessage.Read read = new ReadMessage.Read(1, FILE, 2, 3, true, false, true, new RingEpoch(4), "schema.table");
+        ReadMessage.Read read = new ReadMessage.Read(1, FILE, new ReadMessage.Range(2, 3, 4, 5), true, false, true, new RingEpoch(4), "schema.table");
         FillTerms terms = new FillTerms(Optional.of(FillClass.HIGH), OptionalLong.of(5), OptionalLong.of(6));
         assertThat(new PolicyMessage.OnTerms(terms, read)).isEqualTo(new PolicyMessage.OnTerms(new FillTerms(Optional.of(FillClass.HIGH), OptionalLong.of(5)), read));
         assertThatThrownBy(() -> new FillTerms(Optional.empty(), OptionalLong.empty(), OptionalLong.of(-1))).isInstanceOf(IllegalArgumentException.class);
@@ -238,12 +239,49 @@ class TestMessage
     @Test
     void testPrefixOfABlock()
     {
-        BlockBytes block = new BlockBytes(1, Source.SSD, 2, 3, ByteBuffer.wrap(new byte[] {4, 5, 6}));
+        BlockBytes block = new BlockBytes(1, Source.SSD, 2, new PieceChecksums(65535, 3, new int[] {7, 8}), ByteBuffer.wrap(new byte[] {4, 5, 6}));
         ByteBuffer frame = block.toFrame(9);
         ByteBuffer prefix = block.toFramePrefix(9);
-        assertThat(prefix.remaining()).isEqualTo(FrameHeader.BYTES + BlockBytes.PREFIX_BYTES);
+        assertThat(prefix.remaining()).isEqualTo(frame.remaining() - 3);
         assertThat(prefix).isEqualTo(frame.slice(0, prefix.remaining()));
         assertThat(block.payload().remaining()).isEqualTo(3);
+    }
+
+    @Test
+    void testBytesOfABlockMatchTheirDescription()
+            throws Exception
+    {
+        // two thousand million bytes; a range beyond any block; one checksum or one byte more or fewer than the range has
+        int[][] ranges = {
+                {0, Integer.MAX_VALUE, 2, 3},
+                {Integer.MAX_VALUE, 1, 1, 1},
+                {-1, 1, 1, 1},
+                {0, -1, 0, 0},
+                {8 << 20, 1, 1, 1},
+                {65534, 4, 1, 4},
+                {65534, 4, 3, 4},
+                {0, 4, 1, 3},
+                {0, 4, 1, 5}};
+        for (int[] range : ranges) {
+            WireWriter writer = new WireWriter(100).putInt(1).putByte(0).putLong(2).putInt(range[0]).putInt(range[1]);
+            for (int i = 0; i < range[2]; i++) {
+                writer.putInt(0);
+            }
+            ByteBuffer body = writer.putRest(ByteBuffer.allocate(range[3])).finish();
+            assertThatThrownBy(() -> Message.read(MessageType.BLOCK_BYTES, body.duplicate())).as(Arrays.toString(range)).isInstanceOf(WireException.class);
+        }
+        // the description comes in any number of parts
+        BlockBytes block = new BlockBytes(1, Source.SSD, 2, new PieceChecksums(65535, 3, new int[] {7, 8}), ByteBuffer.wrap(new byte[] {4, 5, 6}));
+        byte[] body = bytes(body(block));
+        for (int length = 0; length <= body.length; length++) {
+            ByteBuffer received = ByteBuffer.wrap(body, 0, length);
+            Optional<BlockBytes> prefix = BlockBytes.readPrefix(received, body.length);
+            assertThat(prefix.isPresent()).as("after %s bytes", length).isEqualTo(length >= body.length - 3);
+            prefix.ifPresent(read -> {
+                assertThat(read).isEqualTo(new BlockBytes(1, Source.SSD, 2, block.checksums(), ByteBuffer.allocate(0)));
+                assertThat(received.position()).isEqualTo(body.length - 3);
+            });
+        }
     }
 
     @Test
@@ -267,7 +305,7 @@ class TestMessage
 
     private static boolean endsWithPayload(Message message)
     {
-        return message instanceof BlockBytes || message instanceof Fill || message instanceof FillMessage.OfferGuest;
+        return message instanceof Fill || message instanceof FillMessage.OfferGuest;
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.cachedhive.store.ram;
 
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
@@ -221,20 +222,20 @@ final class RamFrames
     /**
      * Puts a block into a filled frame.
      */
-    void add(Frame frame, StoredFile storedFile, Digest128 digest, int length, int checksum)
+    void add(Frame frame, StoredFile storedFile, Digest128 digest, PieceChecksums checksums)
     {
         verify(frames.putIfAbsent(digest, frame) == null, "block %s is in RAM already", digest);
         frame.digest = digest;
         frame.file = storedFile;
         frame.table = files.table(storedFile.ordinal());
-        frame.length = length;
-        frame.checksum = checksum;
+        frame.length = checksums.length();
+        frame.checksum = checksums.whole();
         frame.pins = 1;
         expiries.add(frame.entry, frame.terms.expirySeconds());
         files.addRamBlocks(storedFile, 1);
-        usedBytes += length;
+        usedBytes += frame.length;
         countPinned(frame, 1);
-        writer.publishFrame(frame.number(), frame.generation, digest.high(), digest.low(), storedFile.etagDigest(), length, checksum);
+        writer.publishFrame(frame.number(), frame.generation, digest.high(), digest.low(), storedFile.etagDigest(), checksums);
     }
 
     void remove(Frame frame)

@@ -1,5 +1,7 @@
 package io.cachedhive.store.ram;
 
+import io.cachedhive.protocol.checksum.MemoryChecksums;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.BlockKey;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersionId;
@@ -25,7 +27,7 @@ import static com.google.common.base.Verify.verify;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The RAM tier: blocks in shared memory. Guarded by the store's lock, except {@link #payload} and {@link #checksum},
+ * The RAM tier: blocks in shared memory. Guarded by the store's lock, except {@link #payload} and {@link #checksums},
  * which the thread that pins or fills the frame may call without it, and the methods that specify it.
  *
  * <p>The memory is divided into slabs, each cut into frames of one size class. Only allocated slabs exist here; {@link
@@ -78,6 +80,7 @@ public final class RamTier
 
     private long lastGeneration;
     private long expirations;
+    private long damagedBlocks;
 
     /**
      * @param guestMaxShare limit on guests, as a fraction of the frames
@@ -231,16 +234,16 @@ public final class RamTier
     /**
      * Publishes a filled frame and pins it. The block must not be in RAM already.
      */
-    public void publish(Frame frame, StoredFile storedFile, Digest128 digest, int length, int checksum)
+    public void publish(Frame frame, StoredFile storedFile, Digest128 digest, PieceChecksums checksums)
     {
         verify(frame.state == State.FILLING, "frame %s is not being filled", frame.number());
-        frames.add(frame, storedFile, digest, length, checksum);
+        frames.add(frame, storedFile, digest, checksums);
         if (frame.slab().draining) {
             frames.addGuestBytes(frame, -1);
             frame.state = State.RESTING;
             frame.restsSinceNanos = clock.nanoTime();
         }
-        else if (tableLimit.makeRoom(frame.table, frame.terms, length, clock.nanoTime())) {
+        else if (tableLimit.makeRoom(frame.table, frame.terms, checksums.length(), clock.nanoTime())) {
             frames.classOf(frame).policy.add(frame.entry, frames.policyClass(frame.terms));
             frames.tableQueues().request(frame.table, digest.high(), digest.low(), frames.policyClass(frame.terms));
             frames.tableQueues().enter(frame.table, frame.entry, frames.policyClass(frame.terms));
@@ -442,6 +445,15 @@ public final class RamTier
     }
 
     /**
+     * Removes a block that does not match its checksums.
+     */
+    public void dropDamaged(Frame frame)
+    {
+        drop(frame);
+        damagedBlocks++;
+    }
+
+    /**
      * Removes expired blocks.
      *
      * @return whether there are more
@@ -477,11 +489,23 @@ public final class RamTier
     }
 
     /**
-     * Computes the CRC32C of a frame that the caller fills or has pinned.
+     * Computes the checksums of a block in a frame that the caller fills.
      */
-    public int checksum(Frame frame, int length, byte[] scratch)
+    public PieceChecksums checksums(Frame frame, int length)
     {
-        return writer.checksum(frame.number(), length, scratch);
+        return MemoryChecksums.compute(payload(frame, length));
+    }
+
+    /**
+     * Returns the checksums of a range of the block in a frame that the caller has pinned. Verifies the pieces of which
+     * the range has only a part.
+     *
+     * @param blockLength the length of the block
+     * @return empty if a piece does not match its checksum
+     */
+    public Optional<PieceChecksums> checksums(Frame frame, int blockLength, int offset, int length)
+    {
+        return MemoryChecksums.ofPart(payload(frame, blockLength), piece -> writer.pieceChecksum(frame.number(), piece), offset, length);
     }
 
     /**
@@ -547,6 +571,11 @@ public final class RamTier
     /**
      * Returns the number of expired blocks removed.
      */
+    public long damagedBlocks()
+    {
+        return damagedBlocks;
+    }
+
     public long expirations()
     {
         return expirations;

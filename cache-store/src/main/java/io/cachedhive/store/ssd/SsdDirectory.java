@@ -1,8 +1,9 @@
 package io.cachedhive.store.ssd;
 
 import io.airlift.log.Logger;
+import io.cachedhive.protocol.checksum.MemoryChecksums;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.protocol.memory.MemoryChecksum;
 import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.BlockTerms;
 import io.cachedhive.store.block.RecoveryOutcome;
@@ -583,16 +584,16 @@ final class SsdDirectory
      *
      * @param target as long as the block, aligned for O_DIRECT
      * @param tail buffer of {@link Extent#MAX_TAIL_BYTES}
-     * @return CRC32C of the block's bytes; empty if verification failed
+     * @return the checksums of the block's bytes; empty if verification failed
      */
-    OptionalInt read(SsdBlock block, MemorySegment target, ByteBuffer tail, byte[] scratch)
+    Optional<PieceChecksums> read(SsdBlock block, MemorySegment target, ByteBuffer tail)
             throws IOException
     {
         long position;
         lock.lock();
         try {
             if (!isStillThere(block)) {
-                return OptionalInt.empty();
+                return Optional.empty();
             }
             position = contents.position(block.slab(), block.extent());
         }
@@ -606,10 +607,11 @@ final class SsdDirectory
         tail.flip();
         OptionalInt expected = Extent.verifyTail(tail, block.digest(), block.sequence(), block.file().etagDigest(), block.length(), storeId);
         if (expected.isEmpty()) {
-            return expected;
+            return Optional.empty();
         }
         target.asSlice(wholeUnitsBytes).copyFrom(MemorySegment.ofBuffer(tail.slice(0, block.length() - wholeUnitsBytes)));
-        return MemoryChecksum.crc32c(target, scratch) == expected.getAsInt() ? expected : OptionalInt.empty();
+        PieceChecksums checksums = MemoryChecksums.compute(target);
+        return checksums.whole() == expected.getAsInt() ? Optional.of(checksums) : Optional.empty();
     }
 
     /**

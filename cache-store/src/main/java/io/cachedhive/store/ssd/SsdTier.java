@@ -2,6 +2,7 @@ package io.cachedhive.store.ssd;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.block.BlockClass;
@@ -26,7 +27,6 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -507,16 +507,15 @@ public final class SsdTier
      *
      * @param target as long as the block, aligned for O_DIRECT, invisible to readers; undefined content if the result
      *         is empty
-     * @param scratch heap buffer for the checksum
-     * @return CRC32C of the block's bytes; empty if the block is gone
+     * @return the checksums of the block's bytes; empty if the block is gone
      */
-    public OptionalInt read(SsdBlock block, MemorySegment target, byte[] scratch)
+    public Optional<PieceChecksums> read(SsdBlock block, MemorySegment target)
     {
         SsdDirectory directory = directory(block.directory());
         ByteBuffer tail = tails.acquire();
         try {
-            OptionalInt checksum = directory.read(block, target, tail, scratch);
-            if (checksum.isEmpty()) {
+            Optional<PieceChecksums> checksums = directory.read(block, target, tail);
+            if (checksums.isEmpty()) {
                 lock.lock();
                 try {
                     directory.dropCorrupt(block);
@@ -525,7 +524,7 @@ public final class SsdTier
                     lock.unlock();
                 }
             }
-            return checksum;
+            return checksums;
         }
         catch (IOException e) {
             lock.lock();
@@ -535,7 +534,7 @@ public final class SsdTier
             finally {
                 lock.unlock();
             }
-            return OptionalInt.empty();
+            return Optional.empty();
         }
         finally {
             tails.release(tail);

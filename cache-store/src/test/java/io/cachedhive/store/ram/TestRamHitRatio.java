@@ -1,5 +1,6 @@
 package io.cachedhive.store.ram;
 
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
@@ -183,7 +184,7 @@ class TestRamHitRatio
             }
             clock.nanos += MISS_NANOS;
             ram.allocate(length, TERMS, file).ifPresent(frame -> {
-                ram.publish(frame, file, digest, length, 0);
+                ram.publish(frame, file, digest, new PieceChecksums(0, length, new int[PieceChecksums.count(0, length)]));
                 ram.unpin(frame);
             });
             return false;

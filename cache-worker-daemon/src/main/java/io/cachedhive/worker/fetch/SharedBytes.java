@@ -1,9 +1,12 @@
 package io.cachedhive.worker.fetch;
 
+import io.cachedhive.protocol.checksum.MemoryChecksums;
+import io.cachedhive.protocol.checksum.PieceChecksums;
+
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.zip.CRC32C;
 
 import static java.util.Objects.requireNonNull;
 
@@ -17,7 +20,8 @@ public final class SharedBytes
     private final byte[] bytes;
     private final AtomicInteger users = new AtomicInteger(1);
     private long etagDigest;
-    private int checksum;
+    // set by complete
+    private PieceChecksums checksums;
 
     private SharedBytes(ByteBudget budget, byte[] bytes)
     {
@@ -50,9 +54,7 @@ public final class SharedBytes
      */
     public void complete(long etagDigest)
     {
-        CRC32C crc = new CRC32C();
-        crc.update(bytes);
-        this.checksum = (int) crc.getValue();
+        this.checksums = MemoryChecksums.compute(MemorySegment.ofArray(bytes));
         this.etagDigest = etagDigest;
     }
 
@@ -61,12 +63,19 @@ public final class SharedBytes
         return etagDigest;
     }
 
-    /**
-     * Returns the CRC32C of the bytes.
-     */
-    public int checksum()
+    public int length()
     {
-        return checksum;
+        return bytes.length;
+    }
+
+    /**
+     * Returns the checksums of a range of the block. Verifies the pieces of which the range has only a part.
+     *
+     * @return empty if the bytes are damaged
+     */
+    public Optional<PieceChecksums> checksums(int offset, int length)
+    {
+        return MemoryChecksums.ofPart(MemorySegment.ofArray(bytes), checksums::value, offset, length);
     }
 
     public ByteBuffer payload()

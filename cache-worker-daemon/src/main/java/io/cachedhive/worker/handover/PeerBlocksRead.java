@@ -1,6 +1,7 @@
 package io.cachedhive.worker.handover;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.cachedhive.protocol.checksum.PieceVerifier;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.protocol.ring.RingEpoch;
@@ -27,7 +28,6 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
-import java.util.zip.CRC32C;
 
 import static java.util.Objects.requireNonNull;
 
@@ -79,13 +79,17 @@ final class PeerBlocksRead
     {
         private final Fill fill;
         private final int length;
-        private final CRC32C checksum = new CRC32C();
-        private int arrivedBytes;
+        private PieceVerifier verifier;
 
         private ArrivingBlock(Fill fill, int length)
         {
             this.fill = fill;
             this.length = length;
+        }
+
+        private boolean isWhole(BlockBytes message)
+        {
+            return message.checksums().offset() == 0 && message.checksums().length() == length;
         }
     }
 
@@ -120,7 +124,8 @@ final class PeerBlocksRead
                 return false;
             }
             int firstBlock = fills.keySet().iterator().next();
-            request = session.send(new ReadMessage.Read(file.origin(), file.version(), firstBlock, fills.size(), true, false, false, NO_RING, ""), this);
+            ReadMessage.Range range = ReadMessage.Range.ofBlocks(firstBlock, fills.size());
+            request = session.send(new ReadMessage.Read(file.origin(), file.version(), range, true, false, false, NO_RING, ""), this);
             for (int left = fills.size(); left > 0; left--) {
                 Answer answer = answers.poll(silence.toMillis(), TimeUnit.MILLISECONDS);
                 if (answer == null) {
@@ -185,16 +190,15 @@ final class PeerBlocksRead
     public synchronized void arrived(BlockBytes message, int offset, ByteBuffer bytes)
     {
         ArrivingBlock block = arriving.get(message.block());
-        if (block == null) {
+        if (block == null || !block.isWhole(message)) {
             return;
         }
-        int count = bytes.remaining();
-        if (offset == block.arrivedBytes && count <= block.length - offset) {
-            // over the received bytes instead of shared memory
-            block.checksum.update(bytes.duplicate());
-            block.fill.buffer().put(offset, bytes, bytes.position(), count);
-            block.arrivedBytes += count;
+        if (offset == 0) {
+            block.verifier = new PieceVerifier(message.checksums());
         }
+        // over the received bytes instead of shared memory
+        block.verifier.update(bytes);
+        block.fill.buffer().put(offset, bytes, bytes.position(), bytes.remaining());
     }
 
     @Override
@@ -207,7 +211,7 @@ final class PeerBlocksRead
                 if (block == null) {
                     return fail("a block that was not requested");
                 }
-                boolean verified = block.arrivedBytes == block.length && (int) block.checksum.getValue() == bytes.checksum();
+                boolean verified = block.isWhole(bytes) && block.verifier != null && block.verifier.isVerified();
                 if (!verified) {
                     return fail("bytes that do not verify");
                 }

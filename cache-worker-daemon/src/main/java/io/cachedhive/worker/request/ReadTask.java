@@ -237,7 +237,7 @@ final class ReadTask
     public void bytes(int block, SharedBytes bytes)
     {
         if (!cancelled) {
-            connection.send(new BytesAnswer(request.id(), block, bytes, services.inFlight().counters()));
+            connection.send(new BytesAnswer(request.id(), block, read.range(), bytes, services.inFlight().counters()));
         }
         answered();
     }
@@ -299,7 +299,7 @@ final class ReadTask
         else {
             // the block may have been cached before, or fetched for another read
             terms.fillClass().ifPresent(fillClass -> services.inFlight().store().setClass(file.block(block).digest(), KeptTerms.blockClass(fillClass)));
-            connection.send(new BlockAnswer(services.inFlight(), request.id(), file.block(block), source, inline, pinned));
+            connection.send(new BlockAnswer(services.inFlight(), request.id(), file.block(block), read.range(), source, inline, pinned));
         }
         answered();
     }

@@ -9,6 +9,7 @@ import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
 import io.cachedhive.protocol.wire.PreloadMessage.FetchAhead;
 import io.cachedhive.protocol.wire.PreloadMessage.Preload;
+import io.cachedhive.protocol.wire.ReadMessage.Range;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.worker.server.Session;
 
@@ -75,6 +76,12 @@ record RequestValidator(int blockSizeBytes)
         long fileBlocks = blocks(read.file());
         if (read.firstBlock() < 0 || read.firstBlock() + (long) read.blockCount() > Math.min(fileBlocks, Integer.MAX_VALUE)) {
             return Optional.of("file of %s blocks has no %s blocks from %s".formatted(fileBlocks, read.blockCount(), read.firstBlock()));
+        }
+        Range range = read.range();
+        int lastBlock = range.firstBlock() + range.blockCount() - 1;
+        long requested = (range.blockCount() - 1L) * blockSizeBytes + read.file().blockLength(lastBlock, blockSizeBytes) - range.skip() - range.omit();
+        if (range.skip() < 0 || range.skip() >= blockSizeBytes || range.omit() < 0 || range.omit() >= read.file().blockLength(lastBlock, blockSizeBytes) || requested <= 0) {
+            return Optional.of("a read without %s bytes of its first and %s of its last block asks for nothing".formatted(range.skip(), range.omit()));
         }
         return Optional.empty();
     }

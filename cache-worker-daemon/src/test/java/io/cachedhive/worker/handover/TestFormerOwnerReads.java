@@ -1,5 +1,7 @@
 package io.cachedhive.worker.handover;
 
+import io.cachedhive.protocol.checksum.MemoryChecksums;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.CounterNames;
@@ -31,6 +33,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -42,7 +45,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
-import java.util.zip.CRC32C;
 
 import static io.cachedhive.worker.testing.TestingWorker.BLOCK_SIZE;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -311,12 +313,11 @@ class TestFormerOwnerReads
     private static BlockBytes bytes(StoredFile file, int block, boolean right)
     {
         byte[] bytes = file.block(block);
-        CRC32C checksum = new CRC32C();
-        checksum.update(bytes);
+        PieceChecksums checksums = MemoryChecksums.compute(MemorySegment.ofArray(bytes));
         if (!right) {
             bytes[bytes.length / 2]++;
         }
-        return new BlockBytes(block, Source.RAM, ETags.digest("\"any\""), (int) checksum.getValue(), ByteBuffer.wrap(bytes));
+        return new BlockBytes(block, Source.RAM, ETags.digest("\"any\""), checksums, ByteBuffer.wrap(bytes));
     }
 
     private void afterFake(FakePeer fake)

@@ -278,7 +278,8 @@ class TestPinnedBlocks
         Map<Source, Integer> sources = new HashMap<>();
         // few at a time, for the budgets of a small worker
         for (int first = 0; first < count; first += 8) {
-            ReadMessage.Read read = new ReadMessage.Read(0, file.file(), first, Math.min(8, count - first), true, true, false, new RingEpoch(1), "schema.table");
+            ReadMessage.Range range = ReadMessage.Range.ofBlocks(first, Math.min(8, count - first));
+            ReadMessage.Read read = new ReadMessage.Read(0, file.file(), range, true, true, false, new RingEpoch(1), "schema.table");
             long request = client.send(terms.equals(FillTerms.UNSPECIFIED) ? read : new PolicyMessage.OnTerms(terms, read));
             for (int left = read.blockCount(); left > 0; ) {
                 switch (client.await(request)) {

@@ -13,6 +13,7 @@ import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.ReadMessage.Fetching;
+import io.cachedhive.protocol.wire.ReadMessage.Range;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.worker.testing.FakePeer;
@@ -203,7 +204,7 @@ final class TestingFleet
      */
     static Map<Integer, Answer> read(WireClient client, StoredFile file, int firstBlock, int blockCount)
     {
-        long request = client.send(new Read(0, file.file(), firstBlock, blockCount, true, true, false, new RingEpoch(1), "schema.table"));
+        long request = client.send(new Read(0, file.file(), Range.ofBlocks(firstBlock, blockCount), true, true, false, new RingEpoch(1), "schema.table"));
         Map<Integer, Answer> answers = new HashMap<>();
         while (answers.size() < blockCount) {
             switch (client.await(request)) {

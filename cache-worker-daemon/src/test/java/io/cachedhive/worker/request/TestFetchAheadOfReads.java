@@ -15,6 +15,7 @@ import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.PreloadMessage.FetchAhead;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.Fetching;
+import io.cachedhive.protocol.wire.ReadMessage.Range;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage;
@@ -89,7 +90,7 @@ class TestFetchAheadOfReads
 
     private static Read read(FileVersion file)
     {
-        return new Read(0, file, 0, 1, true, true, false, new RingEpoch(1), "schema.table");
+        return new Read(0, file, Range.ofBlocks(0, 1), true, true, false, new RingEpoch(1), "schema.table");
     }
 
     private static BlockBytes answer(WireClient peer, long request)

@@ -10,6 +10,7 @@ import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
+import io.cachedhive.protocol.wire.ReadMessage.Range;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.protocol.wire.StatusMessage;
@@ -84,7 +85,7 @@ class TestOfferedGuests
 
     private Message read(int block)
     {
-        return client.ask(new Read(0, file, block, 1, true, false, false, new RingEpoch(1), "schema.table"));
+        return client.ask(new Read(0, file, Range.ofBlocks(block, 1), true, false, false, new RingEpoch(1), "schema.table"));
     }
 
     private void assertCounters(int kept, int refused)

@@ -1,5 +1,6 @@
 package io.cachedhive.worker.request;
 
+import io.cachedhive.protocol.checksum.PieceVerifier;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
@@ -26,6 +27,7 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.ReadMessage.Fetching;
+import io.cachedhive.protocol.wire.ReadMessage.Range;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.RingMessage.PublishRing;
 import io.cachedhive.protocol.wire.Source;
@@ -53,6 +55,7 @@ import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 
+import java.io.RandomAccessFile;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -83,6 +86,8 @@ class TestReads
     private static final List<String> KEYS = List.of(
             "table/a b%20c/ü",
             "table/tcp",
+            "table/parts",
+            "table/damaged",
             "table/single-flight",
             "table/joined",
             "table/replaced",
@@ -158,7 +163,7 @@ class TestReads
 
     private static Read read(FileVersion file, int firstBlock, int blockCount, boolean inline)
     {
-        return new Read(0, file, firstBlock, blockCount, inline, true, false, new RingEpoch(1), "schema.table");
+        return new Read(0, file, Range.ofBlocks(firstBlock, blockCount), inline, true, false, new RingEpoch(1), "schema.table");
     }
 
     /// All answers to the blocks of a read, by block.
@@ -308,6 +313,79 @@ class TestReads
     }
 
     @Test
+    void testPartsOfBlocks()
+    {
+        worker.start();
+        Stored stored = settled.get("table/parts");
+        int last = MAX_BLOCKS - 1;
+        try (WireClient peer = worker.connect()) {
+            // fetched in whole blocks all the same
+            assertPart(peer, stored, new Range(0, 1, 1000, BLOCK_SIZE - 1010), Source.REMOTE);
+            assertThat(worker.gauge(CounterNames.ORIGIN_BYTES)).isEqualTo(BLOCK_SIZE);
+            assertThat(worker.gauge(CounterNames.SENT_BYTES)).isEqualTo(10);
+            assertPart(peer, stored, new Range(0, 1, 1000, BLOCK_SIZE - 1010), Source.RAM);
+            assertPart(peer, stored, new Range(0, 1, 0, BLOCK_SIZE - 1), Source.RAM);
+            assertPart(peer, stored, new Range(0, 1, BLOCK_SIZE - 1, 0), Source.RAM);
+            assertPart(peer, stored, new Range(last - 2, 3, 5, BLOCK_SIZE - 124), Source.REMOTE);
+            assertPart(peer, stored, new Range(last - 2, 3, 5, BLOCK_SIZE - 124), Source.RAM);
+            assertPart(peer, stored, new Range(last, 1, 7, BLOCK_SIZE - 123 - 8), Source.RAM);
+            // nothing, less than nothing, more than there is
+            for (Range range : List.of(
+                    new Range(0, 1, BLOCK_SIZE, 0),
+                    new Range(0, 1, 0, BLOCK_SIZE),
+                    new Range(0, 1, 10, BLOCK_SIZE - 10),
+                    new Range(0, 1, 10, BLOCK_SIZE - 9),
+                    new Range(0, 2, BLOCK_SIZE, 0),
+                    new Range(0, 1, -1, 0),
+                    new Range(0, 1, 0, -1),
+                    new Range(0, 1, Integer.MAX_VALUE, 2),
+                    new Range(last, 1, 0, BLOCK_SIZE - 123))) {
+                assertThat(peer.ask(part(stored, range))).as(range.toString()).isInstanceOf(ControlMessage.Error.class);
+            }
+        }
+    }
+
+    private static Read part(Stored stored, Range range)
+    {
+        return new Read(0, stored.file(), range, true, true, false, new RingEpoch(1), "schema.table");
+    }
+
+    private static void assertPart(WireClient peer, Stored stored, Range range, Source source)
+    {
+        blocks(peer, peer.send(part(stored, range)), range.blockCount()).forEach((block, answer) -> {
+            byte[] bytes = stored.block(block);
+            BlockBytes part = (BlockBytes) answer;
+            assertThat(part.source()).isEqualTo(source);
+            assertThat(part.checksums().offset()).isEqualTo(block == range.firstBlock() ? range.skip() : 0);
+            int end = bytes.length - (block == range.firstBlock() + range.blockCount() - 1 ? range.omit() : 0);
+            assertThat(WireClient.bytes(part)).isEqualTo(Arrays.copyOfRange(bytes, part.checksums().offset(), end));
+            PieceVerifier verifier = new PieceVerifier(part.checksums());
+            verifier.update(part.payload());
+            assertThat(verifier.isVerified()).isTrue();
+        });
+    }
+
+    @Test
+    void testDamagedBlockIsNotSentAndLeavesRam()
+            throws Exception
+    {
+        worker.start();
+        Stored stored = settled.get("table/damaged");
+        try (WireClient peer = worker.connect()) {
+            BlockFrame frame = (BlockFrame) blocks(peer, peer.send(read(stored.file(), 0, 1, false)), 1).get(0);
+            try (RandomAccessFile memory = new RandomAccessFile(worker.service().store().memoryFile().toFile(), "rw")) {
+                memory.seek(frame.frameOffset() + 50_000);
+                memory.write(stored.bytes()[50_000] ^ 1);
+            }
+            assertThat(blocks(peer, peer.send(part(stored, new Range(0, 1, 100, 100))), 1).get(0)).isEqualTo(new BlockNo(0, NoCause.DAMAGED));
+            // from SSD, or from the origin again
+            BlockBytes again = (BlockBytes) blocks(peer, peer.send(part(stored, new Range(0, 1, 100, 100))), 1).get(0);
+            assertThat(again.source()).isNotEqualTo(Source.RAM);
+            assertThat(WireClient.bytes(again)).isEqualTo(Arrays.copyOfRange(stored.bytes(), 100, BLOCK_SIZE - 100));
+        }
+    }
+
+    @Test
     void testSingleFlight()
     {
         worker.start();
@@ -370,7 +448,7 @@ class TestReads
             assertThat(answer).isEqualTo(new BlockNo(1, NoCause.VERSION_GONE));
             assertThat(worker.gauge(CounterNames.VERSION_CHANGES)).isEqualTo(1);
             // and what was there before is dropped
-            Read cachedOnly = new Read(0, stored.file(), 0, 1, true, false, false, new RingEpoch(1), "schema.table");
+            Read cachedOnly = new Read(0, stored.file(), Range.ofBlocks(0, 1), true, false, false, new RingEpoch(1), "schema.table");
             assertThat(peer.ask(cachedOnly)).isEqualTo(new BlockNo(0, NoCause.ABSENT));
         }
         List<S3Request> gets = gets();
@@ -472,7 +550,7 @@ class TestReads
             FileVersion huge = new FileVersion(stored.file().origin(), stored.file().location(), Long.MAX_VALUE, 0);
             assertThat(peer.ask(read(huge, Integer.MAX_VALUE, 1, true))).isInstanceOf(ControlMessage.Error.class);
             assertThat(peer.ask(new PreloadMessage.Preload(0, huge, 0, Long.MAX_VALUE, new RingEpoch(1), "t"))).isInstanceOf(ControlMessage.Error.class);
-            Read unknownOrigin = new Read(1, stored.file(), 0, 1, true, true, false, new RingEpoch(1), "schema.table");
+            Read unknownOrigin = new Read(1, stored.file(), Range.ofBlocks(0, 1), true, true, false, new RingEpoch(1), "schema.table");
             assertThat(peer.ask(unknownOrigin)).isInstanceOf(ControlMessage.Error.class);
             // the connection goes on
             assertThat(peer.ask(new StatusMessage.Ping())).isInstanceOf(StatusMessage.Pong.class);

@@ -1,6 +1,7 @@
 package io.cachedhive.worker.server;
 
 import com.google.common.collect.ImmutableList;
+import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.wire.ControlMessage;
@@ -126,7 +127,7 @@ class TestBlockServer
         @Override
         public void prepare(List<ByteBuffer> buffers)
         {
-            ReadMessage.BlockBytes message = new ReadMessage.BlockBytes(0, Source.RAM, 0, 0, ByteBuffer.allocate(1 << 20));
+            ReadMessage.BlockBytes message = new ReadMessage.BlockBytes(0, Source.RAM, 0, new PieceChecksums(0, 1 << 20, new int[16]), ByteBuffer.allocate(1 << 20));
             buffers.add(message.toFramePrefix(0));
             buffers.add(message.payload());
         }

@@ -25,6 +25,7 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
 import io.cachedhive.protocol.wire.ReadMessage.BlockLease;
 import io.cachedhive.protocol.wire.ReadMessage.BlockNo;
 import io.cachedhive.protocol.wire.ReadMessage.Fetching;
+import io.cachedhive.protocol.wire.ReadMessage.Range;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.RingMessage.GetRings;
 import io.cachedhive.protocol.wire.RingMessage.PublishRing;
@@ -112,7 +113,7 @@ class TestCacheWorkerService
 
     private static Read read(FileVersion file, int firstBlock, int blockCount)
     {
-        return new Read(0, file, firstBlock, blockCount, true, true, true, EPOCH, "schema.table");
+        return new Read(0, file, Range.ofBlocks(firstBlock, blockCount), true, true, true, EPOCH, "schema.table");
     }
 
     private static Map<Integer, Message> blocks(WireClient peer, Read read)
@@ -149,7 +150,7 @@ class TestCacheWorkerService
         StoredFile stored = lake.put("provisional/confirmed", 3 * BLOCK_SIZE, 1, Instant.now().plusSeconds(5));
         try (WireClient peer = worker.connect()) {
             // also to a client that asks for a frame: nobody else may see it
-            Read frame = new Read(0, stored.file(), 0, 3, false, true, false, EPOCH, "schema.table");
+            Read frame = new Read(0, stored.file(), Range.ofBlocks(0, 3), false, true, false, EPOCH, "schema.table");
             blocks(peer, frame).forEach((block, answer) -> assertThat(WireClient.bytes((BlockBytes) answer)).isEqualTo(stored.block(block)));
             assertThat(worker.gauge(CounterNames.RAM_BLOCKS)).isZero();
             Await.until("it is confirmed", () -> worker.gauge(CounterNames.RAM_BLOCKS) == 3);
