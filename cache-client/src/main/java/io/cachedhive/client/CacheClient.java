@@ -32,6 +32,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -54,6 +55,7 @@ public final class CacheClient
     private static final int HITS_PER_BATCH = 8192;
     private static final int MANY_TABLES = 100;
     private static final long WATCH_MILLIS = 500;
+    private static final long LOCAL_PROBLEM_MILLIS = 5000;
     private static final long QUOTA_MILLIS = 10_000;
     private static final long FLUSH_MILLIS = 1000;
     private static final int MAX_HEDGES = 16;
@@ -68,12 +70,14 @@ public final class CacheClient
     private final ExecutorService hedgeExecutor;
     private final ReadContext context;
     private final StateLog stateLog;
+    private final Consumer<String> localProblems;
     private final AtomicBoolean reportingSoon = new AtomicBoolean();
     private volatile CompletableFuture<Ack> reporting = CompletableFuture.completedFuture(null);
     private volatile boolean closed;
 
-    private CacheClient(CacheClientConfig config, BlockMemory.Opener memoryOpener, LongSupplier nanoTime)
+    private CacheClient(CacheClientConfig config, BlockMemory.Opener memoryOpener, LongSupplier nanoTime, Consumer<String> localProblems)
     {
+        this.localProblems = requireNonNull(localProblems, "localProblems is null");
         this.config = requireNonNull(config, "config is null");
         CacheClientConfig.Limits limits = config.limits();
         this.stateLog = new StateLog(log, nanoTime);
@@ -92,6 +96,7 @@ public final class CacheClient
         connections.every(USAGE_MILLIS, this::reportUsage);
         connections.every(USAGE_MILLIS, this::reportClasses);
         connections.every(WATCH_MILLIS, this::watch);
+        connections.every(LOCAL_PROBLEM_MILLIS, this::reportLocalProblem);
         connections.every(QUOTA_MILLIS, this::forgetSentQuotas);
     }
 
@@ -112,12 +117,22 @@ public final class CacheClient
      */
     public static CacheClient start(CacheClientConfig config)
     {
-        return start(config, file -> MappedBlockMemory.open(file, config.verification().ram()), System::nanoTime);
+        return start(config, _ -> {});
+    }
+
+    /**
+     * Begins to connect to the worker of this host, and returns at once.
+     *
+     * @param localProblems receives every few seconds why this client cannot connect to that worker, in one sentence with its fix; must not block
+     */
+    public static CacheClient start(CacheClientConfig config, Consumer<String> localProblems)
+    {
+        return new CacheClient(config, file -> MappedBlockMemory.open(file, config.verification().ram()), System::nanoTime, localProblems);
     }
 
     static CacheClient start(CacheClientConfig config, BlockMemory.Opener memoryOpener, LongSupplier nanoTime)
     {
-        return new CacheClient(config, memoryOpener, nanoTime);
+        return new CacheClient(config, memoryOpener, nanoTime, _ -> {});
     }
 
     /**
@@ -274,6 +289,13 @@ public final class CacheClient
         }
         stateLog.retain(topics);
         stateLog.logChanges();
+    }
+
+    private void reportLocalProblem()
+    {
+        if (local.link().session().isEmpty() && !local.link().isConnecting()) {
+            local.link().problem().ifPresent(localProblems);
+        }
     }
 
     private void watch(WorkerLink link, String topic, Optional<String> problem, Set<String> topics)

@@ -411,6 +411,27 @@ class TestReadsThroughWorker
         }
     }
 
+    /**
+     * The cache worker runs, and the catalog has another path for its socket.
+     */
+    @Test
+    void testNodesWithoutTheSocketAreReported(@TempDir Path directory)
+    {
+        queryRunner.createCatalog("no_socket", "cachedhive", ImmutableMap.<String, String>builder()
+                .putAll(s3.clientProperties())
+                .put("hive.metastore", "file")
+                .put("hive.metastore.catalog.dir", "s3://lake/warehouse")
+                .put("fs.s3.enabled", "true")
+                .put("cachedhive.worker.socket-path", directory.resolve("nobody.sock").toString())
+                .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .buildOrThrow());
+        await(
+                "the problem",
+                () -> (String) queryRunner.execute("SELECT problem FROM no_socket.cache.stats").getOnlyValue(),
+                problem -> problem != null && problem.matches("Trino node \\S+ cannot use the cache worker of its host: no cache worker serves on .*nobody.sock .*"));
+        assertThat(queryRunner.execute("SELECT problem FROM cachedhive.cache.stats").getOnlyValue()).isNull();
+    }
+
     @Test
     void testWorkerGoesAndComesBack()
     {

@@ -106,6 +106,16 @@ public final class WorkerAdmin
     }
 
     /**
+     * Reports to a worker why a client of its host cannot connect to its Unix socket.
+     *
+     * @param problem one sentence with its fix
+     */
+    public CompletableFuture<ControlMessage.Ack> reportProblem(WorkerAddress address, String problem)
+    {
+        return ask(address, new StatusMessage.ReportProblem(problem), ControlMessage.Ack.class, timeouts.silenceMillis());
+    }
+
+    /**
      * Returns a page of the counters by table of the identity's cluster and catalog.
      *
      * @param after only tables whose names sort after this one; empty for the first page

@@ -45,6 +45,7 @@ import io.cachedhive.protocol.wire.StatusMessage.GetStats;
 import io.cachedhive.protocol.wire.StatusMessage.GetTables;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
+import io.cachedhive.protocol.wire.StatusMessage.ReportProblem;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
 import io.cachedhive.protocol.wire.StatusMessage.Tables;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
@@ -158,6 +159,7 @@ public sealed interface Message
                 case GET_PINS -> GetPins.read(reader);
                 case PINS -> Pins.read(reader);
                 case RELEASE_FILES -> ReleaseFiles.read(reader);
+                case REPORT_PROBLEM -> ReportProblem.read(reader);
                 case ACK -> Ack.read(reader);
                 case ERROR -> ControlMessage.Error.read(reader);
             };

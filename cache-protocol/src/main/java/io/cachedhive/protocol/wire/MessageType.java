@@ -53,7 +53,8 @@ public enum MessageType
     PINS(57),
     GET_TABLES(58),
     TABLES(59),
-    RELEASE_FILES(60);
+    RELEASE_FILES(60),
+    REPORT_PROBLEM(61);
 
     private static final MessageType[] BY_CODE = new MessageType[128];
 

@@ -297,4 +297,32 @@ public sealed interface StatusMessage
             requireNonNull(counters, "counters is null");
         }
     }
+
+    /**
+     * Reports over TCP why the client cannot connect to the Unix socket of the worker of its host. The worker shows the
+     * problem to coordinators of the catalog for a few seconds, so that the client repeats it. Answered by {@link Ack}.
+     *
+     * @param problem one sentence with its fix
+     */
+    record ReportProblem(String problem)
+            implements StatusMessage
+    {
+        @Override
+        public MessageType type()
+        {
+            return MessageType.REPORT_PROBLEM;
+        }
+
+        @Override
+        public void writeTo(WireWriter writer)
+        {
+            writer.putString(problem);
+        }
+
+        static ReportProblem read(WireReader reader)
+                throws WireException
+        {
+            return new ReportProblem(reader.getString());
+        }
+    }
 }

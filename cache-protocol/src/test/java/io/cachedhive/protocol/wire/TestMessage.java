@@ -117,7 +117,8 @@ class TestMessage
             new PinMessage.Pins(new Digest128(1, 2), List.of(new PinMessage.PinState(PIN, 1L << 40, 5))),
             new StatusMessage.GetTables("s.t"),
             new StatusMessage.Tables(List.of(new StatusMessage.CountedTable("s.t", Map.of("requests", 2L))), true),
-            new InvalidationMessage.ReleaseFiles(1, List.of("s3://lake/t/", "s3://lake/u/file")));
+            new InvalidationMessage.ReleaseFiles(1, List.of("s3://lake/t/", "s3://lake/u/file")),
+            new StatusMessage.ReportProblem("a problem"));
 
     @Test
     void testEveryTypeIsHere()

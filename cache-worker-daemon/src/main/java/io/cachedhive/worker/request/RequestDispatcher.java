@@ -45,6 +45,7 @@ import io.cachedhive.protocol.wire.RingMessage.Rings;
 import io.cachedhive.protocol.wire.StatusMessage.GetStats;
 import io.cachedhive.protocol.wire.StatusMessage.GetTables;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
+import io.cachedhive.protocol.wire.StatusMessage.ReportProblem;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.store.BlockStore;
@@ -65,6 +66,7 @@ import io.cachedhive.worker.ring.RingRegistry;
 import io.cachedhive.worker.server.Connection;
 import io.cachedhive.worker.server.RequestHandler;
 import io.cachedhive.worker.server.Session.SessionOrigin;
+import io.cachedhive.worker.server.Transport;
 import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.usage.UsageCounters.Account;
 import io.cachedhive.worker.usage.UsageJournal;
@@ -154,6 +156,9 @@ public final class RequestDispatcher
             connection.send(requestId, new ControlMessage.Error(contradiction.get()));
             return;
         }
+        if (connection.transport() == Transport.UNIX) {
+            status.clientProblems().connected(account(connection), connection.session().node());
+        }
         switch (request) {
             case Read read -> read(connection, requestId, read, FillTerms.UNSPECIFIED);
             case OnTerms(FillTerms terms, Read read) -> read(connection, requestId, read, terms);
@@ -175,6 +180,10 @@ public final class RequestDispatcher
                 connection.send(requestId, new Ack());
             }
             case GetRings _ -> connection.send(requestId, new Rings(rings.rings()));
+            case ReportProblem(String problem) -> {
+                status.clientProblems().report(account(connection), connection.session().node(), problem);
+                connection.send(requestId, new Ack());
+            }
             case GetStats _ -> connection.send(requestId, status.stats(account(connection)));
             case GetTables tables -> inBackground(connection, requestId, () -> connection.send(requestId, usage.counters().page(account(connection), tables.after())));
             case Preload preload -> preload(connection, requestId, preload);

@@ -50,6 +50,7 @@ public final class WorkerStatus
     private final PeerRefusals refusals;
     private final Optional<String> zone;
     private final String version;
+    private final ClientProblems clientProblems = new ClientProblems(System::nanoTime);
     private final long startedNanos = System.nanoTime();
     private volatile Activity activity = Activity.NONE;
     private volatile boolean stopping;
@@ -155,7 +156,15 @@ public final class WorkerStatus
 
     public Stats stats(Account account)
     {
-        return new Stats(pong(), usage.sinceMillis(), problem(), usage.totals(account), gauges());
+        return new Stats(pong(), usage.sinceMillis(), problem().or(() -> clientProblems.problem(account)), usage.totals(account), gauges());
+    }
+
+    /**
+     * Returns the Trino nodes that cannot connect to the Unix socket.
+     */
+    public ClientProblems clientProblems()
+    {
+        return clientProblems;
     }
 
     /**

@@ -7,6 +7,7 @@ import jakarta.annotation.PreDestroy;
 
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 import static java.util.Objects.requireNonNull;
 
@@ -17,12 +18,22 @@ import static java.util.Objects.requireNonNull;
 public final class NodeCacheClient
 {
     private final CacheClientConfig config;
+    private final Consumer<String> localProblems;
     private volatile CacheClient client;
     private boolean closed;
 
     public NodeCacheClient(CacheClientConfig config)
     {
+        this(config, _ -> {});
+    }
+
+    /**
+     * @param localProblems receives every few seconds why the client cannot connect to the cache worker of this host, in one sentence with its fix
+     */
+    public NodeCacheClient(CacheClientConfig config, Consumer<String> localProblems)
+    {
         this.config = requireNonNull(config, "config is null");
+        this.localProblems = requireNonNull(localProblems, "localProblems is null");
     }
 
     /**
@@ -40,7 +51,7 @@ public final class NodeCacheClient
             throw new IllegalStateException("the catalog is shut down");
         }
         if (client == null) {
-            client = CacheClient.start(config);
+            client = CacheClient.start(config, localProblems);
         }
         return client;
     }

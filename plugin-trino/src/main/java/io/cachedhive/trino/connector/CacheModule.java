@@ -18,6 +18,7 @@ import io.cachedhive.plugin.membership.ClusterNode;
 import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
+import io.cachedhive.plugin.membership.TrinoNodes;
 import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.release.FileReleases;
@@ -25,6 +26,7 @@ import io.cachedhive.plugin.release.ReleaseTimer;
 import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.rules.RulesException;
 import io.cachedhive.transport.ClientIdentity;
 import io.cachedhive.transport.Timeouts;
@@ -213,19 +215,41 @@ public final class CacheModule
 
     @Provides
     @Singleton
-    NodeCacheClient createCacheClient(CachedHiveConfig config, ClientIdentity identity, CacheDecisions decisions, Node node, NodeManager nodeManager)
+    NodeCacheClient createCacheClient(
+            CachedHiveConfig config,
+            ClientIdentity identity,
+            CacheDecisions decisions,
+            Node node,
+            NodeManager nodeManager,
+            SharedWorkerAdmin workerAdmin)
     {
+        WorkerAddress ownHost = new WorkerAddress(TrinoNodes.host(TrinoCluster.node(node)), config.getWorkerPort());
         NodeCacheClient client = new NodeCacheClient(new CacheClientConfig(
                 Path.of(config.getWorkerSocketPath()),
                 identity,
                 config.getChunkSize().toBytes(),
                 config.isCrossZoneReads())
                 .withVerification(new Verification(config.getVerifySampleRatio(), config.getRamVerification().orElseGet(HitVerification::ofThisMachine)))
-                .withTimeouts(timeouts));
+                .withTimeouts(timeouts),
+                problem -> reportProblem(workerAdmin, ownHost, problem));
         if (decisions.mayCache() && (!coordinator || nodeManager.getWorkerNodes().contains(node))) {
             // a node that will read: the first query shall find the cache worker connected
             client.get();
         }
         return client;
+    }
+
+    /**
+     * Reports why this node cannot use the cache worker of its host to that cache worker, over TCP: coordinators ask it.
+     */
+    private static void reportProblem(SharedWorkerAdmin workerAdmin, WorkerAddress address, String problem)
+    {
+        try {
+            workerAdmin.get().reportProblem(address, problem)
+                    .whenComplete((_, failure) -> log.debug("Reported to cache worker %s: %s (%s)", address, problem, failure));
+        }
+        catch (IllegalStateException _) {
+            // the catalog is shut down
+        }
     }
 }
