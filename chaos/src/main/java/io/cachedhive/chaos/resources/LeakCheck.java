@@ -28,7 +28,7 @@ public final class LeakCheck
     private static final List<Resource> RESOURCES = List.of(
             new Resource("memory", " MiB", MIB, 0.08, 40 * MIB, Usage::memoryBytes),
             new Resource("threads", "", 1, 0.1, 25, Usage::threadCount),
-            new Resource("descriptors", "", 1, 0.1, 80, Usage::descriptors),
+            new Resource("descriptors", "", 1, 0.1, 50, Usage::descriptors),
             new Resource("mappings", "", 1, 0.1, 60, Usage::mappings));
 
     private LeakCheck() {}
