@@ -6,7 +6,7 @@ package io.cachedhive.protocol.memory;
 public enum HitVerification
 {
     /**
-     * Every hit. A hit reads its whole block for the checksum, however few bytes were requested.
+     * Every hit. A hit reads all of the pieces of 64 KiB that it touches, however few bytes were requested.
      */
     FULL,
     /**

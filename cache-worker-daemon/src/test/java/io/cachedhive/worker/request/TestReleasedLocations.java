@@ -8,6 +8,7 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
 import io.cachedhive.protocol.wire.InvalidationMessage.ReleaseFiles;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.protocol.wire.ReadMessage.Range;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.worker.testing.TestingWorker;
@@ -76,7 +77,7 @@ class TestReleasedLocations
 
     private boolean isCached(FileVersion file)
     {
-        return client.ask(new Read(index(file), file, 0, 1, true, false, false, new RingEpoch(1), "schema.table")) instanceof BlockBytes;
+        return client.ask(new Read(index(file), file, Range.ofBlocks(0, 1), true, false, false, new RingEpoch(1), "schema.table")) instanceof BlockBytes;
     }
 
     private int index(FileVersion file)
