@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -39,6 +40,7 @@ class TestFailuresOfOtherCaches
     private static final long ETAG = ETags.digest(ETAG_TEXT);
     // a directory takes no blocks for 10 s after a failed write, and frames rest for 100 ms before they are used again
     private static final Duration SUSPENSION = Duration.ofSeconds(11);
+    private static final int MAX_ATTEMPTS = 10;
 
     @TempDir
     private Path directory;
@@ -332,13 +334,24 @@ class TestFailuresOfOtherCaches
             int failures = 0;
             // more failed writes than there are places
             while (failures < CAPACITY / BLOCK * 3 / 2) {
+                AtomicBoolean failed = new AtomicBoolean();
                 hooked.onNextWrite(() -> {
+                    failed.set(true);
                     throw new DiskException(DiskException.Cause.IO_ERROR, "write failed: planted");
                 });
-                failures += fill(store, file, block++) ? 0 : 1;
-                clock.advance(SUSPENSION);
-                // the next one goes to the SSD
-                assertThat(fill(store, file, block++)).as("block %s after %s failed writes: %s", block, failures, store.problem()).isTrue();
+                // a block that finds no free extent yet is not written
+                for (int attempt = 0; !failed.get() && attempt < MAX_ATTEMPTS; attempt++) {
+                    fill(store, file, block++);
+                }
+                assertThat(failed).isTrue();
+                failures++;
+                // one of the next goes to the SSD
+                boolean written = false;
+                for (int attempt = 0; !written && attempt < MAX_ATTEMPTS; attempt++) {
+                    clock.advance(SUSPENSION);
+                    written = fill(store, file, block++);
+                }
+                assertThat(written).as("block %s after %s failed writes: %s", block, failures, store.problem()).isTrue();
             }
             assertThat(store.gauges().ssdEvictions()).isPositive();
             assertThat(store.problem()).isEmpty();
