@@ -264,11 +264,14 @@ final class DirectoryCheckpoints
         finally {
             lock.unlock();
         }
-        DirectoryRuns.CheckpointRun run = runs.beginCheckpoint();
+        Optional<DirectoryRuns.CheckpointRun> begun = Optional.empty();
         boolean runAttempted = false;
         boolean success = false;
         try {
+            // first, as it waits for a journal that hangs: until then, an outdated directory stays so
             long startLsn = journal.boundary();
+            DirectoryRuns.CheckpointRun run = runs.beginCheckpoint();
+            begun = Optional.of(run);
             int slot = (int) (next % 2);
             // this erases the old checkpoint of the slot, so the journal before the start of the other checkpoint is
             // obsolete
@@ -318,7 +321,7 @@ final class DirectoryCheckpoints
         }
         finally {
             if (!success && !runAttempted) {
-                runs.checkpointFailed(run);
+                begun.ifPresent(runs::checkpointFailed);
             }
             lock.lock();
             try {
