@@ -161,7 +161,7 @@ class TestHungDirectory
      */
     private void awaitLoaded(List<FileVersion> files)
     {
-        Await.until("the blocks are loaded", () -> files.stream().allMatch(file -> load(file).result.join().equals("loaded")));
+        Await.until("the blocks are loaded", () -> files.stream().allMatch(file -> await(load(file).result).equals("loaded")));
     }
 
     private void assertLoaded(FileVersion file)
@@ -212,7 +212,7 @@ class TestHungDirectory
 
         // readers get an answer before they stop waiting
         clock.advance(PATIENCE);
-        waiting.forEach(each -> assertThat(each.result.join()).isEqualTo("DIRECTORY"));
+        waiting.forEach(each -> assertThat(await(each.result)).isEqualTo("DIRECTORY"));
         assertThat(load(first.get(0)).result).as("its read hangs").isCompletedWithValue("DIRECTORY");
         second.subList(100, 140).forEach(this::assertLoaded);
 
@@ -236,7 +236,7 @@ class TestHungDirectory
         List<Result> waiting = first.subList(0, 3).stream().map(this::load).toList();
         Await.until("reads hang", () -> held.held() == 3);
         clock.advance(PATIENCE);
-        waiting.forEach(each -> assertThat(each.result.join()).isEqualTo("DIRECTORY"));
+        waiting.forEach(each -> assertThat(await(each.result)).isEqualTo("DIRECTORY"));
         // nobody else waits for a directory that does not answer
         first.subList(3, 100).forEach(file -> assertThat(load(file).result).isCompletedWithValue("DIRECTORY"));
         second.subList(0, 100).forEach(this::assertLoaded);
@@ -264,10 +264,10 @@ class TestHungDirectory
         assertThat(drops).noneMatch(CompletableFuture::isDone);
 
         clock.advance(HUNG);
-        drops.forEach(drop -> assertThat(drop.join()).isTrue());
+        drops.forEach(drop -> assertThat(await(drop)).isTrue());
         // the directory is void already, so nobody waits for it, although the clock stands still
         for (FileVersion file : first.subList(100, 120)) {
-            assertThat(store.flushes().drop(file.id()).join()).isTrue();
+            assertThat(await(store.flushes().drop(file.id()))).isTrue();
             assertNotServed(file);
         }
         assertFills(11_000);
@@ -296,14 +296,14 @@ class TestHungDirectory
         CompletableFuture<Boolean> drop = store.flushes().drop(first.get(0).id());
         Await.until("a sync hangs", () -> held.held() > 0);
         clock.advance(HUNG);
-        assertThat(drop.join()).isTrue();
+        assertThat(await(drop)).isTrue();
         assertThat(store.problem()).isPresent();
         assertThat(store.ssd().lacksDrops()).isTrue();
         held.release();
         Await.until("the syncs end", () -> held.held() == 0);
         clock.advance(SUSPENSION);
         Await.until("a checkpoint is written", () -> !store.ssd().lacksDrops());
-        assertThat(store.flushes().drop(first.get(1).id()).join()).isTrue();
+        assertThat(await(store.flushes().drop(first.get(1).id()))).isTrue();
         for (int i = 0; i < 3; i++) {
             FakeDisk copy = disk.afterPowerCut(random);
             try (BlockStore reopened = BlockStore.open(reopenedConfig(i), StoreEnvironment.system().withDisk(copy).withClock(clock))) {
@@ -311,6 +311,15 @@ class TestHungDirectory
                 assertThat(first.subList(2, 100)).allMatch(file -> reopened.file(file.id()).isPresent());
             }
         }
+    }
+
+    /**
+     * Waits with a deadline, since nothing interrupts {@link CompletableFuture#join}.
+     */
+    private static <T> T await(CompletableFuture<T> future)
+    {
+        Await.until("the result is there", future::isDone);
+        return future.join();
     }
 
     private void assertNotServed(FileVersion file)
