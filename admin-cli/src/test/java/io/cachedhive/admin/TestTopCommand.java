@@ -104,7 +104,7 @@ class TestTopCommand
     }
 
     /**
-     * A cache worker that has lost its counts, one that does not report a counter, and one that does not answer: nobody knows their bytes.
+     * A cache worker that has lost its counts, one that does not report a counter, and one that does not answer: their bytes are unknown.
      */
     @Test
     void testUnknownBytes()

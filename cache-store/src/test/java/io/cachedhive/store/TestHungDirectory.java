@@ -237,7 +237,7 @@ class TestHungDirectory
         Await.until("reads hang", () -> held.held() == 3);
         clock.advance(PATIENCE);
         waiting.forEach(each -> assertThat(await(each.result)).isEqualTo("DIRECTORY"));
-        // nobody else waits for a directory that does not answer
+        // no other load waits for a directory that does not answer
         first.subList(3, 100).forEach(file -> assertThat(load(file).result).isCompletedWithValue("DIRECTORY"));
         second.subList(0, 100).forEach(this::assertLoaded);
         held.release();
@@ -265,7 +265,7 @@ class TestHungDirectory
 
         clock.advance(HUNG);
         drops.forEach(drop -> assertThat(await(drop)).isTrue());
-        // the directory is void already, so nobody waits for it, although the clock stands still
+        // the directory is void already, so no drop waits for it, although the clock stands still
         for (FileVersion file : first.subList(100, 120)) {
             assertThat(await(store.flushes().drop(file.id()))).isTrue();
             assertNotServed(file);

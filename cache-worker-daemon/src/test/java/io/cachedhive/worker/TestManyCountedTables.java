@@ -176,7 +176,7 @@ class TestManyCountedTables
     }
 
     /**
-     * The CPU time of the client's threads while nobody reads.
+     * The CPU time of the client's threads while there are no reads.
      */
     private double idlePercent()
             throws Exception

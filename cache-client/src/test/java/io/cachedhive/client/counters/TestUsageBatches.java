@@ -82,7 +82,7 @@ class TestUsageBatches
     }
 
     /**
-     * What the worker is told between reports, to fetch ahead, has no counters, and need not be written there.
+     * Batches between reports, which request blocks ahead, have no counters, and need not be written there.
      */
     @Test
     void testHitsAlone()

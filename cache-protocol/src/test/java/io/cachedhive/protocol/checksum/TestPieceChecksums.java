@@ -88,7 +88,7 @@ class TestPieceChecksums
     }
 
     /**
-     * Whoever sends a part finds damage around it, and whoever receives it finds damage in it.
+     * The sender of a part finds damage around it, and its receiver finds damage in it.
      */
     @Test
     void testEachFlippedBitIsFound()

@@ -154,7 +154,7 @@ public final class UsageJournal
             writer.execute(this::save);
         }
         catch (RejectedExecutionException _) {
-            // stopping: written by close, after which nobody waits for the reply
+            // stopping: written by close, after which no client waits for the reply
             log.debug("Counters are written when the cache worker has stopped");
         }
     }
