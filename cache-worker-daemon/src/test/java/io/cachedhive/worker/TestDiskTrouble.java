@@ -8,6 +8,7 @@ import io.cachedhive.client.CacheClientConfig.Limits;
 import io.cachedhive.client.ReadScope;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.client.counters.ReadSource;
+import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.store.disk.Posix;
@@ -38,12 +39,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -75,6 +81,8 @@ class TestDiskTrouble
     // a frame of an evicted block is free after 100 ms, and a quarter of the few may wait to be written: who reads faster than that has nothing kept
     private static final Duration PAUSE_PER_FILE = Duration.ofMillis(60);
 
+    private static final Duration PAUSE_PER_BLOCK = Duration.ofMillis(5);
+
     @TempDir
     private Path directory;
 
@@ -83,6 +91,7 @@ class TestDiskTrouble
     private final ObjectMapper json = new ObjectMapper();
     private Path ramDirectory;
     private Path ssd;
+    private Optional<Path> secondSsd = Optional.empty();
     private Path config;
     private int httpPort;
     private Lake lake;
@@ -326,6 +335,124 @@ class TestDiskTrouble
         awaitMended();
     }
 
+    /**
+     * Reads of one of two directories hang, for {@code cachedhive.test.hang-seconds}. The other directory's blocks are
+     * hits as before, blocks are filled, and files are replaced.
+     */
+    @Test
+    @Tag("exhaustive")
+    void readsOfOneDirectoryHang()
+            throws Exception
+    {
+        assumeInjection();
+        Path other = Files.createDirectories(directory.toRealPath().resolve("ssd-2"));
+        secondSsd = Optional.of(other);
+        start();
+        fillSsd();
+        long seconds = Long.getLong("cachedhive.test.hang-seconds", 15);
+        Duration phase = Duration.ofSeconds(seconds);
+        Hits before;
+        // tracing itself makes a worker slower
+        try (FaultInjection _ = inject(List.of(ssd.resolve("none")), READS, "error=EIO")) {
+            before = readBlocks(phase);
+        }
+        Hits during;
+        try (FaultInjection _ = inject(storeFiles("slab-"), READS, "delay_enter=" + (2 * seconds) * 1_000_000)) {
+            during = readBlocks(phase);
+        }
+        System.out.printf("directory that hangs: before %s%n                      during %s%n", before.first(), during.first());
+        System.out.printf("the other directory:  before %s%n                      during %s%n", before.second(), during.second());
+        System.out.printf("new files:            before %s%n                      during %s%n", before.fills(), during.fills());
+        assertThat(before.second().ssdHits()).isPositive();
+        assertThat(during.second().hitRate()).isGreaterThanOrEqualTo(0.9 * before.second().hitRate());
+        assertThat(during.second().bypassed()).isLessThanOrEqualTo(during.second().reads() / 20);
+        assertThat(during.fills().bypassed()).as("no fill is refused").isZero();
+        // so little RAM does not keep all of them either way
+        assertThat(during.fills().hitRate()).as("blocks that are kept").isGreaterThanOrEqualTo(0.8 * before.fills().hitRate());
+    }
+
+    /**
+     * Counts reads of blocks.
+     */
+    private record Reads(long reads, long ramHits, long ssdHits, long remote, long bypassed)
+    {
+        double hitRate()
+        {
+            return (double) (ramHits + ssdHits) / reads;
+        }
+
+        Reads plus(ReadObserver observer)
+        {
+            return new Reads(
+                    reads + 1,
+                    ramHits + (observer.bytes(ReadSource.RAM_HIT) > 0 ? 1 : 0),
+                    ssdHits + (observer.bytes(ReadSource.SSD_HIT) > 0 ? 1 : 0),
+                    remote + (observer.bytes(ReadSource.REMOTE_READ) > 0 ? 1 : 0),
+                    bypassed + (observer.bytes(ReadSource.BYPASS) > 0 ? 1 : 0));
+        }
+    }
+
+    private record Hits(Reads first, Reads second, Reads fills) {}
+
+    /**
+     * Reads blocks of both directories and of new files, each in threads of their own.
+     */
+    private Hits readBlocks(Duration duration)
+            throws Exception
+    {
+        long end = System.nanoTime() + duration.toNanos();
+        List<StoredFile> known = List.copyOf(files.subList(0, FILES));
+        try (ExecutorService readers = Executors.newCachedThreadPool()) {
+            // the digest of a block selects the directory, in proportion to the capacities
+            Future<Reads> first = readers.submit(() -> readBlocks(known, digest -> digest.high() >= 0, end));
+            Future<Reads> second = readers.submit(() -> readBlocks(known, digest -> digest.high() < 0, end));
+            Future<Reads> fills = readers.submit(() -> {
+                Reads reads = new Reads(0, 0, 0, 0, 0);
+                for (int i = 0; System.nanoTime() < end; i++) {
+                    StoredFile stored = lake.putSettled("new/%s/%s".formatted(end, i), BLOCK, i);
+                    reads = reads.plus(readBlock(stored, 0)).plus(readBlock(stored, 0));
+                }
+                return reads;
+            });
+            return new Hits(first.get(), second.get(), fills.get());
+        }
+    }
+
+    private Reads readBlocks(List<StoredFile> from, Predicate<Digest128> selected, long end)
+    {
+        Reads reads = new Reads(0, 0, 0, 0, 0);
+        while (true) {
+            for (StoredFile stored : from) {
+                for (int block = 0; block < BLOCKS_PER_FILE; block++) {
+                    if (!selected.test(stored.file().id().block(block).digest())) {
+                        continue;
+                    }
+                    if (System.nanoTime() >= end) {
+                        return reads;
+                    }
+                    reads = reads.plus(readBlock(stored, block));
+                }
+            }
+        }
+    }
+
+    private ReadObserver readBlock(StoredFile stored, int block)
+    {
+        ReadObserver observer = new ReadObserver();
+        byte[] bytes = new byte[BLOCK];
+        try {
+            client.orElseThrow()
+                    .open(0, stored.file(), new ReadScope("schema.table", Optional.empty(), true, observer), lake.input(stored))
+                    .readFully((long) block * BLOCK, bytes, 0, bytes.length);
+        }
+        catch (IOException e) {
+            throw new AssertionError("a read failed, which a query would have", e);
+        }
+        assertThat(bytes).isEqualTo(Arrays.copyOfRange(stored.bytes(), block * BLOCK, (block + 1) * BLOCK));
+        LockSupport.parkNanos(PAUSE_PER_BLOCK.toNanos());
+        return observer;
+    }
+
     @Test
     @Tag("exhaustive")
     void missingMountAtTheStart()
@@ -499,8 +626,8 @@ class TestDiskTrouble
                 "cache.origins-directory", origins.toString()));
         properties.putAll(Map.of(
                 "cache.block-size", BLOCK + "B",
-                "cache.ssd.directories", ssd.toString(),
-                "cache.ssd.max-sizes", SSD));
+                "cache.ssd.directories", ssd + secondSsd.map(second -> "," + second).orElse(""),
+                "cache.ssd.max-sizes", SSD + secondSsd.map(_ -> "," + SSD).orElse("")));
         config = directory.resolve("worker.properties");
         WorkerProcess.write(config, properties);
         worker = WorkerProcess.start(config, directory.resolve("worker.log"), wrapper);
