@@ -393,7 +393,7 @@ public final class BlockStore
      * calls for the same block share one read.
      *
      * <p>A load is refused at once if the SSD directory of the block loads too many blocks already, or does not answer.
-     * It is refused later if its read takes half a second or no frame becomes free.
+     * It is refused later if its read takes 0.8 s or no frame becomes free.
      */
     public void load(BlockKey key, LoadListener listener)
     {

@@ -41,7 +41,7 @@ class TestHungDirectory
     // more than twice as many as may be loaded at a time, because half of them are in each directory
     private static final int FILES = 700;
     private static final String ETAG = "etag";
-    private static final Duration PATIENCE = Duration.ofMillis(500);
+    private static final Duration PATIENCE = Duration.ofMillis(800);
     private static final Duration HUNG = Duration.ofSeconds(5);
     private static final Duration SUSPENSION = Duration.ofSeconds(10);
 

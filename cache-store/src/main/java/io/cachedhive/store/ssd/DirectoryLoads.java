@@ -31,9 +31,10 @@ final class DirectoryLoads
     static final int MAX_LOADS = 256;
     static final int THREADS = 16;
     /**
-     * Half of the time that readers wait for an answer, so that they get a refusal in time.
+     * Less than the second that readers wait for an answer, so that they get a refusal in time, but long enough for a
+     * busy host.
      */
-    static final long PATIENCE_NANOS = Duration.ofMillis(500).toNanos();
+    static final long PATIENCE_NANOS = Duration.ofMillis(800).toNanos();
 
     private static final long IDLE_THREAD_SECONDS = 60;
 
