@@ -39,7 +39,7 @@ public enum BypassCause
      */
     OVERLOADED,
     /**
-     * The answer did not verify.
+     * The answer did not verify, or the worker found that the block in its memory does not: {@link NoCause#CORRUPT}
      */
     CORRUPT,
     /**
@@ -116,7 +116,7 @@ public enum BypassCause
             case ORIGIN_MISMATCH -> ORIGIN_MISMATCH;
             case UNAVAILABLE -> UNAVAILABLE;
             case INVALID_REQUEST -> INVALID_REQUEST;
-            case DAMAGED -> CORRUPT;
+            case CORRUPT -> CORRUPT;
         };
     }
 }

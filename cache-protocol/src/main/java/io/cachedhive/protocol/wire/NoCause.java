@@ -42,7 +42,7 @@ public enum NoCause
     /**
      * The block in RAM does not match its checksums.
      */
-    DAMAGED;
+    CORRUPT;
 
     private static final NoCause[] VALUES = values();
 

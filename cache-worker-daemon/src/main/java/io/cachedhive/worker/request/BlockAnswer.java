@@ -94,7 +94,7 @@ final class BlockAnswer
         Optional<PieceChecksums> checksums = block.checksums(offset, length);
         if (checksums.isEmpty()) {
             log.error("A block in RAM does not match its checksums, and was dropped: check the memory of this host");
-            buffers.add(new BlockNo(key.index(), NoCause.DAMAGED).toFrame(requestId));
+            buffers.add(new BlockNo(key.index(), NoCause.CORRUPT).toFrame(requestId));
             return;
         }
         inFlight.counters().addSentBytes(length);

@@ -45,7 +45,7 @@ final class BytesAnswer
         int length = range.length(block, bytes.length());
         Optional<PieceChecksums> checksums = bytes.checksums(offset, length);
         if (checksums.isEmpty()) {
-            buffers.add(new BlockNo(block, NoCause.DAMAGED).toFrame(requestId));
+            buffers.add(new BlockNo(block, NoCause.CORRUPT).toFrame(requestId));
             return;
         }
         BlockBytes message = new BlockBytes(block, Source.REMOTE, bytes.etagDigest(), checksums.get(), bytes.payload().slice(offset, length));

@@ -377,7 +377,7 @@ class TestReads
                 memory.seek(frame.frameOffset() + 50_000);
                 memory.write(stored.bytes()[50_000] ^ 1);
             }
-            assertThat(blocks(peer, peer.send(part(stored, new Range(0, 1, 100, 100))), 1).get(0)).isEqualTo(new BlockNo(0, NoCause.DAMAGED));
+            assertThat(blocks(peer, peer.send(part(stored, new Range(0, 1, 100, 100))), 1).get(0)).isEqualTo(new BlockNo(0, NoCause.CORRUPT));
             // from SSD, or from the origin again
             BlockBytes again = (BlockBytes) blocks(peer, peer.send(part(stored, new Range(0, 1, 100, 100))), 1).get(0);
             assertThat(again.source()).isNotEqualTo(Source.RAM);
