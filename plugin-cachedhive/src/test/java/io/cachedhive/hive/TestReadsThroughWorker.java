@@ -196,8 +196,6 @@ class TestReadsThroughWorker
         assertThat(beans("RemoteReads")).isPositive();
         assertThat(beans("ReadFromCache")).isPositive().isEqualTo(beans("RamHitBytes") + beans("SsdHitBytes"));
         assertThat(beans("ReadFromRemote")).isPositive().isEqualTo(beans("RemoteReadBytes"));
-        // blocks are fetched as a whole, and the table's columns are not all read
-        assertThat(beans("ExtraReadFromRemote")).isPositive();
         assertThat(rates("HitRate")).isNotEmpty().allSatisfy(rate -> assertThat(rate).isBetween(Double.MIN_VALUE, 1.0));
         assertThat(rates("MissRate")).containsExactlyElementsOf(rates("HitRate").stream().map(rate -> 1 - rate).toList());
 
