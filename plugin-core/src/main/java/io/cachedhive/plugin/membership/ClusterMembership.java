@@ -76,7 +76,11 @@ public final class ClusterMembership
             long gracePeriodMillis,
             double minLiveShare)
     {
-        ClusterMembership membership = new ClusterMembership(catalog, nodes, workerAdmin, new Places(workerPort, gracePeriodMillis, minLiveShare));
+        Places places = new Places(workerPort, gracePeriodMillis, minLiveShare);
+        places.nodes(TrinoNodes.of(nodes.workers()), nowMillis());
+        ClusterMembership membership = new ClusterMembership(catalog, nodes, workerAdmin, places);
+        // the first query after CREATE CATALOG sees all hosts, before any cache worker has answered
+        membership.snapshot = new Snapshot(RingView.EMPTY, Optional.empty(), places.list(nowMillis()));
         membership.executor.scheduleWithFixedDelay(membership::tick, 0, PING_INTERVAL_MILLIS, MILLISECONDS);
         return membership;
     }
