@@ -6,12 +6,14 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Stands still until it is moved.
+ * Stands still until it is moved. Its stopwatch, with which disk operations are timed, is moved apart from it: periodic
+ * tasks of the store work on the disk in real time, and would seem to hang whenever a test moves the clock meanwhile.
  */
 public final class ManualClock
         implements StoreClock
 {
     private final AtomicLong nanos = new AtomicLong();
+    private final AtomicLong stopwatchNanos = new AtomicLong();
 
     @Override
     public long currentTimeMillis()
@@ -25,8 +27,23 @@ public final class ManualClock
         return nanos.get();
     }
 
+    @Override
+    public long stopwatchNanos()
+    {
+        return stopwatchNanos.get();
+    }
+
     public void advance(Duration duration)
     {
         nanos.addAndGet(duration.toNanos());
+    }
+
+    /**
+     * Also lets all running disk operations take so long.
+     */
+    public void advanceWithStopwatch(Duration duration)
+    {
+        stopwatchNanos.addAndGet(duration.toNanos());
+        advance(duration);
     }
 }

@@ -12,7 +12,6 @@ import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.DiskException;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -325,7 +324,6 @@ class TestFailuresOfOtherCaches
     /**
      * trino issue 27267: after a day the cache took no more blocks, because evictions and failed writes had left its space in no usable state.
      */
-    @Disabled("Fails by chance (2 of about 11 runs): at times no later block is written for 10 suspensions after a planted failure, and the cause is unknown")
     @Test
     void spaceIsUsableAfterManyEvictionsAndFailedWrites()
             throws Exception

@@ -211,12 +211,12 @@ class TestHungDirectory
         assertThat(store.gauges().refusedFills()).isZero();
 
         // readers get an answer before they stop waiting
-        clock.advance(PATIENCE);
+        clock.advanceWithStopwatch(PATIENCE);
         waiting.forEach(each -> assertThat(await(each.result)).isEqualTo("DIRECTORY"));
         assertThat(load(first.get(0)).result).as("its read hangs").isCompletedWithValue("DIRECTORY");
         second.subList(100, 140).forEach(this::assertLoaded);
 
-        clock.advance(HUNG);
+        clock.advanceWithStopwatch(HUNG);
         assertThat(load(first.get(MAX_LOADS)).result).as("without the directory, it can be fetched").isCompletedWithValue("absent");
         second.subList(151, 170).forEach(this::assertLoaded);
         assertFills(11_000);
@@ -235,7 +235,7 @@ class TestHungDirectory
         held.hold("read", file -> isFirst(file, "slab-"));
         List<Result> waiting = first.subList(0, 3).stream().map(this::load).toList();
         Await.until("reads hang", () -> held.held() == 3);
-        clock.advance(PATIENCE);
+        clock.advanceWithStopwatch(PATIENCE);
         waiting.forEach(each -> assertThat(await(each.result)).isEqualTo("DIRECTORY"));
         // no other load waits for a directory that does not answer
         first.subList(3, 100).forEach(file -> assertThat(load(file).result).isCompletedWithValue("DIRECTORY"));
@@ -263,7 +263,7 @@ class TestHungDirectory
         first.subList(2, 100).forEach(this::assertLoaded);
         assertThat(drops).noneMatch(CompletableFuture::isDone);
 
-        clock.advance(HUNG);
+        clock.advanceWithStopwatch(HUNG);
         drops.forEach(drop -> assertThat(await(drop)).isTrue());
         // the directory is void already, so no drop waits for it, although the clock stands still
         for (FileVersion file : first.subList(100, 120)) {
@@ -295,7 +295,7 @@ class TestHungDirectory
         held.hold("sync", file -> isFirst(file, "journal"));
         CompletableFuture<Boolean> drop = store.flushes().drop(first.get(0).id());
         Await.until("a sync hangs", () -> held.held() > 0);
-        clock.advance(HUNG);
+        clock.advanceWithStopwatch(HUNG);
         assertThat(await(drop)).isTrue();
         assertThat(store.problem()).isPresent();
         assertThat(store.ssd().lacksDrops()).isTrue();
