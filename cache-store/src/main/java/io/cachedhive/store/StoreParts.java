@@ -13,6 +13,7 @@ import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.quota.TableQuotas;
+import io.cachedhive.store.ram.LeftMemory;
 import io.cachedhive.store.ram.MemoryFile;
 import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.ssd.SsdCandidates;
@@ -89,13 +90,14 @@ record StoreParts(
             SsdCandidates candidates = resources.register(
                     SsdCandidates.probe(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), state.ssdMounts(), environment.ssdFormat()));
             CacheWorkerId workerId = workerId(state, candidates);
-            List<RecoveryOutcome> recovery = new ArrayList<>(MemoryFile.reclaim(config.ramDirectory(), workerId));
+            LeftMemory leftMemory = resources.register(LeftMemory.takeOver(config.ramDirectory(), workerId));
+            List<RecoveryOutcome> recovery = new ArrayList<>(leftMemory.outcomes());
             long keptRun = state.lastRun(workerId);
 
             Digest128 instance = new Digest128(environment.random().nextLong(), environment.random().nextLong());
             // even the index of much memory takes a second to allocate
             FutureTask<MemoryFile> allocation = new FutureTask<>(
-                    () -> MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup(), environment.memory()));
+                    () -> MemoryFile.create(config.ramDirectory(), layout, instance, workerId, config.sharedGroup(), environment.memory(), leftMemory));
             environment.threads().newThread(allocation).start();
             resources.register(() -> closeAllocated(allocation));
 

@@ -295,13 +295,19 @@ class TestMemoryGrowth
         }
         assertThat(pagesBytes(old)).isBetween(allocatedBytes(4), LAYOUT.fileSizeBytes() - 1);
 
-        memory.permitAll();
         try (client; BlockStore store = open()) {
-            assertThat(store.recovery()).extracting(RecoveryOutcome::finding).containsExactly(RecoveryFinding.MEMORY_FILE_RECLAIMED);
-            assertThat(files()).containsExactlyInAnyOrder(old, store.memoryFile());
-            assertThat(pagesBytes(old)).isEqualTo(MemoryLayout.headerBytes());
-            assertThat(client.state()).isEqualTo(MemoryState.DEAD);
-            assertThat(readable(client, 2000)).isZero();
+            try {
+                assertThat(store.recovery()).extracting(RecoveryOutcome::finding).containsExactly(RecoveryFinding.MEMORY_FILE_RECLAIMED);
+                // the new file grows only when the old one is free
+                memory.awaitHeld();
+                assertThat(files()).containsExactlyInAnyOrder(old, store.memoryFile());
+                assertThat(pagesBytes(old)).isEqualTo(MemoryLayout.headerBytes());
+                assertThat(client.state()).isEqualTo(MemoryState.DEAD);
+                assertThat(readable(client, 2000)).isZero();
+            }
+            finally {
+                memory.permitAll();
+            }
             Await.until("all memory is allocated", () -> SteppedMemory.isComplete(store));
             fill(store, 0, 10);
         }

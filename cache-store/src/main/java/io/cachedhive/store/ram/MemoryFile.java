@@ -2,14 +2,11 @@ package io.cachedhive.store.ram;
 
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
-import io.cachedhive.protocol.memory.MemoryFormatException;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.store.block.ByteSize;
-import io.cachedhive.store.block.RecoveryFinding;
-import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.DiskException;
 import io.cachedhive.store.disk.MemoryAllocator;
@@ -20,18 +17,13 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.GroupPrincipal;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipalNotFoundException;
-import java.util.ArrayList;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadFactory;
 
@@ -42,22 +34,16 @@ import static java.util.Objects.requireNonNull;
 /**
  * The shared-memory file of one run.
  *
- * <p>A run holds a lock (flock(2)) on its file until its process ends. So an unlocked file was left by a killed run.
- * Clients may keep such a file mapped, which would keep its memory. So the next run punches holes into its frames,
- * unlinks it, and only then allocates its own file: the host never holds the memory of both. Any step may be the last
- * before another kill, so the file keeps its name until its memory is freed, and the next run starts over. This holds
- * for a run killed while its file grew, too: a hole in a hole changes nothing.
- *
- * <p>The order is: set the header to DEAD; zero the index and frame headers in a separate call, so that a concurrent
- * reader finds its generation gone; free the frames; unlink the name.
+ * <p>A run holds a lock (flock(2)) on its file until its process ends. So an unlocked file was left by a killed run, and
+ * the next run frees its memory: see {@link LeftMemory}.
  */
 public final class MemoryFile
         implements AutoCloseable
 {
     private static final Logger log = Logger.get(MemoryFile.class);
 
-    private static final String PREFIX = "cachedhive-";
-    private static final String SUFFIX = ".ram";
+    static final String PREFIX = "cachedhive-";
+    static final String SUFFIX = ".ram";
     private static final int MAX_ATTEMPTS = 100;
 
     private final Path path;
@@ -76,82 +62,6 @@ public final class MemoryFile
         this.growth = requireNonNull(growth, "growth is null");
     }
 
-    /**
-     * Frees the memory of all runs that ended without doing so.
-     *
-     * @throws StoreException if another run of this worker is active
-     */
-    public static List<RecoveryOutcome> reclaim(Path directory, CacheWorkerId workerId)
-            throws StoreException
-    {
-        List<RecoveryOutcome> outcomes = new ArrayList<>();
-        List<Path> files = new ArrayList<>();
-        try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory, PREFIX + "*" + SUFFIX)) {
-            stream.forEach(files::add);
-        }
-        catch (IOException | DirectoryIteratorException e) {
-            throw new StoreException("cache.ram.directory %s cannot be listed (%s): let this user read and write it, or name another".formatted(directory, e.getMessage()), e);
-        }
-        for (Path file : files) {
-            if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-                continue;
-            }
-            int descriptor;
-            try {
-                descriptor = Posix.open(file, Posix.O_RDWR, 0);
-            }
-            catch (DiskException e) {
-                // deleted meanwhile, or owned by another user
-                continue;
-            }
-            try {
-                if (!Posix.tryLock(file, descriptor)) {
-                    if (file.getFileName().toString().startsWith(namePrefix(workerId))) {
-                        throw new StoreException(
-                                "cache worker %s is running on this host, as it holds %s: stop it, or give this one other directories".formatted(workerId, file));
-                    }
-                    continue;
-                }
-                long bytes = Posix.size(file, descriptor);
-                giveUp(file, descriptor, bytes);
-                if (bytes == 0) {
-                    // the file of a run killed at its start, or of another worker that is starting
-                    continue;
-                }
-                outcomes.add(new RecoveryOutcome(
-                        RecoveryFinding.MEMORY_FILE_RECLAIMED,
-                        file,
-                        "left by a cache worker that did not stop cleanly; freed its memory of up to %s".formatted(ByteSize.format(bytes))));
-            }
-            catch (IOException e) {
-                throw new StoreException("the memory that a killed worker left in %s cannot be given back (%s): remove the file".formatted(file, e.getMessage()), e);
-            }
-            finally {
-                close(file, descriptor);
-            }
-        }
-        return outcomes;
-    }
-
-    private static void giveUp(Path file, int descriptor, long bytes)
-            throws IOException
-    {
-        if (bytes > MemoryLayout.headerBytes()) {
-            long framesOffset = MemoryLayout.headerBytes();
-            try (Arena arena = Arena.ofConfined(); FileChannel channel = FileChannel.open(file, READ, WRITE)) {
-                SharedMemoryWriter writer = SharedMemoryWriter.takeOver(channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes, arena), file);
-                writer.setState(MemoryState.DEAD);
-                framesOffset = writer.layout().framesOffset();
-            }
-            catch (MemoryFormatException | InternalError e) {
-                // another version, or killed before it wrote the header: no current client has mapped it
-                log.debug("no valid header in %s: %s", file, e.getMessage());
-            }
-            punch(file, descriptor, framesOffset, bytes);
-        }
-        Files.deleteIfExists(file);
-    }
-
     private static void punch(Path file, int descriptor, long framesOffset, long bytes)
             throws DiskException
     {
@@ -161,7 +71,7 @@ public final class MemoryFile
         Posix.punchHole(file, descriptor, framesOffset, bytes - framesOffset);
     }
 
-    private static String namePrefix(CacheWorkerId workerId)
+    static String namePrefix(CacheWorkerId workerId)
     {
         return PREFIX + workerId + "-";
     }
@@ -171,8 +81,17 @@ public final class MemoryFile
      * allocated; {@link #grow} allocates the rest.
      *
      * @param group group that may read it
+     * @param left memory of killed runs, of which so much is freed that the file can be used; {@link #grow} frees the
+     *         rest. Stays the caller's.
      */
-    public static MemoryFile create(Path directory, MemoryLayout layout, Digest128 instance, CacheWorkerId workerId, Optional<String> group, MemoryAllocator allocator)
+    public static MemoryFile create(
+            Path directory,
+            MemoryLayout layout,
+            Digest128 instance,
+            CacheWorkerId workerId,
+            Optional<String> group,
+            MemoryAllocator allocator,
+            LeftMemory left)
             throws StoreException
     {
         long bytes = layout.fileSizeBytes();
@@ -180,7 +99,8 @@ public final class MemoryFile
         int descriptor = -1;
         boolean success = false;
         try {
-            long usable = Files.getFileStore(directory).getUsableSpace();
+            left.free(MemoryGrowth.firstBytes(layout, allocator));
+            long usable = Files.getFileStore(directory).getUsableSpace() + left.bytes();
             if (bytes > usable) {
                 throw new StoreException("cache.ram.max-size needs %s, but only %s are free in %s: reduce it, or enlarge the file system".formatted(
                         ByteSize.format(bytes),
@@ -199,7 +119,7 @@ public final class MemoryFile
                 shareWith(path, group.get());
             }
             Posix.ftruncate(path, descriptor, bytes);
-            MemoryGrowth growth = new MemoryGrowth(path, descriptor, layout, allocator);
+            MemoryGrowth growth = new MemoryGrowth(path, descriptor, layout, allocator, left);
             growth.allocateFirst();
             MemorySegment memory;
             try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
@@ -370,16 +290,17 @@ public final class MemoryFile
     }
 
     /**
-     * Ends like a killed process: keeps the file, but not its lock. For tests.
+     * Ends like a killed process: keeps the file, but not its lock, and those of killed runs. For tests.
      */
     public void abandon()
     {
         closed = true;
         growth.stop();
+        growth.left().abandon();
         close(path, descriptor);
     }
 
-    private static void close(Path path, int descriptor)
+    static void close(Path path, int descriptor)
     {
         try {
             Posix.close(path, descriptor);

@@ -3,6 +3,7 @@ package io.cachedhive.store.ram;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.store.block.ByteSize;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.DiskException;
 import io.cachedhive.store.disk.MemoryAllocator;
 
@@ -32,6 +33,7 @@ final class MemoryGrowth
     private final int descriptor;
     private final MemoryLayout layout;
     private final MemoryAllocator allocator;
+    private final LeftMemory left;
     private final HugePages hugePages;
     private final Semaphore retries = new Semaphore(0);
 
@@ -40,13 +42,30 @@ final class MemoryGrowth
     private volatile boolean stopped;
     private volatile Thread thread;
 
-    MemoryGrowth(Path path, int descriptor, MemoryLayout layout, MemoryAllocator allocator)
+    /**
+     * @param left freed before the file grows, so that this host does not hold the memory of two runs
+     */
+    MemoryGrowth(Path path, int descriptor, MemoryLayout layout, MemoryAllocator allocator, LeftMemory left)
     {
         this.path = requireNonNull(path, "path is null");
         this.descriptor = descriptor;
         this.layout = requireNonNull(layout, "layout is null");
         this.allocator = requireNonNull(allocator, "allocator is null");
+        this.left = requireNonNull(left, "left is null");
         this.hugePages = new HugePages(path, descriptor, layout.fileSizeBytes());
+    }
+
+    /**
+     * Returns the size of the part of a file that has to exist before the file is used.
+     */
+    static long firstBytes(MemoryLayout layout, MemoryAllocator allocator)
+    {
+        return layout.headersOffset() + firstSlabs(layout, allocator) * (layout.slabHeadersBytes() + layout.slabBytes());
+    }
+
+    private static long firstSlabs(MemoryLayout layout, MemoryAllocator allocator)
+    {
+        return Math.max(1, allocator.firstBytes() / layout.slabBytes());
     }
 
     /**
@@ -56,7 +75,7 @@ final class MemoryGrowth
             throws DiskException
     {
         allocator.allocate(path, descriptor, 0, layout.headersOffset());
-        allocateSlabs(Math.max(1, allocator.firstBytes() / layout.slabBytes()));
+        allocateSlabs(firstSlabs(layout, allocator));
     }
 
     private void allocateSlabs(long count)
@@ -87,7 +106,7 @@ final class MemoryGrowth
                 grow(grown);
                 // only now, because a collapse takes much longer than an allocation
                 hugePages.collapse(this::isAllocated);
-                if (isComplete()) {
+                if (isComplete() && problem.isEmpty()) {
                     return;
                 }
                 retries.acquireUninterruptibly();
@@ -102,18 +121,21 @@ final class MemoryGrowth
 
     private void grow(Runnable grown)
     {
-        while (!stopped && !isComplete()) {
-            try {
+        try {
+            while (!stopped && left.freeStep()) {
+                // until nothing is left
+            }
+            while (!stopped && !isComplete()) {
                 allocateSlabs(Math.max(1, allocator.stepBytes() / layout.slabBytes()));
+                grown.run();
             }
-            catch (DiskException e) {
-                if (problem.isEmpty()) {
-                    log.warn("%s", problem(e.getMessage()));
-                }
-                problem = Optional.of(problem(e.getMessage()));
-                return;
+        }
+        catch (DiskException | StoreException e) {
+            if (problem.isEmpty()) {
+                log.warn("%s", problem(e.getMessage()));
             }
-            grown.run();
+            problem = Optional.of(problem(e.getMessage()));
+            return;
         }
         if (isComplete() && problem.isPresent()) {
             problem = Optional.empty();
@@ -204,6 +226,11 @@ final class MemoryGrowth
     Optional<String> problem()
     {
         return problem;
+    }
+
+    LeftMemory left()
+    {
+        return left;
     }
 
     HugePages hugePages()

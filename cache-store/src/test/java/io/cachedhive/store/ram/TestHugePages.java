@@ -50,7 +50,8 @@ class TestHugePages
             throws Exception
     {
         MemoryLayout layout = MemoryLayout.forFileSize(FILE_BYTES, BLOCK);
-        return MemoryFile.create(directory, layout, new Digest128(1, 2), new CacheWorkerId("huge-pages"), Optional.empty(), MemoryAllocator.SYSTEM);
+        CacheWorkerId workerId = new CacheWorkerId("huge-pages");
+        return MemoryFile.create(directory, layout, new Digest128(1, 2), workerId, Optional.empty(), MemoryAllocator.SYSTEM, LeftMemory.takeOver(directory, workerId));
     }
 
     private static boolean isSupported()

@@ -3,7 +3,6 @@ package io.cachedhive.store.ram;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.ring.CacheWorkerId;
-import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.disk.MemoryAllocator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -63,13 +62,13 @@ class TestMemoryFile
                 workers.add(executor.submit(() -> {
                     for (int start = 0; start < STARTS; start++) {
                         together.await(1, TimeUnit.MINUTES);
-                        List<RecoveryOutcome> reclaimed = MemoryFile.reclaim(directory, id);
-                        try (MemoryFile file = create(id, start)) {
+                        try (LeftMemory left = LeftMemory.takeOver(directory, id);
+                                MemoryFile file = create(id, start, left)) {
                             together.await(1, TimeUnit.MINUTES);
                             assertThat(file.path()).exists();
                             assertThat(files()).hasSize(WORKERS);
                             // nothing that anybody has left
-                            assertThat(reclaimed).isEmpty();
+                            assertThat(left.outcomes()).isEmpty();
                             together.await(1, TimeUnit.MINUTES);
                         }
                     }
@@ -83,11 +82,11 @@ class TestMemoryFile
         assertThat(files()).isEmpty();
     }
 
-    private MemoryFile create(CacheWorkerId id, int start)
+    private MemoryFile create(CacheWorkerId id, int start, LeftMemory left)
             throws Exception
     {
         MemoryLayout layout = MemoryLayout.forFileSize(MemoryLayout.minFileSizeBytes(BLOCK), BLOCK);
-        return MemoryFile.create(directory, layout, new Digest128(start, start), id, Optional.empty(), MemoryAllocator.SYSTEM);
+        return MemoryFile.create(directory, layout, new Digest128(start, start), id, Optional.empty(), MemoryAllocator.SYSTEM, left);
     }
 
     private List<Path> files()

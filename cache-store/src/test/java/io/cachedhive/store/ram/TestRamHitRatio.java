@@ -167,7 +167,8 @@ class TestRamHitRatio
                 layout = MemoryLayout.forFileSize(bytes + (2 << 20), BLOCK);
             }
             assertThat(layout.slabCount()).isEqualTo(slabs);
-            memory = MemoryFile.create(directory, layout, new Digest128(1, 1), new CacheWorkerId("trace"), Optional.empty(), MemoryAllocator.SYSTEM);
+            CacheWorkerId workerId = new CacheWorkerId("trace");
+            memory = MemoryFile.create(directory, layout, new Digest128(1, 1), workerId, Optional.empty(), MemoryAllocator.SYSTEM, LeftMemory.takeOver(directory, workerId));
             FileTable files = new FileTable();
             ram = new RamTier(memory, files, clock, 0, false);
             FileVersion version = new FileVersion(new OriginId(new Digest128(1, 2)), "s3://bucket/file", 1L << 40, 1);
