@@ -147,7 +147,8 @@ public final class FaultRunner
 
     private int otherHost(PlannedFault fault)
     {
-        return fault.host() % hosts.size() + 1;
+        // not the last one, whose processes are not ended
+        return fault.host() % (hosts.size() - 1) + 1;
     }
 
     private Undo begin(PlannedFault fault, Random random)

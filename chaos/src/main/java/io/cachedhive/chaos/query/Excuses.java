@@ -19,7 +19,8 @@ final class Excuses
                     "Insufficient active worker nodes|Remote task|remote task|Expected response code|/v1/task|Error closing remote buffer|Connection refused|worker node",
             Pattern.CASE_INSENSITIVE);
     private static final Pattern S3_REQUEST = Pattern.compile(
-            "S3|SdkClient|Unable to execute HTTP|Status Code: 5|Connection reset|timed out|SlowDown|reduce your request rate|closed by|Premature end|s3://|canceled",
+            "Service: S3|S3Exception|S3 server|SdkClient|Unable to execute HTTP|Status Code: 5|SlowDown|reduce your request rate|" +
+                    "Connection reset|timed out|closed by|Premature end|canceled",
             Pattern.CASE_INSENSITIVE);
 
     private Excuses() {}
@@ -40,10 +41,15 @@ final class Excuses
         if (faults.contains(FaultKind.TRINO_WORKER_KILLED) && LOST_WORKER.matcher(message).find()) {
             return Optional.of(Outcome.AS_PLAIN);
         }
-        if (faults.stream().anyMatch(FaultKind::failsS3Requests) && S3_REQUEST.matcher(message).find()) {
-            return Optional.of(Outcome.AS_PLAIN);
-        }
         return Optional.empty();
+    }
+
+    /**
+     * Whether a query may have failed because of the S3 server, although plain Hive succeeds a moment later.
+     */
+    static boolean isOfS3(String message, List<FaultKind> faults)
+    {
+        return faults.stream().anyMatch(FaultKind::failsS3Requests) && S3_REQUEST.matcher(message).find();
     }
 
     private static boolean changedFiles(MovingTable table, String message, long fromNanos, long toNanos)

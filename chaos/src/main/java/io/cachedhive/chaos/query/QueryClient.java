@@ -238,7 +238,10 @@ public final class QueryClient
         Outcome outcome = Excuses.of(message, table, run.faults(), run.fromNanos(), run.toNanos())
                 .orElseGet(() -> {
                     // the same query through plain Hive, with the same fault
-                    return repeatable && run(PLAIN, Session.DEFAULT, run.sql()).failure().isPresent() ? Outcome.AS_PLAIN : Outcome.FAILED;
+                    if (repeatable && run(PLAIN, Session.DEFAULT, run.sql()).failure().isPresent()) {
+                        return Outcome.AS_PLAIN;
+                    }
+                    return Excuses.isOfS3(message, run.faults()) ? Outcome.UNDECIDED : Outcome.FAILED;
                 });
         setting.tally().add(kind, outcome, run.sql(), message, run.faults());
     }

@@ -127,6 +127,16 @@ public enum FaultKind
         return this == SSD_FULL || this == SSD_FAILING || this == SSD_SLOW || this == SSD_HUNG;
     }
 
+    /** Whether it ends a process, which starts again. */
+    public boolean endsProcess()
+    {
+        return switch (this) {
+            case CACHE_WORKER_KILLED, CACHE_WORKER_RESTARTED, CACHE_WORKER_DRAINED, CACHE_WORKER_RESIZED, CLOCK_MOVED, STATE_WIPED, SSD_WIPED, SSD_DAMAGED, SSD_SWAPPED,
+                    TRINO_WORKER_KILLED -> true;
+            default -> false;
+        };
+    }
+
     /** Whether it makes requests to the S3 server fail, so that plain Hive may fail too. */
     public boolean failsS3Requests()
     {

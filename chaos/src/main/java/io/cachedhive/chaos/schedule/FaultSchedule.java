@@ -35,7 +35,7 @@ public final class FaultSchedule
     public static List<PlannedFault> draw(long seed, Duration length, Collection<FaultKind> kinds, int hosts)
     {
         checkArgument(!kinds.isEmpty(), "kinds is empty");
-        checkArgument(hosts >= 2, "hosts is less than 2: %s", hosts);
+        checkArgument(hosts >= 3, "hosts is less than 3: %s", hosts);
         Random random = new Random(seed);
         List<PlannedFault> faults = new ArrayList<>();
         List<FaultKind> deck = new ArrayList<>();
@@ -46,7 +46,8 @@ public final class FaultSchedule
                 Collections.shuffle(deck, random);
             }
             FaultKind kind = deck.removeLast();
-            int host = 1 + random.nextInt(hosts);
+            // the processes of the last host live as long as the run, so that something can be said about their growth
+            int host = 1 + random.nextInt(kind.endsProcess() ? hosts - 1 : hosts);
             long lengthMillis = 1000L * kind.leastSeconds() + random.nextInt(1000 * (kind.mostSeconds() - kind.leastSeconds()) + 1);
             PlannedFault fault;
             while (true) {

@@ -54,10 +54,17 @@ class TestExcuses
         assertThat(excuse(LOST_WORKER, Optional.empty())).isEmpty();
         assertThat(excuse(LOST_WORKER, Optional.empty(), FaultKind.CACHE_WORKER_KILLED)).isEmpty();
         assertThat(excuse(LOST_WORKER, Optional.empty(), FaultKind.TRINO_WORKER_KILLED)).contains(Outcome.AS_PLAIN);
-        assertThat(excuse(S3_UNAVAILABLE, Optional.empty())).isEmpty();
-        assertThat(excuse(S3_UNAVAILABLE, Optional.empty(), FaultKind.S3_SLOW, FaultKind.TRINO_WORKER_KILLED)).isEmpty();
-        assertThat(excuse(S3_UNAVAILABLE, Optional.empty(), FaultKind.S3_REFUSING)).contains(Outcome.AS_PLAIN);
         assertThat(excuse("java.lang.NullPointerException", Optional.empty(), FaultKind.S3_REFUSING, FaultKind.TRINO_WORKER_KILLED)).isEmpty();
+    }
+
+    @Test
+    void testFailuresOfS3()
+    {
+        // it takes a run with plain Hive
+        assertThat(excuse(S3_UNAVAILABLE, Optional.empty(), FaultKind.S3_REFUSING)).isEmpty();
+        assertThat(Excuses.isOfS3(S3_UNAVAILABLE, List.of(FaultKind.S3_REFUSING))).isTrue();
+        assertThat(Excuses.isOfS3(S3_UNAVAILABLE, List.of(FaultKind.S3_SLOW, FaultKind.TRINO_WORKER_KILLED))).isFalse();
+        assertThat(Excuses.isOfS3("Malformed ORC file s3://lake/chaos/x", List.of(FaultKind.S3_REFUSING))).isFalse();
     }
 
     private Optional<Outcome> excuse(String message, Optional<MovingTable> table, FaultKind... faults)
