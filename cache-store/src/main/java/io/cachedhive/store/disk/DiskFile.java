@@ -52,6 +52,22 @@ public interface DiskFile
             throws IOException;
 
     /**
+     * Writes all of the buffers, one after the other.
+     *
+     * @param sources direct buffers
+     */
+    default void write(long position, List<ByteBuffer> sources)
+            throws IOException
+    {
+        long next = position;
+        for (ByteBuffer source : sources) {
+            int bytes = source.remaining();
+            write(next, source);
+            next += bytes;
+        }
+    }
+
+    /**
      * Makes all completed writes durable.
      */
     void sync()

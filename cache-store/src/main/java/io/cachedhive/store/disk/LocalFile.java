@@ -74,12 +74,12 @@ final class LocalFile
         });
     }
 
-    private static void advance(List<ByteBuffer> targets, int count)
+    private static void advance(List<ByteBuffer> buffers, int count)
     {
-        for (ByteBuffer target : targets) {
-            int filled = Math.min(count, target.remaining());
-            target.position(target.position() + filled);
-            count -= filled;
+        for (ByteBuffer buffer : buffers) {
+            int done = Math.min(count, buffer.remaining());
+            buffer.position(buffer.position() + done);
+            count -= done;
         }
     }
 
@@ -92,6 +92,24 @@ final class LocalFile
             while (source.hasRemaining()) {
                 int count = Posix.pwrite(path, descriptor, source, position + wanted - source.remaining());
                 source.position(source.position() + count);
+            }
+            return null;
+        });
+    }
+
+    /**
+     * Writes with a single system call, unless it ends early: two consecutive writes would take twice as long.
+     */
+    @Override
+    public void write(long position, List<ByteBuffer> sources)
+            throws IOException
+    {
+        call(() -> {
+            long next = position;
+            while (sources.stream().anyMatch(ByteBuffer::hasRemaining)) {
+                int count = Posix.pwritev(path, descriptor, sources, next);
+                advance(sources, count);
+                next += count;
             }
             return null;
         });

@@ -7,6 +7,7 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
@@ -77,6 +78,7 @@ public final class Posix
     private static final MethodHandle PREAD = handle("pread", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle PREADV = handle("preadv", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, JAVA_LONG));
     private static final MethodHandle PWRITE = handle("pwrite", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle PWRITEV = handle("pwritev", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, JAVA_LONG));
     private static final MethodHandle FSYNC = handle("fsync", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle FDATASYNC = handle("fdatasync", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle FALLOCATE = handle("fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
@@ -128,23 +130,31 @@ public final class Posix
             throws DiskException
     {
         return (int) call("read", path, arena -> {
-            // struct iovec: 64-bit address, 64-bit length
-            MemorySegment vectors = arena.allocate(JAVA_LONG, 2L * targets.size());
-            for (int i = 0; i < targets.size(); i++) {
-                MemorySegment segment = MemorySegment.ofBuffer(targets.get(i));
-                vectors.setAtIndex(JAVA_LONG, 2L * i, segment.address());
-                vectors.setAtIndex(JAVA_LONG, 2L * i + 1, segment.byteSize());
-            }
+            MemorySegment vectors = vectors(arena, targets);
             return errno -> {
                 try {
                     return (long) PREADV.invokeExact(errno, descriptor, vectors, targets.size(), position);
                 }
                 finally {
-                    // the call uses raw addresses, so the buffers have to stay reachable
                     Reference.reachabilityFence(targets);
                 }
             };
         });
+    }
+
+    /**
+     * The result has raw addresses, so the buffers have to stay reachable during the call.
+     */
+    private static MemorySegment vectors(SegmentAllocator allocator, List<ByteBuffer> buffers)
+    {
+        // struct iovec: 64-bit address, 64-bit length
+        MemorySegment vectors = allocator.allocate(JAVA_LONG, 2L * buffers.size());
+        for (int i = 0; i < buffers.size(); i++) {
+            MemorySegment segment = MemorySegment.ofBuffer(buffers.get(i));
+            vectors.setAtIndex(JAVA_LONG, 2L * i, segment.address());
+            vectors.setAtIndex(JAVA_LONG, 2L * i + 1, segment.byteSize());
+        }
+        return vectors;
     }
 
     static int pwrite(Path path, int descriptor, ByteBuffer source, long position)
@@ -152,6 +162,22 @@ public final class Posix
     {
         MemorySegment segment = MemorySegment.ofBuffer(source);
         return (int) call("write", path, _ -> errno -> (long) PWRITE.invokeExact(errno, descriptor, segment, segment.byteSize(), position));
+    }
+
+    static int pwritev(Path path, int descriptor, List<ByteBuffer> sources, long position)
+            throws DiskException
+    {
+        return (int) call("write", path, arena -> {
+            MemorySegment vectors = vectors(arena, sources);
+            return errno -> {
+                try {
+                    return (long) PWRITEV.invokeExact(errno, descriptor, vectors, sources.size(), position);
+                }
+                finally {
+                    Reference.reachabilityFence(sources);
+                }
+            };
+        });
     }
 
     static void fsync(Path path, int descriptor)

@@ -271,7 +271,7 @@ public final class DirectoryCheck
         long replaced = 0;
         List<String> damaged = new ArrayList<>();
         long damagedCount = 0;
-        ByteBuffer buffer = StagingBuffers.allocate(Geometry.largestExtentUnits(geometry.blockSizeBytes()) * Geometry.UNIT_BYTES);
+        ByteBuffer buffer = AlignedBuffers.allocate(Geometry.largestExtentUnits(geometry.blockSizeBytes()) * Geometry.UNIT_BYTES);
         for (int entry = 0; entry < index.limit(); entry++) {
             if (!index.isUsed(entry)) {
                 continue;

@@ -233,7 +233,7 @@ final class DirectoryFiles
             throws IOException
     {
         try {
-            slabFiles[0].read(0, StagingBuffers.allocate(Geometry.UNIT_BYTES));
+            slabFiles[0].read(0, AlignedBuffers.allocate(Geometry.UNIT_BYTES));
             return true;
         }
         catch (DiskException e) {

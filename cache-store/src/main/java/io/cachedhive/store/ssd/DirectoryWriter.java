@@ -8,10 +8,10 @@ import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ssd.SsdTier.Write;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ThreadFactory;
@@ -42,7 +42,6 @@ final class DirectoryWriter
     private static final int LATE_AT_ONCE = 64;
 
     private final SsdDirectory directory;
-    private final int bufferBytes;
     private final ReentrantLock lock;
     private final Condition changed;
     private final Condition idle;
@@ -74,14 +73,12 @@ final class DirectoryWriter
     }
 
     /**
-     * @param bufferBytes size of the largest extent
      * @param idle signalled when nothing is queued
      */
-    DirectoryWriter(SsdDirectory directory, int bufferBytes, LateWrites lateWrites, ReentrantLock lock, Condition idle)
+    DirectoryWriter(SsdDirectory directory, LateWrites lateWrites, ReentrantLock lock, Condition idle)
     {
         this.lateWrites = requireNonNull(lateWrites, "lateWrites is null");
         this.directory = requireNonNull(directory, "directory is null");
-        this.bufferBytes = bufferBytes;
         this.lock = requireNonNull(lock, "lock is null");
         this.idle = requireNonNull(idle, "idle is null");
         this.changed = lock.newCondition();
@@ -220,7 +217,7 @@ final class DirectoryWriter
 
     private void writeAll()
     {
-        ByteBuffer buffer = StagingBuffers.allocate(bufferBytes);
+        ByteBuffer tail = AlignedBuffers.allocate(Extent.MAX_TAIL_BYTES);
         while (true) {
             Write write;
             lock.lock();
@@ -243,7 +240,7 @@ final class DirectoryWriter
                 continue;
             }
             try {
-                write(write, buffer);
+                write(write, tail);
             }
             catch (RuntimeException | Error e) {
                 log.error(e, "A block could not be written to %s", directory.path());
@@ -263,7 +260,7 @@ final class DirectoryWriter
         }
     }
 
-    private void write(Write write, ByteBuffer buffer)
+    private void write(Write write, ByteBuffer tail)
     {
         SsdDirectory.Reservation reservation;
         lock.lock();
@@ -292,10 +289,10 @@ final class DirectoryWriter
         }
         boolean written = false;
         try {
-            buffer.clear();
-            MemorySegment.ofBuffer(buffer).copyFrom(write.payload());
-            Extent.complete(buffer, write.digest(), reservation.sequence(), write.file().etagDigest(), write.length(), write.checksum(), directory.storeId());
-            directory.write(reservation, buffer);
+            Extent.writeTail(tail, write.payload(), write.digest(), reservation.sequence(), write.file().etagDigest(), write.checksum(), directory.storeId());
+            int wholeUnitsBytes = Extent.wholeUnitsBytes(write.length());
+            // from the frame, which does not change before its release
+            directory.write(reservation, wholeUnitsBytes == 0 ? List.of(tail) : List.of(write.payload().asSlice(0, wholeUnitsBytes).asByteBuffer(), tail));
             written = true;
         }
         catch (IOException e) {

@@ -2,6 +2,7 @@ package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
 
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.OptionalInt;
@@ -53,27 +54,26 @@ final class Extent
     }
 
     /**
-     * Completes an extent whose payload is at the start of the buffer.
+     * Writes the tail of the extent of a block.
      *
-     * @param buffer limited to the extent on return
+     * @param tail limited to the tail on return
      */
-    static void complete(ByteBuffer buffer, Digest128 digest, long sequence, long etagDigest, int length, int payloadChecksum, Digest128 storeId)
+    static void writeTail(ByteBuffer tail, MemorySegment payload, Digest128 digest, long sequence, long etagDigest, int payloadChecksum, Digest128 storeId)
     {
-        int bytes = units(length) * Geometry.UNIT_BYTES;
-        buffer.clear().limit(bytes).order(ByteOrder.LITTLE_ENDIAN);
-        int trailer = bytes - TRAILER_BYTES;
-        for (int i = length; i < bytes; i++) {
-            buffer.put(i, (byte) 0);
-        }
-        buffer.putLong(trailer + MAGIC_OFFSET, MAGIC);
-        buffer.putLong(trailer + DIGEST_HIGH_OFFSET, digest.high());
-        buffer.putLong(trailer + DIGEST_LOW_OFFSET, digest.low());
-        buffer.putLong(trailer + SEQUENCE_OFFSET, sequence);
-        buffer.putLong(trailer + ETAG_OFFSET, etagDigest);
-        buffer.putInt(trailer + LENGTH_OFFSET, length);
-        buffer.putInt(trailer + PAYLOAD_CHECKSUM_OFFSET, payloadChecksum);
-        buffer.putLong(trailer + STORE_OFFSET, storeId.high());
-        buffer.putInt(trailer + TRAILER_CHECKSUM_OFFSET, checksum(buffer, trailer, TRAILER_CHECKSUM_OFFSET));
+        int length = Math.toIntExact(payload.byteSize());
+        int wholeUnitsBytes = wholeUnitsBytes(length);
+        tail.clear().limit(tailBytes(length)).order(ByteOrder.LITTLE_ENDIAN);
+        MemorySegment.ofBuffer(tail).fill((byte) 0).copyFrom(payload.asSlice(wholeUnitsBytes));
+        int trailer = tailBytes(length) - TRAILER_BYTES;
+        tail.putLong(trailer + MAGIC_OFFSET, MAGIC);
+        tail.putLong(trailer + DIGEST_HIGH_OFFSET, digest.high());
+        tail.putLong(trailer + DIGEST_LOW_OFFSET, digest.low());
+        tail.putLong(trailer + SEQUENCE_OFFSET, sequence);
+        tail.putLong(trailer + ETAG_OFFSET, etagDigest);
+        tail.putInt(trailer + LENGTH_OFFSET, length);
+        tail.putInt(trailer + PAYLOAD_CHECKSUM_OFFSET, payloadChecksum);
+        tail.putLong(trailer + STORE_OFFSET, storeId.high());
+        tail.putInt(trailer + TRAILER_CHECKSUM_OFFSET, checksum(tail, trailer, TRAILER_CHECKSUM_OFFSET));
     }
 
     /**
@@ -94,8 +94,8 @@ final class Extent
     }
 
     /**
-     * Returns the payload bytes in full units, which O_DIRECT can read directly to their destination. The tail follows:
-     * the rest of the payload, zeros and the trailer, in one or two units.
+     * Returns the payload bytes in full units, which O_DIRECT can transfer directly between the frame and the disk. The
+     * tail follows: the rest of the payload, zeros and the trailer, in one or two units.
      */
     static int wholeUnitsBytes(int length)
     {

@@ -498,13 +498,15 @@ final class SsdDirectory
 
     /**
      * Writes an extent. Callers must not hold the lock.
+     *
+     * @param buffers the extent, in parts
      */
-    void write(Reservation reservation, ByteBuffer buffer)
+    void write(Reservation reservation, List<ByteBuffer> buffers)
             throws IOException
     {
         int slab = reservation.slab.number;
         // the slab keeps its size class while one of its extents is being written
-        disk.write(slab, contents.position(slab, reservation.extent), buffer);
+        disk.write(slab, contents.position(slab, reservation.extent), buffers);
         checkpoints.setUnsynced(slab);
     }
 

@@ -71,8 +71,7 @@ public final class SsdTier
     private final DirectoryFormats formats;
     private final List<RecoveryOutcome> recovery;
     private final long openedRun;
-    private final int stagingBytes;
-    private final StagingBuffers tails;
+    private final AlignedBuffers tails;
     private final ReentrantLock lock;
     private final Duration checkpointInterval;
     // not guarded
@@ -194,8 +193,7 @@ public final class SsdTier
         this.absent = requireNonNull(absent, "absent is null");
         this.probe = requireNonNull(probe, "probe is null");
         this.formats = new DirectoryFormats(() -> this.directories, probe.format().newest());
-        this.stagingBytes = Geometry.largestExtentUnits(probe.blockSizeBytes()) * Geometry.UNIT_BYTES;
-        this.tails = new StagingBuffers(Extent.MAX_TAIL_BYTES);
+        this.tails = new AlignedBuffers(Extent.MAX_TAIL_BYTES);
         this.checkpointInterval = requireNonNull(checkpointInterval, "checkpointInterval is null");
         this.lock = requireNonNull(lock, "lock is null");
         this.idle = lock.newCondition();
@@ -206,7 +204,7 @@ public final class SsdTier
         this.durableDrops = new DurableDrops(() -> this.directories, run, environment.clock(), environment.threads());
         this.totalCapacityBytes = directories.stream().mapToLong(SsdDirectory::capacityBytes).sum();
         this.writers = directories.stream()
-                .map(directory -> new DirectoryWriter(directory, stagingBytes, lateWrites, lock, idle))
+                .map(directory -> new DirectoryWriter(directory, lateWrites, lock, idle))
                 .toList();
         // a thread for checkpoints, which may take long, and one for the journal, per directory
         this.executor = new ScheduledThreadPoolExecutor(2 * Math.max(1, directories.size() + absent.count()), environment.threads());
@@ -257,7 +255,7 @@ public final class SsdTier
             return;
         }
         directory.outcomes().forEach(outcome -> log.info("Recovery: %s", outcome));
-        DirectoryWriter writer = new DirectoryWriter(directory, stagingBytes, lateWrites, lock, idle);
+        DirectoryWriter writer = new DirectoryWriter(directory, lateWrites, lock, idle);
         lock.lock();
         try {
             if (!stopped) {

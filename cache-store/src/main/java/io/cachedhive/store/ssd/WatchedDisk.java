@@ -49,10 +49,10 @@ final class WatchedDisk
     /**
      * @param position offset in the slab
      */
-    void write(int slab, long position, ByteBuffer buffer)
+    void write(int slab, long position, List<ByteBuffer> buffers)
             throws IOException
     {
-        watched(SLAB_WRITES, () -> files.slabFile(geometry.slabFile(slab)).write(geometry.slabOffset(slab) + position, buffer));
+        watched(SLAB_WRITES, () -> files.slabFile(geometry.slabFile(slab)).write(geometry.slabOffset(slab) + position, buffers));
     }
 
     /**
@@ -121,7 +121,7 @@ final class WatchedDisk
         }
         if (wanted) {
             try {
-                read(0, 0, List.of(StagingBuffers.allocate(Geometry.UNIT_BYTES)));
+                read(0, 0, List.of(AlignedBuffers.allocate(Geometry.UNIT_BYTES)));
             }
             catch (IOException e) {
                 log.debug("SSD directory %s does not work yet: %s", directory, e.getMessage());

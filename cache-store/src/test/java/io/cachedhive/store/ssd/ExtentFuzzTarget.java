@@ -2,6 +2,7 @@ package io.cachedhive.store.ssd;
 
 import io.cachedhive.protocol.file.Digest128;
 
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.OptionalInt;
@@ -39,7 +40,8 @@ public final class ExtentFuzzTarget
         int bytes = Extent.units(payload.length) * Geometry.UNIT_BYTES;
         ByteBuffer extent = ByteBuffer.allocate(bytes);
         extent.put(0, payload);
-        Extent.complete(extent, DIGEST, SEQUENCE, ETAG, payload.length, checksum(payload), STORE);
+        ByteBuffer tail = extent.slice(Extent.wholeUnitsBytes(payload.length), Extent.tailBytes(payload.length));
+        Extent.writeTail(tail, MemorySegment.ofArray(payload), DIGEST, SEQUENCE, ETAG, checksum(payload), STORE);
         byte[] before = extent.array().clone();
         if (!verify(extent, payload.length)) {
             throw new AssertionError("what was written does not verify");

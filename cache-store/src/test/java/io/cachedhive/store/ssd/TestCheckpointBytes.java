@@ -26,6 +26,7 @@ import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -85,7 +86,8 @@ class TestCheckpointBytes
     {
         return (DiskFile) Proxy.newProxyInstance(DiskFile.class.getClassLoader(), new Class<?>[] {DiskFile.class}, (_, method, arguments) -> {
             if (method.getName().equals("write")) {
-                written.merge(kind, (long) ((ByteBuffer) arguments[1]).remaining(), Long::sum);
+                List<?> buffers = arguments[1] instanceof List<?> list ? list : List.of(arguments[1]);
+                written.merge(kind, buffers.stream().mapToLong(buffer -> ((ByteBuffer) buffer).remaining()).sum(), Long::sum);
             }
             return invoke(file, method, arguments);
         });

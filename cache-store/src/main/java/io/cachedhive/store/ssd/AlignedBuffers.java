@@ -12,7 +12,7 @@ import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
  * A pool of aligned buffers for O_DIRECT. They are private memory, so checksums over them are safe, unlike over
  * mappings. The number of buffers is limited; {@link #acquire} waits for a free one.
  */
-final class StagingBuffers
+final class AlignedBuffers
 {
     private static final long MAX_BYTES = 64 << 20;
     private static final int MIN_COUNT = 4;
@@ -23,7 +23,7 @@ final class StagingBuffers
     @GuardedBy("itself")
     private final ArrayDeque<ByteBuffer> idle = new ArrayDeque<>();
 
-    StagingBuffers(int bufferBytes)
+    AlignedBuffers(int bufferBytes)
     {
         this.bufferBytes = bufferBytes;
         this.permits = new Semaphore(Math.clamp(MAX_BYTES / bufferBytes, MIN_COUNT, MAX_COUNT));
