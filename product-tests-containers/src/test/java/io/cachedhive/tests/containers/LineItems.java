@@ -127,6 +127,6 @@ final class LineItems
     public void close()
             throws SQLException
     {
-        cluster.rows("DROP TABLE " + name("cachedhive"));
+        cluster.rows("DROP TABLE IF EXISTS " + name("cachedhive"));
     }
 }

@@ -7,10 +7,15 @@ import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.AfterSuite;
 import org.testng.annotations.Test;
 
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 import static io.cachedhive.testing.Await.QUERY_PAUSE;
+import static java.util.stream.Collectors.toCollection;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -57,6 +62,66 @@ public class TestQueries
             List<List<Object>> expected = cluster.rows(table.checksumQuery("hive"));
             assertThat(cluster.rows(table.checksumQuery("cachedhive"))).isEqualTo(expected);
         }
+    }
+
+    public void testRemovedFilesAreReleased()
+            throws Exception
+    {
+        InstalledCluster cluster = SharedCluster.get();
+        try (LineItems table = LineItems.create(cluster, "removed");
+                SqlConnection connection = cluster.connect("cachedhive", "shop")) {
+            cluster.rows(table.checksumQuery("cachedhive"));
+            Set<String> before = paths(connection);
+            // a reader that waits for a cache worker for too long asks the object store itself
+            Await.until("all files are cached", Patience.LIMIT, QUERY_PAUSE, () -> {
+                cluster.rows(table.checksumQuery("cachedhive"));
+                return cachedPaths(connection).equals(before);
+            });
+
+            connection.setSession("cachedhive.insert_existing_partitions_behavior", "OVERWRITE");
+            connection.query("INSERT INTO removed SELECT orderkey, partkey, quantity, comment, linenumber FROM tpch.tiny.lineitem WHERE linenumber IN (1, 2)");
+            Set<String> left = paths(connection);
+            left.retainAll(before);
+            assertThat(left).isNotEmpty().hasSizeLessThan(before.size());
+            awaitCached(connection, left);
+
+            connection.query("DELETE FROM removed WHERE linenumber = 3");
+            Set<String> others = paths(connection);
+            others.retainAll(left);
+            assertThat(others).isNotEmpty().hasSizeLessThan(left.size());
+            awaitCached(connection, others);
+
+            connection.query("DROP TABLE removed");
+            awaitCached(connection, Set.of());
+        }
+    }
+
+    private static Set<String> paths(SqlConnection connection)
+            throws SQLException
+    {
+        return strings(connection, "SELECT DISTINCT \"$path\" FROM removed");
+    }
+
+    /**
+     * By the name of the table that the cache has kept, which may be dropped already.
+     */
+    private static Set<String> cachedPaths(SqlConnection connection)
+            throws SQLException
+    {
+        return strings(connection, "SELECT file_path FROM cachedhive.cache.files WHERE schema_name = 'shop' AND table_name = 'removed'");
+    }
+
+    private static Set<String> strings(SqlConnection connection, String query)
+            throws SQLException
+    {
+        return connection.query(query).rows().stream().map(row -> (String) row.getFirst()).collect(toCollection(HashSet::new));
+    }
+
+    private static void awaitCached(SqlConnection connection, Set<String> paths)
+    {
+        long start = System.nanoTime();
+        Await.until("the blocks of removed files are released", Patience.LIMIT, QUERY_PAUSE, () -> cachedPaths(connection).equals(paths));
+        System.out.printf("blocks of %s files are left %s ms after the statement%n", paths.size(), Duration.ofNanos(System.nanoTime() - start).toMillis());
     }
 
     public void testSystemTableShowsAllCacheWorkers()
