@@ -50,6 +50,8 @@ final class StoreWorker
     private static final int MAX_WAITING = 256;
     private static final int PROBES = 64;
     private static final Duration PATIENCE = Duration.ofMinutes(30);
+    // without a block that reaches the SSD: a fill writes thousands of blocks in a second
+    private static final Duration FILL_STOPPED = Duration.ofMinutes(3);
 
     private final SyntheticBlocks blocks;
     private final long blockCount;
@@ -174,8 +176,18 @@ final class StoreWorker
     {
         long deadline = System.nanoTime() + patience.toNanos();
         long offered = store.gauges().ssdBlocks();
+        long reached = offered;
+        long reachedNanos = System.nanoTime();
         // a block that was refused, because the journal waits for a checkpoint, is made up for by one of a further file
         while (store.gauges().ssdBlocks() < total && System.nanoTime() < deadline) {
+            long onSsd = store.gauges().ssdBlocks();
+            if (onSsd > reached) {
+                reached = onSsd;
+                reachedNanos = System.nanoTime();
+            }
+            else if (System.nanoTime() - reachedNanos > FILL_STOPPED.toNanos()) {
+                throw new IllegalStateException("no block reached the SSD in %s: server.log says why".formatted(FILL_STOPPED));
+            }
             FileVersion file = blocks.file(nextFile);
             String etag = blocks.etag(nextFile);
             nextFile++;

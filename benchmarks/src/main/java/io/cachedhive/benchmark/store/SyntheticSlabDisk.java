@@ -185,15 +185,25 @@ final class SyntheticSlabDisk
         public void write(long position, ByteBuffer source)
                 throws IOException
         {
-            if (source.remaining() != EXTENT_BYTES) {
-                throw new IOException("only whole blocks can be written: %s bytes".formatted(source.remaining()));
+            write(position, List.of(source));
+        }
+
+        @Override
+        public void write(long position, List<ByteBuffer> sources)
+                throws IOException
+        {
+            int bytes = sources.stream().mapToInt(ByteBuffer::remaining).sum();
+            if (bytes != EXTENT_BYTES) {
+                throw new IOException("only whole blocks can be written: %s bytes".formatted(bytes));
             }
-            ByteBuffer trailer = source.slice(source.limit() - TRAILER_BYTES, TRAILER_BYTES);
+            // the store writes the trailer with the last unit
+            ByteBuffer tail = sources.getLast();
+            ByteBuffer trailer = tail.slice(tail.limit() - TRAILER_BYTES, TRAILER_BYTES);
             long place = place(position);
             while (trailer.hasRemaining()) {
                 trailers.write(trailer, place + trailer.position());
             }
-            source.position(source.limit());
+            sources.forEach(source -> source.position(source.limit()));
         }
 
         private static long place(long position)
