@@ -4,6 +4,7 @@ import com.google.common.io.RecursiveDeleteOption;
 import io.cachedhive.chaos.fault.FaultRunner;
 import io.cachedhive.chaos.fault.FaultSetting;
 import io.cachedhive.chaos.fault.FaultSetting.SsdSizes;
+import io.cachedhive.chaos.fault.RingCheck;
 import io.cachedhive.chaos.lake.Lake;
 import io.cachedhive.chaos.proxy.TcpProxy;
 import io.cachedhive.chaos.query.Expectations;
@@ -37,6 +38,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import static com.google.common.io.MoreFiles.deleteRecursively;
@@ -200,19 +202,20 @@ final class ChaosRun
         }
         Thread samples = Thread.ofPlatform().daemon().name("sampler").start(() -> sample(cluster, tally));
         long begin = System.nanoTime();
+        long endNanos = begin + plan.length().toNanos();
         List<Thread> running = new ArrayList<>();
         for (PlannedFault fault : schedule) {
             sleepUntil(begin + Duration.ofMillis(fault.startMillis()).toNanos());
             running.add(Thread.ofPlatform().name("fault-" + fault.number()).start(() -> {
                 try {
-                    runner.run(fault);
+                    runner.run(fault, endNanos);
                 }
                 catch (InterruptedException _) {
                     Thread.currentThread().interrupt();
                 }
             }));
         }
-        sleepUntil(begin + plan.length().toNanos());
+        sleepUntil(endNanos);
         for (Thread fault : running) {
             fault.join();
         }
@@ -270,6 +273,12 @@ final class ChaosRun
         catch (IllegalStateException e) {
             tally.addFailure("the cache workers did not recover from the faults: " + e.getMessage());
             return;
+        }
+        try (SqlConnection connection = connect(cluster)) {
+            RingCheck.awaitOne(connection, Set.of());
+        }
+        catch (IllegalStateException e) {
+            tally.addFailure("after all faults, " + e.getMessage());
         }
         for (int pass = 0; pass < 2; pass++) {
             for (String table : queries.lake().steadyTables()) {

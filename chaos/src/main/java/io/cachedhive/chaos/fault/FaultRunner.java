@@ -2,38 +2,32 @@ package io.cachedhive.chaos.fault;
 
 import io.cachedhive.chaos.lake.MovingTable;
 import io.cachedhive.chaos.proxy.TcpProxy.Trouble;
-import io.cachedhive.chaos.rows.ChaosRows;
-import io.cachedhive.chaos.rows.FileHistory;
 import io.cachedhive.chaos.schedule.FaultKind;
 import io.cachedhive.chaos.schedule.FaultLog;
 import io.cachedhive.chaos.schedule.PlannedFault;
 import io.cachedhive.testing.cluster.Cluster;
 import io.cachedhive.testing.cluster.ClusterNode;
 import io.cachedhive.testing.cluster.s3.S3Faults;
-import io.cachedhive.testing.cluster.s3.S3Hold;
 import io.cachedhive.testing.cluster.s3.S3ServerProcess;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
-import io.cachedhive.testing.cluster.statistics.CacheStatistics;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import static io.cachedhive.testing.cluster.Cluster.BUCKET;
 import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
 import static java.util.Objects.requireNonNull;
@@ -43,19 +37,15 @@ import static java.util.Objects.requireNonNull;
  */
 public final class FaultRunner
 {
-    // of a machine on which many others build
-    private static final Duration START_TIMEOUT = Duration.ofMinutes(15);
     private static final Duration DRAIN_DEADLINE = Duration.ofSeconds(10);
     private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(2);
-    private static final Duration HOLD_TIMEOUT = Duration.ofSeconds(15);
-    private static final Duration HEALTHY_TIMEOUT = Duration.ofSeconds(40);
     private static final int CLOCK_SECONDS = 3600;
-    private static final int LATEST_MILLIS_OF_SECOND = 150;
 
     private final FaultSetting setting;
     private final FaultLog log;
     private final Consumer<String> failures;
     private final Consumer<String> progress;
+    private final FileFaults fileFaults;
     private final Optional<Path> fakeTime = FakeClock.findLibrary();
     private final List<Lock> hosts;
     private final Lock s3 = new ReentrantLock(true);
@@ -71,6 +61,7 @@ public final class FaultRunner
         this.log = requireNonNull(log, "log is null");
         this.failures = requireNonNull(failures, "failures is null");
         this.progress = requireNonNull(progress, "progress is null");
+        this.fileFaults = new FileFaults(setting);
         this.hosts = setting.cluster().cacheWorkers().stream().<Lock>map(_ -> new ReentrantLock(true)).toList();
     }
 
@@ -89,19 +80,21 @@ public final class FaultRunner
         return impossible;
     }
 
-    private interface Undo
-    {
-        void run()
-                throws Exception;
-    }
-
-    /** Returns when the fault is over. */
-    public void run(PlannedFault fault)
+    /**
+     * Returns when the fault is over.
+     *
+     * @param endNanos by {@link System#nanoTime}: a fault that has waited for earlier ones until then does not take place
+     */
+    public void run(PlannedFault fault, long endNanos)
             throws InterruptedException
     {
         List<Lock> locks = locks(fault);
         for (Lock lock : locks) {
             lock.lockInterruptibly();
+        }
+        if (System.nanoTime() - endNanos > 0) {
+            locks.reversed().forEach(Lock::unlock);
+            return;
         }
         FaultLog.Begun begun = log.begin(fault.kind());
         try {
@@ -161,20 +154,20 @@ public final class FaultRunner
         return switch (fault.kind()) {
             case CACHE_WORKER_KILLED -> {
                 worker.kill();
-                yield () -> start(worker);
+                yield () -> NodeFaults.start(worker);
             }
             case CACHE_WORKER_STOPPED -> {
-                signal("STOP", worker.pid());
-                yield () -> signal("CONT", worker.pid());
+                NodeFaults.signal("STOP", worker.pid());
+                yield () -> NodeFaults.signal("CONT", worker.pid());
             }
             case CACHE_WORKER_RESTARTED -> {
                 worker.stop();
-                yield () -> start(worker);
+                yield () -> NodeFaults.start(worker);
             }
             case CACHE_WORKER_DRAINED -> {
                 worker.drain(DRAIN_DEADLINE);
                 worker.awaitEnd(DRAIN_TIMEOUT);
-                yield () -> start(worker);
+                yield () -> NodeFaults.start(worker);
             }
             case CACHE_WORKER_RESIZED -> {
                 resize(worker, setting.ssdSizes().doubled());
@@ -185,29 +178,29 @@ public final class FaultRunner
                 clock.move(0);
                 worker.stop();
                 worker.setEnvironment(clock.environment());
-                start(worker);
+                NodeFaults.start(worker);
                 clock.move(random.nextBoolean() ? CLOCK_SECONDS : -CLOCK_SECONDS);
                 yield () -> {
                     clock.move(0);
                     worker.setEnvironment(Map.of());
                     worker.stop();
-                    start(worker);
+                    NodeFaults.start(worker);
                 };
             }
             case STATE_WIPED -> {
                 worker.kill();
                 CacheDirectories.wipe(worker.home().path().resolve("state"));
-                yield () -> start(worker);
+                yield () -> NodeFaults.start(worker);
             }
             case SSD_WIPED -> {
                 worker.kill();
                 CacheDirectories.wipe(ssd);
-                yield () -> start(worker);
+                yield () -> NodeFaults.start(worker);
             }
             case SSD_DAMAGED -> {
                 worker.kill();
                 CacheDirectories.damage(ssd, "", random);
-                yield () -> start(worker);
+                yield () -> NodeFaults.start(worker);
             }
             case SSD_ROTTING -> {
                 CacheDirectories.damage(ssd, "slab", random);
@@ -219,8 +212,8 @@ public final class FaultRunner
                 other.kill();
                 CacheDirectories.swap(ssd, CacheDirectories.ssd(other));
                 yield () -> {
-                    start(worker);
-                    start(other);
+                    NodeFaults.start(worker);
+                    NodeFaults.start(other);
                 };
             }
             case SSD_FULL -> inject(worker, Strace.WRITES, "error=ENOSPC");
@@ -230,8 +223,8 @@ public final class FaultRunner
             case TRINO_WORKER_KILLED -> {
                 trinoWorker.kill();
                 yield () -> {
-                    start(trinoWorker);
-                    cluster.awaitWorkers(cluster.workers().size(), START_TIMEOUT);
+                    NodeFaults.start(trinoWorker);
+                    cluster.awaitWorkers(cluster.workers().size(), NodeFaults.START_TIMEOUT);
                 };
             }
             case SOCKETS_CUT -> sockets(fault, Trouble.CUT);
@@ -246,46 +239,11 @@ public final class FaultRunner
             case S3_REFUSED -> s3Sockets(Trouble.REFUSED);
             case S3_STOPPED -> {
                 long pid = ((S3ServerProcess) cluster.s3()).handle().pid();
-                signal("STOP", pid);
-                yield () -> signal("CONT", pid);
+                NodeFaults.signal("STOP", pid);
+                yield () -> NodeFaults.signal("CONT", pid);
             }
-            case FILE_REPLACED -> {
-                MovingFile file = drawFile(random);
-                List<Integer> states = setting.lake().statesOfOtherLength(file.table(), file.key(), file.history().state());
-                setting.lake().put(file.table(), file.key(), states.get(random.nextInt(states.size())));
-                yield () -> {};
-            }
-            case FILE_REPLACED_SAME_LENGTH -> {
-                MovingFile file = drawFileOfSameLength(random);
-                setting.lake().put(file.table(), file.key(), otherState(file, random));
-                yield () -> {};
-            }
-            case FILE_REPLACED_SAME_SECOND -> {
-                MovingFile file = drawFileOfSameLength(random);
-                long millis = System.currentTimeMillis() % 1000;
-                Thread.sleep(millis < LATEST_MILLIS_OF_SECOND ? 0 : 1000 - millis);
-                setting.lake().put(file.table(), file.key(), otherState(file, random));
-                // by a reader that was quick enough
-                setting.client().checkMoving(file.table(), Integer.MAX_VALUE);
-                setting.lake().put(file.table(), file.key(), otherState(file, random));
-                setting.client().checkMoving(file.table(), Integer.MAX_VALUE);
-                yield () -> setting.client().checkMoving(file.table(), Integer.MAX_VALUE);
-            }
-            case FILE_DELETED -> {
-                MovingFile file = drawFile(random);
-                setting.lake().delete(file.table(), file.key());
-                yield () -> setting.lake().put(file.table(), file.key(), anyState(random));
-            }
-            case FILE_RECREATED -> {
-                MovingFile file = drawFile(random);
-                int state = anyState(random);
-                setting.lake().delete(file.table(), file.key());
-                setting.lake().put(file.table(), file.key(), state);
-                yield () -> {};
-            }
-            case FILE_REPLACED_AFTER_LISTING -> replaceWhileRead(drawFile(random), 0, random);
-            case FILE_REPLACED_IN_MID_READ -> replaceWhileRead(drawFile(random), 64 << 10, random);
-            case FILE_REWRITTEN_AND_FLUSHED -> rewriteAndFlush(drawFileOfSameLength(random), random);
+            case FILE_REPLACED, FILE_REPLACED_SAME_LENGTH, FILE_REPLACED_SAME_SECOND, FILE_DELETED, FILE_RECREATED, FILE_REPLACED_AFTER_LISTING, FILE_REPLACED_IN_MID_READ,
+                    FILE_REPLACED_AND_CACHE_STOPPED, FILE_REWRITTEN_AND_FLUSHED -> fileFaults.begin(fault, random);
             case FLUSHED -> {
                 call("flush_data_cache(schema_name => 'chaos', table_name => '%s')".formatted(drawTable(random)));
                 yield () -> {};
@@ -311,25 +269,16 @@ public final class FaultRunner
         };
     }
 
-    private static void start(ClusterNode node)
+    // its weight on the ring changes
+    private void resize(ClusterNode worker, String size)
+            throws IOException, SQLException, InterruptedException
     {
-        node.start();
-        node.awaitReady(START_TIMEOUT);
-    }
-
-    private static void resize(ClusterNode worker, String size)
-            throws IOException
-    {
-        worker.stop();
-        CacheDirectories.setProperty(worker, "cache.ssd.max-sizes", size);
-        start(worker);
-    }
-
-    private static void signal(String name, long pid)
-            throws IOException, InterruptedException
-    {
-        if (new ProcessBuilder("kill", "-" + name, Long.toString(pid)).inheritIO().start().waitFor() != 0) {
-            throw new IOException("kill -%s %s failed".formatted(name, pid));
+        try (SqlConnection connection = connect()) {
+            Set<String> former = RingCheck.epochs(connection);
+            worker.stop();
+            CacheDirectories.setProperty(worker, "cache.ssd.max-sizes", size);
+            NodeFaults.start(worker);
+            RingCheck.awaitOne(connection, former);
         }
     }
 
@@ -363,104 +312,16 @@ public final class FaultRunner
         return () -> setting.s3Proxy().set(Trouble.NONE);
     }
 
-    private record MovingFile(MovingTable table, String key)
-    {
-        private FileHistory history()
-        {
-            return table.files().get(key);
-        }
-    }
-
-    private MovingFile drawFile(Random random)
-    {
-        List<MovingTable> tables = setting.lake().movingTables();
-        MovingTable table = tables.get(random.nextInt(tables.size()));
-        List<String> keys = table.keys();
-        return new MovingFile(table, keys.get(random.nextInt(keys.size())));
-    }
-
-    private MovingFile drawFileOfSameLength(Random random)
-    {
-        List<MovingFile> candidates = new ArrayList<>();
-        for (MovingTable table : setting.lake().movingTables()) {
-            for (String key : table.keys()) {
-                if (!setting.lake().statesOfSameLength(table, key, table.files().get(key).state()).isEmpty()) {
-                    candidates.add(new MovingFile(table, key));
-                }
-            }
-        }
-        return candidates.get(random.nextInt(candidates.size()));
-    }
-
-    private int otherState(MovingFile file, Random random)
-    {
-        List<Integer> states = setting.lake().statesOfSameLength(file.table(), file.key(), file.history().state());
-        return states.get(random.nextInt(states.size()));
-    }
-
-    private static int anyState(Random random)
-    {
-        return random.nextInt(ChaosRows.STATES);
-    }
-
     private String drawTable(Random random)
     {
-        return random.nextBoolean() ? drawSteady(random) : drawFile(random).table().name();
+        List<MovingTable> moving = setting.lake().movingTables();
+        return random.nextBoolean() ? drawSteady(random) : moving.get(random.nextInt(moving.size())).name();
     }
 
     private String drawSteady(Random random)
     {
         List<String> tables = setting.lake().steadyTables();
         return tables.get(random.nextInt(tables.size()));
-    }
-
-    /** Replaces the file with a state that no cache worker has, lets a query begin to read that, and replaces the file again. */
-    private Undo replaceWhileRead(MovingFile file, long afterBytes, Random random)
-            throws InterruptedException
-    {
-        setting.lake().put(file.table(), file.key(), anyState(random));
-        Thread query;
-        try (S3Hold hold = setting.cluster().s3().hold(S3Hold.Rule.gets(BUCKET, setting.lake().key(file.table(), file.key())).afterBytes(afterBytes))) {
-            query = Thread.ofPlatform().name("query-of-fault").start(() -> setting.client().checkMoving(file.table(), Integer.MAX_VALUE));
-            long deadline = System.nanoTime() + HOLD_TIMEOUT.toNanos();
-            // small files are not held in the middle
-            while (hold.heldCount() == 0 && query.isAlive() && System.nanoTime() < deadline) {
-                Thread.sleep(20);
-            }
-            setting.lake().put(file.table(), file.key(), anyState(random));
-        }
-        query.join();
-        return () -> setting.client().checkMoving(file.table(), Integer.MAX_VALUE);
-    }
-
-    /** What only a flush makes readers notice. */
-    private Undo rewriteAndFlush(MovingFile file, Random random)
-            throws Exception
-    {
-        try (SqlConnection connection = connect()) {
-            new CacheStatistics(connection, "cachedhive").awaitHealthy(hosts.size(), HEALTHY_TIMEOUT);
-        }
-        catch (IllegalStateException e) {
-            throw new SQLException("the flush would not reach all cache workers: " + e.getMessage(), e);
-        }
-        // it is in the cache then
-        setting.client().checkMoving(file.table(), Integer.MAX_VALUE);
-        Instant time = setting.lake().lastModified(file.table(), file.key());
-        long begin = System.nanoTime();
-        setting.lake().put(file.table(), file.key(), otherState(file, random));
-        setting.lake().setLastModified(file.table(), file.key(), time);
-        try {
-            call("flush_data_cache(schema_name => 'chaos', table_name => '%s')".formatted(file.table().name()));
-            return () -> setting.client().checkMoving(file.table(), Integer.MAX_VALUE);
-        }
-        catch (SQLException e) {
-            // a later time is noticed without a flush
-            setting.lake().put(file.table(), file.key(), file.history().state());
-            throw e;
-        }
-        finally {
-            file.history().addUnsettled(begin);
-        }
     }
 
     private void writeRules(String rules)

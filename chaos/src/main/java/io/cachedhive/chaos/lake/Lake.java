@@ -37,12 +37,19 @@ public final class Lake
     public static final int BUCKETED_ROWS = 8_000;
     public static final int PARTITIONS = 8;
 
+    /** Format of the moving table with {@link #STREAMED_FILE}. */
+    public static final TableFormat STREAMED_FORMAT = TableFormat.TEXTFILE;
+    /** A file that is read piece by piece, from its begin to its end. */
+    public static final String STREAMED_FILE = "streamed";
+
     private static final String STAGE = "chaos_stage";
     private static final String MOVING_DIRECTORY = "moving/";
     // in one split and, for ORC and Parquet, one GET of plain Hive: several GETs may see several states
     private static final int LARGE_MOVING_ROWS = 16_000;
     private static final int SMALL_MOVING_ROWS = 500;
     private static final Map<String, Integer> MOVING_FILES = ImmutableMap.of("large", LARGE_MOVING_ROWS, "small", SMALL_MOVING_ROWS, "tiny", 100);
+    // above the 8 MB up to which Trino reads a file of lines into memory as a whole
+    private static final int STREAMED_ROWS = 100_000;
 
     private final S3Service s3;
     private final S3Client client;
@@ -115,7 +122,7 @@ public final class Lake
     {
         String table = "%s.stage_%s".formatted(STAGE, format.text());
         List<String> sources = new ArrayList<>();
-        MOVING_FILES.forEach((file, rows) -> {
+        movingFiles(format).forEach((file, rows) -> {
             for (int state = 0; state < ChaosRows.STATES; state++) {
                 sources.add(ChaosRows.source(fileName(format, file), state, ChaosRows.rowCount(rows, state)));
             }
@@ -140,7 +147,7 @@ public final class Lake
     {
         String table = "moving_" + format.text();
         Map<String, FileHistory> files = new LinkedHashMap<>();
-        MOVING_FILES.forEach((file, rows) -> {
+        movingFiles(format).forEach((file, rows) -> {
             client.putObject(request -> request.bucket(BUCKET).key(key(table, file)), RequestBody.fromBytes(bytes.get(bytesKey(fileName(format, file), 0))));
             files.put(file, new FileHistory(fileName(format, file), rows, 0));
         });
@@ -152,6 +159,14 @@ public final class Lake
                 MOVING_DIRECTORY,
                 table));
         return new MovingTable(table, format, files);
+    }
+
+    private static Map<String, Integer> movingFiles(TableFormat format)
+    {
+        if (format != STREAMED_FORMAT) {
+            return MOVING_FILES;
+        }
+        return ImmutableMap.<String, Integer>builder().putAll(MOVING_FILES).put(STREAMED_FILE, STREAMED_ROWS).buildOrThrow();
     }
 
     private static String fileName(TableFormat format, String file)
@@ -225,10 +240,22 @@ public final class Lake
     /** Writes a file in a state; returns when it is written. */
     public void put(MovingTable table, String file, int state)
     {
+        put(table, file, state, Optional.empty());
+    }
+
+    /** Writes a file in a state and sets its last-modified time; returns when both are done. */
+    public void put(MovingTable table, String file, int state, Instant lastModified)
+    {
+        put(table, file, state, Optional.of(lastModified));
+    }
+
+    private void put(MovingTable table, String file, int state, Optional<Instant> lastModified)
+    {
         FileHistory history = table.files().get(file);
         byte[] content = bytes.get(bytesKey(history.name(), state));
         history.beginChange(OptionalInt.of(state));
         untilDone(() -> client.putObject(request -> request.bucket(BUCKET).key(key(table, file)), RequestBody.fromBytes(content)));
+        lastModified.ifPresent(time -> s3.setLastModified(BUCKET, key(table, file), time));
         history.endChange();
     }
 
@@ -246,11 +273,6 @@ public final class Lake
         Instant[] time = new Instant[1];
         untilDone(() -> time[0] = client.headObject(request -> request.bucket(BUCKET).key(key(table, file))).lastModified());
         return time[0];
-    }
-
-    public void setLastModified(MovingTable table, String file, Instant time)
-    {
-        s3.setLastModified(BUCKET, key(table, file), time);
     }
 
     // the S3 server may be in trouble too, until the end of that fault

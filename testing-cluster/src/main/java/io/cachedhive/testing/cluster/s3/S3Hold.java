@@ -32,15 +32,16 @@ public interface S3Hold
      *
      * @param bucket empty for every bucket
      * @param keyPrefix empty for every key
+     * @param fromPosition least position in the object at which the bytes of a GET begin; 0 for every GET
      * @param afterBytes bytes of the body sent before the GET waits; 0 waits before the response begins
      * @param releaseAtCount with this number of GETs waiting at the same time all are released and the hold ends (a barrier); 0 for never
      */
-    record Rule(String bucket, String keyPrefix, long afterBytes, int releaseAtCount)
+    record Rule(String bucket, String keyPrefix, long fromPosition, long afterBytes, int releaseAtCount)
     {
         /** Holds GETs of the objects under a prefix before their response begins, until released. */
         public static Rule gets(String bucket, String keyPrefix)
         {
-            return new Rule(bucket, keyPrefix, 0, 0);
+            return new Rule(bucket, keyPrefix, 0, 0, 0);
         }
 
         /** Holds every GET of a data file. */
@@ -49,14 +50,19 @@ public interface S3Hold
             return gets("", "");
         }
 
+        public Rule fromPosition(long fromPosition)
+        {
+            return new Rule(bucket, keyPrefix, fromPosition, afterBytes, releaseAtCount);
+        }
+
         public Rule afterBytes(long afterBytes)
         {
-            return new Rule(bucket, keyPrefix, afterBytes, releaseAtCount);
+            return new Rule(bucket, keyPrefix, fromPosition, afterBytes, releaseAtCount);
         }
 
         public Rule releaseAtCount(int releaseAtCount)
         {
-            return new Rule(bucket, keyPrefix, afterBytes, releaseAtCount);
+            return new Rule(bucket, keyPrefix, fromPosition, afterBytes, releaseAtCount);
         }
 
         /** Files of the metastore are never held: a query could not even be planned. */
@@ -64,7 +70,8 @@ public interface S3Hold
         {
             return request.isGet() && request.isDataFile()
                     && (bucket.isEmpty() || request.bucket().orElse("").equals(bucket))
-                    && request.key().orElse("").startsWith(keyPrefix);
+                    && request.key().orElse("").startsWith(keyPrefix)
+                    && request.startPosition() >= fromPosition;
         }
     }
 }

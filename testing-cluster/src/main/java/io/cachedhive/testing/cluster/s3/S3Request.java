@@ -6,6 +6,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 import static com.google.common.base.Preconditions.checkArgument;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -41,6 +43,7 @@ public record S3Request(
         String userAgent)
 {
     private static final int FIELD_COUNT = 13;
+    private static final Pattern RANGE_START = Pattern.compile("bytes=(\\d{1,18})-.*");
 
     public enum Outcome
     {
@@ -71,6 +74,15 @@ public record S3Request(
     public boolean isGet()
     {
         return operation == S3Operation.GET_OBJECT;
+    }
+
+    /** Where the requested bytes begin in the object: 0 without a range, and for a range of its last bytes. */
+    public long startPosition()
+    {
+        return range.map(RANGE_START::matcher)
+                .filter(Matcher::matches)
+                .map(matcher -> Long.parseLong(matcher.group(1)))
+                .orElse(0L);
     }
 
     /** A HEAD of an object. */

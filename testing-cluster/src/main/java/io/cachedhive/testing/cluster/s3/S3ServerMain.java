@@ -194,6 +194,7 @@ public final class S3ServerMain
         Properties properties = new Properties();
         properties.setProperty("bucket", rule.bucket());
         properties.setProperty("key-prefix", rule.keyPrefix());
+        properties.setProperty("from-position", Long.toString(rule.fromPosition()));
         properties.setProperty("after-bytes", Long.toString(rule.afterBytes()));
         properties.setProperty("release-at-count", Integer.toString(rule.releaseAtCount()));
         return properties;
@@ -204,6 +205,7 @@ public final class S3ServerMain
         return new S3Hold.Rule(
                 properties.getProperty("bucket", ""),
                 properties.getProperty("key-prefix", ""),
+                Long.parseLong(properties.getProperty("from-position", "0")),
                 Long.parseLong(properties.getProperty("after-bytes", "0")),
                 Integer.parseInt(properties.getProperty("release-at-count", "0")));
     }

@@ -297,6 +297,24 @@ abstract class AbstractTestS3Service
     }
 
     @Test
+    void testHoldsFromPosition()
+            throws Exception
+    {
+        byte[] bytes = randomBytes(14, 3000);
+        put("position/data", bytes);
+        try (S3Hold hold = s3.hold(S3Hold.Rule.gets(BUCKET, "position/").fromPosition(2000))) {
+            // those that begin before it are not held
+            assertThat(get("position/data")).isEqualTo(bytes);
+            assertThat(client.getObjectAsBytes(request -> request.bucket(BUCKET).key("position/data").range("bytes=1999-2999")).asByteArray()).hasSize(1001);
+            Future<byte[]> held = executor.submit(() -> client.getObjectAsBytes(request -> request.bucket(BUCKET).key("position/data").range("bytes=2000-2999")).asByteArray());
+            hold.awaitHeld(1, LONG);
+            assertThat(held.isDone()).isFalse();
+            hold.release();
+            assertThat(held.get()).isEqualTo(Arrays.copyOfRange(bytes, 2000, 3000));
+        }
+    }
+
+    @Test
     void testHoldsInMiddleOfBody()
             throws Exception
     {
