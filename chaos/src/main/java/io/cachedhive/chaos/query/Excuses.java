@@ -14,8 +14,6 @@ import java.util.regex.Pattern;
 final class Excuses
 {
     private static final String REPLACED = "was replaced while it was read: run the query again";
-    // the S3 server lists a file that is being written under another name for a moment, and plain Hive reads what is listed, too
-    private static final String LISTED_BUT_ABSENT = "File does not exist";
     private static final Pattern LOST_WORKER = Pattern.compile(
             "too many errors talking to a worker node|Could not communicate with the remote task|The node may have crashed|no longer active|No nodes available|" +
                     "Insufficient active worker nodes|Remote task|remote task|Expected response code|/v1/task|Error closing remote buffer|Connection refused|worker node",
@@ -37,7 +35,7 @@ final class Excuses
             // the message names the file, and that file was replaced
             return Optional.of(table.isPresent() && changedFiles(table.get(), message, fromNanos, toNanos) ? Outcome.REPLACED : Outcome.FAILED);
         }
-        if (table.isPresent() && (message.contains(table.get().name()) || message.contains(LISTED_BUT_ABSENT)) && changed(table.get(), fromNanos, toNanos)) {
+        if (table.isPresent() && message.contains(table.get().name()) && changed(table.get(), fromNanos, toNanos)) {
             return Optional.of(Outcome.AS_PLAIN);
         }
         if (faults.contains(FaultKind.TRINO_WORKER_KILLED) && LOST_WORKER.matcher(message).find()) {

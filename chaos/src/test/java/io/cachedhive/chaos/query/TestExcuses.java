@@ -43,10 +43,8 @@ class TestExcuses
     void testOtherFailureOfReplacedFile()
     {
         assertThat(excuse(MALFORMED, Optional.of(table))).isEmpty();
-        assertThat(excuse("File does not exist", Optional.of(table))).isEmpty();
         replace(small);
         assertThat(excuse(MALFORMED, Optional.of(table))).contains(Outcome.AS_PLAIN);
-        assertThat(excuse("File does not exist", Optional.of(table))).contains(Outcome.AS_PLAIN);
         assertThat(excuse("cache worker failed", Optional.of(table))).isEmpty();
     }
 

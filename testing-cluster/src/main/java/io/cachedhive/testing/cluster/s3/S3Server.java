@@ -194,7 +194,7 @@ public final class S3Server
             directory.ifPresent(path -> properties.setProperty("jclouds.filesystem.basedir", createDirectories(path).toString()));
             S3Proxy proxy = S3Proxy.builder()
                     .endpoint(URI.create("http://%s:%s".formatted(address, port)))
-                    .blobStore(BlobStores.create(directory.isPresent() ? "filesystem" : "transient", properties))
+                    .blobStore(new CompleteObjects(BlobStores.create(directory.isPresent() ? "filesystem" : "transient", properties)))
                     .awsAuthentication(AuthenticationType.AWS_V2_OR_V4, ACCESS_KEY, SECRET_KEY)
                     // without it a listing by the AWS SDK is answered with 501
                     .ignoreUnknownHeaders(true)

@@ -6,6 +6,7 @@ import org.junit.jupiter.api.io.TempDir;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
+import software.amazon.awssdk.services.s3.model.S3Object;
 
 import java.nio.file.Path;
 import java.time.Instant;
@@ -49,6 +50,19 @@ class TestFilesystemS3Server
             }
         }
         assertThat(etags).hasSize(2);
+    }
+
+    @Test
+    void testObjectsThatAreBeingWrittenAreNotListed(@TempDir Path path)
+    {
+        try (S3Server s3 = S3Server.builder().directory(path.resolve("objects")).bucket(BUCKET).start(); S3Client client = s3.client()) {
+            // S3Proxy writes an object to such a name first
+            for (String key : List.of("a/data", "a/data-70179be9-55a2-4dc9-8840-234173bb7c2f", "b/20260101_120000_00005_abcde_70179be9-55a2-4dc9-8840-234173bb7c2f")) {
+                client.putObject(request -> request.bucket(BUCKET).key(key), RequestBody.fromString("bytes"));
+            }
+            assertThat(client.listObjectsV2(request -> request.bucket(BUCKET)).contents()).extracting(S3Object::key)
+                    .containsExactly("a/data", "b/20260101_120000_00005_abcde_70179be9-55a2-4dc9-8840-234173bb7c2f");
+        }
     }
 
     @Test
