@@ -1,6 +1,7 @@
 package io.cachedhive.worker.ring;
 
 import com.google.common.collect.ImmutableList;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.WireException;
@@ -15,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.zip.CRC32C;
 
@@ -37,15 +39,20 @@ public final class RingRegistry
     private static final long MAGIC = 0x31474e4952564843L; // CHVRING1
 
     private final StateDirectory state;
+    private final Executor writer;
     private final Consumer<List<PublishedRing>> shown;
     private volatile List<PublishedRing> rings = ImmutableList.of();
+    @GuardedBy("this")
+    private boolean writing;
 
     /**
+     * @param writer writes the file: one task at a time, so that a hung disk holds up no connection
      * @param shown called with the rings, the newest first, immediately and after each change
      */
-    public RingRegistry(StateDirectory state, Consumer<List<PublishedRing>> shown)
+    public RingRegistry(StateDirectory state, Executor writer, Consumer<List<PublishedRing>> shown)
     {
         this.state = requireNonNull(state, "state is null");
+        this.writer = requireNonNull(writer, "writer is null");
         this.shown = requireNonNull(shown, "shown is null");
         try {
             state.read(FILE).ifPresent(content -> rings = decode(content));
@@ -70,7 +77,7 @@ public final class RingRegistry
     }
 
     /**
-     * Adds a ring. Of two rings with the same epoch, the one published later is kept.
+     * Adds a ring, and has the file written. Of two rings with the same epoch, the one published later is kept.
      */
     public synchronized void publish(PublishedRing ring)
     {
@@ -91,11 +98,30 @@ public final class RingRegistry
         }
         rings = kept;
         shown.accept(kept);
-        try {
-            state.write(FILE, encode(kept));
+        if (!writing) {
+            writing = true;
+            writer.execute(this::write);
         }
-        catch (IOException e) {
-            log.warn("Rings cannot be written to %s (%s): after a restart the coordinator sends them again", state.path(), e);
+    }
+
+    /// Until what was written is what is known.
+    private void write()
+    {
+        List<PublishedRing> written = null;
+        while (true) {
+            synchronized (this) {
+                if (rings.equals(written)) {
+                    writing = false;
+                    return;
+                }
+                written = rings;
+            }
+            try {
+                state.write(FILE, encode(written));
+            }
+            catch (IOException | RuntimeException e) {
+                log.warn("Rings cannot be written to %s (%s): after a restart the coordinator sends them again", state.path(), e);
+            }
         }
     }
 

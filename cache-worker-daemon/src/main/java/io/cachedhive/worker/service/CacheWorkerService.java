@@ -116,7 +116,7 @@ public final class CacheWorkerService
             origins = register(Origins.load(settings.originsDirectory(), limits::observer));
             store = register(BlockStore.open(settings.store(), environment));
 
-            rings = new RingRegistry(state, shown -> {
+            rings = new RingRegistry(state, pool("ring-writer-%s", 1, 1), shown -> {
                 store.publishRings(shown);
                 store.quotas().setRingShare(RingShare.of(shown, store.workerId()));
             });

@@ -36,7 +36,7 @@ class TestFormerOwners
     @BeforeEach
     void setUp(@TempDir Path directory)
     {
-        book = new RingRegistry(StateDirectory.open(directory, new LocalDisk()), _ -> {});
+        book = new RingRegistry(StateDirectory.open(directory, new LocalDisk()), Runnable::run, _ -> {});
         owners = new FormerOwners(book, new CacheWorkerId("self"), Optional.empty(), () -> now);
     }
 

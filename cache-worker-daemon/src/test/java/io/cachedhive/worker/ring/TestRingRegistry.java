@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Executor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -29,7 +30,12 @@ class TestRingRegistry
 
     private RingRegistry open()
     {
-        return new RingRegistry(StateDirectory.open(directory, new LocalDisk()), shown::add);
+        return open(Runnable::run);
+    }
+
+    private RingRegistry open(Executor writer)
+    {
+        return new RingRegistry(StateDirectory.open(directory, new LocalDisk()), writer, shown::add);
     }
 
     private static PublishedRing ring(int member, long publishedMillis)
@@ -96,5 +102,26 @@ class TestRingRegistry
         content[content.length / 2] ^= 1;
         Files.write(directory.resolve("rings"), content);
         assertThat(open().rings()).isEmpty();
+    }
+
+    @Test
+    void testPublisherDoesNotWaitForTheDisk()
+    {
+        List<Runnable> writes = new ArrayList<>();
+        RingRegistry book = open(writes::add);
+        book.publish(ring(1, 10));
+        book.publish(ring(2, 20));
+        assertThat(book.rings()).containsExactly(ring(2, 20), ring(1, 10));
+        assertThat(shown.getLast()).isEqualTo(book.rings());
+        assertThat(directory.resolve("rings")).doesNotExist();
+        // one write has both
+        assertThat(writes).hasSize(1);
+        writes.removeFirst().run();
+        assertThat(open().rings()).containsExactly(ring(2, 20), ring(1, 10));
+
+        book.publish(ring(3, 30));
+        assertThat(writes).hasSize(1);
+        writes.removeFirst().run();
+        assertThat(open().rings()).containsExactly(ring(3, 30), ring(2, 20), ring(1, 10));
     }
 }
