@@ -10,6 +10,7 @@ import io.cachedhive.benchmark.peer.PlainTcpBenchmark;
 import io.cachedhive.benchmark.ring.OwnerBenchmark;
 import io.cachedhive.benchmark.sizing.SizerBenchmark;
 import io.cachedhive.benchmark.ssd.SsdHitBenchmark;
+import io.cachedhive.benchmark.ssd.SsdWriteBenchmark;
 import io.cachedhive.benchmark.wire.WireCodecBenchmark;
 import io.cachedhive.benchmark.worker.WorkerReadBenchmark;
 import org.openjdk.jmh.runner.RunnerException;
@@ -148,6 +149,12 @@ final class MicroBenchmarks
                 OptionalDouble.of(1.25),
                 new Subject(SsdHitBenchmark.class, "hit", Map.of()).withMeasure(Measure.WALL_TIME),
                 new Subject(SsdHitBenchmark.class, "plainRead", Map.of()).withMeasure(Measure.WALL_TIME),
+                done);
+        measureRatio(
+                "ssd_write_1MiB_to_direct_write",
+                OptionalDouble.empty(),
+                new Subject(SsdWriteBenchmark.class, "write", Map.of()).withMeasure(Measure.WALL_TIME),
+                new Subject(SsdWriteBenchmark.class, "plainWrite", Map.of()).withMeasure(Measure.WALL_TIME),
                 done);
     }
 

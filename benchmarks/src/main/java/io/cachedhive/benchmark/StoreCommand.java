@@ -40,6 +40,13 @@ final class StoreCommand
     @Option(names = "--heap", paramLabel = "SIZE", defaultValue = "1200m", description = "heap of the store's process, as of -Xmx (default: ${DEFAULT-VALUE})")
     private String heap;
 
+    @Option(
+            names = "--ram-megabytes",
+            paramLabel = "COUNT",
+            defaultValue = "1024",
+            description = "size of the RAM tier, which has grown to it before a kill (default: ${DEFAULT-VALUE})")
+    private long ramMegabytes;
+
     @Option(names = "--runs", paramLabel = "COUNT", defaultValue = "3", description = "starts of each kind, and checkpoints, at least 2 (default: ${DEFAULT-VALUE})")
     private int runs;
 
@@ -76,7 +83,7 @@ final class StoreCommand
     protected void measure(Consumer<Figure> figures)
             throws IOException, InterruptedException
     {
-        Scale scale = new Scale(blocks, blocksPerFile, heap, runs, fillSeconds);
+        Scale scale = new Scale(blocks, blocksPerFile, heap, ramMegabytes << 20, runs, fillSeconds);
         Path directory = kept == null ? Files.createTempDirectory(parent, "cachedhive-benchmark") : Files.createDirectories(kept).toRealPath();
         Path memory = Files.createTempDirectory(StoreConfig.DEFAULT_RAM_DIRECTORY, "cachedhive-benchmark");
         try {

@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.ssd;
 
+import io.cachedhive.benchmark.store.StoreBenchmark;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.store.BlockOrigin;
@@ -24,15 +25,12 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 
 import static java.nio.file.StandardOpenOption.CREATE;
 import static java.nio.file.StandardOpenOption.READ;
@@ -75,7 +73,7 @@ public class SsdHitBenchmark
     public void setup()
             throws IOException, StoreException
     {
-        path = directory.isEmpty() ? Files.createTempDirectory("cachedhive-benchmark") : Files.createTempDirectory(Path.of(directory), "cachedhive-benchmark");
+        path = DirectFiles.createDirectory(directory);
         memory = Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-benchmark");
         StoreConfig config = StoreConfig.ramOnly(path.resolve("state"))
                 .withRam(memory, RAM_BYTES)
@@ -96,7 +94,7 @@ public class SsdHitBenchmark
             }
             out.force(true);
         }
-        plain = FileChannel.open(plainFile, READ, directOption());
+        plain = FileChannel.open(plainFile, READ, DirectFiles.directOption());
         // on SSD everything comes back, in RAM nothing
         store.close();
         store = BlockStore.open(config, StoreEnvironment.system());
@@ -107,20 +105,6 @@ public class SsdHitBenchmark
             int at = random.nextInt(i + 1);
             order[i] = order[at];
             order[at] = i;
-        }
-    }
-
-    /**
-     * Returns the option of the JDK for O_DIRECT. Its only name is in a package for which javac always warns.
-     */
-    private static OpenOption directOption()
-    {
-        try {
-            Class<?> options = Class.forName("com.sun.nio.file.ExtendedOpenOption");
-            return (OpenOption) options.getField("DIRECT").get(null);
-        }
-        catch (ReflectiveOperationException e) {
-            throw new IllegalStateException("This JDK has no option for O_DIRECT", e);
         }
     }
 
@@ -147,13 +131,8 @@ public class SsdHitBenchmark
     {
         plain.close();
         store.close();
-        for (Path root : List.of(path, memory)) {
-            try (Stream<Path> paths = Files.walk(root)) {
-                for (Path each : paths.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(each);
-                }
-            }
-        }
+        StoreBenchmark.delete(path);
+        StoreBenchmark.delete(memory);
         if (ramHits > 0) {
             throw new IllegalStateException("%s of %s blocks were in RAM".formatted(ramHits, next));
         }

@@ -26,8 +26,6 @@ public final class StoreBenchmark
     /// Below the directory of the benchmark: leads to shared memory.
     public static final String RAM_DIRECTORY = "ram";
 
-    static final long RAM_BYTES = 1 << 30;
-
     private static final double MAX_BYTES_PER_BLOCK = 96;
     private static final double MAX_BYTES_PER_FILE = 160;
     private static final double MAX_RESIDENT_GIB = 1.5;
@@ -59,10 +57,11 @@ public final class StoreBenchmark
 
     /**
      * @param heap of the store's process
+     * @param ramBytes size of the RAM tier, which has grown to it before the process is killed
      * @param runs starts after a clean stop, and as many after a kill; checkpoints while reads are measured
      * @param fillSeconds how long to fill at most
      */
-    public record Scale(long blocks, int blocksPerFile, String heap, int runs, long fillSeconds)
+    public record Scale(long blocks, int blocksPerFile, String heap, long ramBytes, int runs, long fillSeconds)
     {
         public Scale
         {
@@ -169,6 +168,7 @@ public final class StoreBenchmark
                 heap[run] = (double) (memory[0] - emptyHeap) / present;
                 resident[run] = memory[1] / (double) (1L << 30);
                 progress.accept("%.1f bytes of heap per block, %.3f GiB of memory".formatted(heap[run], resident[run]));
+                worker.ask("grown", "GROWN");
                 // by then all of them are in the journal
                 Thread.sleep(1000);
             }

@@ -7,6 +7,7 @@ import io.cachedhive.protocol.file.FileVersionId;
 import io.cachedhive.store.BlockStore;
 import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
+import io.cachedhive.store.StoreGauges;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.worker.CacheWorker;
 import io.cachedhive.worker.service.CacheWorkerService;
@@ -37,6 +38,7 @@ import static java.util.Objects.requireNonNull;
  *   hit SEED             HIT                     it serves, and a random block of the last run was read and verified
  *   restored             RESTORED blocks         all blocks are restored
  *   fill TOTAL SECONDS   FILLED blocks           so many are on SSD, unless the time ended before
+ *   grown                GROWN bytes             the RAM tier has all its memory
  *   memory               MEMORY heap resident    bytes in use after a collection; bytes of the process without shared memory, before it
  *   reads SEED           READS count nanos       reads from SSD during a checkpoint, and the 99.9th percentile of them
  *   close                CLOSED                  clean stop
@@ -50,6 +52,7 @@ final class StoreWorker
     private static final int MAX_WAITING = 256;
     private static final int PROBES = 64;
     private static final Duration PATIENCE = Duration.ofMinutes(30);
+    private static final double GROWN = 0.95;
     // without a block that reaches the SSD: a fill writes thousands of blocks in a second
     private static final Duration FILL_STOPPED = Duration.ofMinutes(3);
 
@@ -102,6 +105,7 @@ final class StoreWorker
                     case "hit" -> firstHit(Long.parseLong(words[1]));
                     case "restored" -> restored();
                     case "fill" -> fill(Long.parseLong(words[1]), Duration.ofSeconds(Long.parseLong(words[2])));
+                    case "grown" -> grown();
                     case "memory" -> memory();
                     case "reads" -> reads(Long.parseLong(words[1]));
                     case "close" -> close();
@@ -229,6 +233,18 @@ final class StoreWorker
             SyntheticBlocks.write(key.high(), key.low(), fill.buffer());
             fill.commit().ifPresent(PinnedBlock::close);
         }
+    }
+
+    private String grown()
+    {
+        for (long deadline = deadline(); System.nanoTime() < deadline; LockSupport.parkNanos(50_000_000)) {
+            StoreGauges gauges = store.gauges();
+            // what is left is less than a slab
+            if (gauges.ramAllocatedBytes() >= gauges.ramCapacityBytes() * GROWN) {
+                return "GROWN " + gauges.ramAllocatedBytes();
+            }
+        }
+        throw new IllegalStateException("%s in %s".formatted(store.gauges(), PATIENCE));
     }
 
     private String memory()

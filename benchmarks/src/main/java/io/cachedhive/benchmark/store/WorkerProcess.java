@@ -84,7 +84,7 @@ final class WorkerProcess
                 directory.resolve("worker.sock"),
                 FreePorts.next(),
                 directory.resolve(StoreBenchmark.RAM_DIRECTORY),
-                StoreBenchmark.RAM_BYTES,
+                scale.ramBytes(),
                 directory.resolve("ssd"),
                 StoreBenchmark.capacityBytes(scale.blocks()),
                 SyntheticBlocks.BLOCK_BYTES,
