@@ -339,7 +339,9 @@ public final class CacheClient
             Thread.currentThread().interrupt();
         }
         catch (ExecutionException | TimeoutException e) {
-            log.debug(e, "the last counters were not sent");
+            // a worker whose disk is slow replies late, and counts what it receives
+            log.debug(e, "the last counters are sent without waiting for a reply");
+            local.link().session().ifPresent(session -> usage.last().forEach(session::sendOneWay));
         }
     }
 }

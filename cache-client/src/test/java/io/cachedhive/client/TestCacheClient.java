@@ -35,6 +35,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -1024,6 +1025,27 @@ class TestCacheClient
         fixture.assertReads(file, 0, 20);
         client.close();
         assertThat(local.totals()).isEqualTo(ReadFixture.counted(client));
+    }
+
+    @Test
+    void testTheRestIsToldWithoutReplies()
+            throws Exception
+    {
+        CacheClient client = connectedClient();
+        CachedFile file = fixture.open(client);
+        local.answersUsage = false;
+        fixture.assertReads(file, 0, 50);
+        Await.until("reported", () -> ramHitBytes(local.usages).contains(50L));
+        fixture.assertReads(file, 0, 30);
+        client.close();
+        Await.untilAsserted("the rest is reported after what had no reply", () -> assertThat(ramHitBytes(local.usages)).endsWith(50L, 30L));
+    }
+
+    private static List<Long> ramHitBytes(Collection<StatusMessage.Usage> batches)
+    {
+        return batches.stream()
+                .map(batch -> batch.counters().getOrDefault(TABLE, Map.of()).getOrDefault(CounterNames.RAM_HIT_BYTES, 0L))
+                .toList();
     }
 
     /**

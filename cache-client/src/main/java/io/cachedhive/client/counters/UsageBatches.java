@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -72,6 +73,20 @@ public final class UsageBatches
             unanswered = Optional.of(new Usage(client, batches, changes, used));
         }
         return unanswered;
+    }
+
+    /**
+     * Returns all that is left, for a client that ends and waits for no reply: the batch that is not acknowledged yet, and what changed since.
+     * The worker counts batches in order, and each once.
+     */
+    public synchronized List<Usage> last()
+    {
+        List<Usage> left = new ArrayList<>();
+        for (Optional<Usage> batch = next(); batch.isPresent(); batch = next()) {
+            left.add(batch.get());
+            acknowledged = batch.get().batch();
+        }
+        return left;
     }
 
     public void acknowledged(long batch)

@@ -69,6 +69,22 @@ class TestUsageBatches
     }
 
     @Test
+    void testTheLast()
+    {
+        assertThat(batches.last()).isEmpty();
+        counters.addRequested("s.a", 10);
+        Usage first = batches.next().orElseThrow();
+        counters.addRequested("s.a", 3);
+        hits.add(1, 1);
+        List<Usage> last = batches.last();
+        assertThat(last).hasSize(2).first().isEqualTo(first);
+        assertThat(last.getLast().batch()).isEqualTo(2);
+        assertThat(last.getLast().counters()).isEqualTo(Map.of("s.a", Map.of(CounterNames.REQUESTED_BYTES, 3L)));
+        assertThat(last.getLast().hits()).containsExactly(new Digest128(1, 1));
+        assertThat(batches.next()).isEmpty();
+    }
+
+    @Test
     void testHits()
     {
         hits.add(1, 1);
