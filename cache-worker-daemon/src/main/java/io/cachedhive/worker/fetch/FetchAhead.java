@@ -529,6 +529,16 @@ public final class FetchAhead
         }
 
         @Override
+        public void handedOver(int index)
+        {
+            // nothing was read from the origin, so the first read is a hit
+            forget();
+            if (pumping.compareAndSet(false, true)) {
+                pumpLater();
+            }
+        }
+
+        @Override
         public void bytes(int index, SharedBytes bytes)
         {
             // the block could not be stored or is provisional, so fetching more files of the scan would be in vain

@@ -2,13 +2,16 @@ package io.cachedhive.worker.handover;
 
 import io.cachedhive.protocol.checksum.MemoryChecksums;
 import io.cachedhive.protocol.checksum.PieceChecksums;
+import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.ETags;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.HandOverMessage.Describe;
 import io.cachedhive.protocol.wire.HandOverMessage.DescribedBlock;
 import io.cachedhive.protocol.wire.HandOverMessage.Description;
+import io.cachedhive.protocol.wire.HandshakeMessage;
 import io.cachedhive.protocol.wire.NoCause;
+import io.cachedhive.protocol.wire.PreloadMessage;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
 import io.cachedhive.protocol.wire.Source;
@@ -128,6 +131,32 @@ class TestFormerOwnerReads
         assertThat(gauge(fleet, "b", CounterNames.HANDOVER_BLOCKS_RECEIVED)).isEqualTo(moved.size());
         assertThat(gauge(fleet, "b", CounterNames.HANDOVER_BYTES_RECEIVED)).isEqualTo(moved.stream().mapToLong(block -> file.file().blockLength(block, BLOCK_SIZE)).sum());
         assertThat(gauge(fleet, "b", CounterNames.EXTRA_BYTES)).as("nothing came from the origin").isZero();
+    }
+
+    /// What is fetched ahead from the former owner costs no request to the origin, so its first read is a hit.
+    @Test
+    void testFetchedAheadFromTheFormer()
+            throws Exception
+    {
+        fleet.start("a");
+        fleet.publish("a");
+        List<StoredFile> files = IntStream.range(0, 30).mapToObj(number -> lake.putSettled("ahead/file" + number, 949, number)).toList();
+        files.forEach(file -> assertThat(fleet.scan(file)).isEqualTo(Map.of(Source.REMOTE, 1)));
+
+        fleet.start("b");
+        fleet.publish("a");
+        fleet.publish("a", "b");
+        List<StoredFile> moved = files.stream().filter(file -> !fleet.ownedBy("b", file).isEmpty()).toList();
+        assertThat(moved).isNotEmpty();
+        long mark = mark();
+        try (WireClient coordinator = fleet.worker("b").connectTcp()) {
+            // without it, the owners of chunks are unknown
+            coordinator.send(new HandshakeMessage.ChunkSize(TestingFleet.CHUNK_SIZE));
+            assertThat(coordinator.ask(new PreloadMessage.FetchAhead(0, new Digest128(1, 2), "schema.table", moved.stream().map(StoredFile::file).toList()))).isEqualTo(new ControlMessage.Ack());
+        }
+        assertThat(gauge(fleet, "b", CounterNames.HANDOVER_BLOCKS_RECEIVED)).isEqualTo(moved.size());
+        moved.forEach(file -> assertThat(fleet.scan(file)).isEqualTo(Map.of(Source.RAM, 1)));
+        assertThat(gets(mark)).isZero();
     }
 
     @Test
