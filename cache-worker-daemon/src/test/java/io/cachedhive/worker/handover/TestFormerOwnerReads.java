@@ -4,6 +4,7 @@ import io.cachedhive.protocol.checksum.MemoryChecksums;
 import io.cachedhive.protocol.checksum.PieceChecksums;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.ETags;
+import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.HandOverMessage.Describe;
@@ -148,11 +149,12 @@ class TestFormerOwnerReads
         fleet.publish("a", "b");
         List<StoredFile> moved = files.stream().filter(file -> !fleet.ownedBy("b", file).isEmpty()).toList();
         assertThat(moved).isNotEmpty();
+        List<FileVersion> announced = moved.stream().map(StoredFile::file).toList();
         long mark = mark();
         try (WireClient coordinator = fleet.worker("b").connectTcp()) {
             // without it, the owners of chunks are unknown
             coordinator.send(new HandshakeMessage.ChunkSize(TestingFleet.CHUNK_SIZE));
-            assertThat(coordinator.ask(new PreloadMessage.FetchAhead(0, new Digest128(1, 2), "schema.table", moved.stream().map(StoredFile::file).toList()))).isEqualTo(new ControlMessage.Ack());
+            assertThat(coordinator.ask(new PreloadMessage.FetchAhead(0, new Digest128(1, 2), "schema.table", announced))).isEqualTo(new ControlMessage.Ack());
         }
         assertThat(gauge(fleet, "b", CounterNames.HANDOVER_BLOCKS_RECEIVED)).isEqualTo(moved.size());
         moved.forEach(file -> assertThat(fleet.scan(file)).isEqualTo(Map.of(Source.RAM, 1)));
