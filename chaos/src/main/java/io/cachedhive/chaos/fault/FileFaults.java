@@ -212,19 +212,19 @@ final class FileFaults
             throws Exception
     {
         lake.put(file.table(), file.key(), otherState(file, random));
-        Thread query;
         List<ClusterNode> workers = setting.cluster().cacheWorkers();
-        try (S3Hold hold = hold(file, rule -> rule.fromPosition(READ_BYTES))) {
-            query = startQuery(file);
-            awaitHeld(hold, query, during(HOLD_TIMEOUT));
-            // for what was fetched to reach the reader
-            Thread.sleep(DELIVERY);
-            lake.put(file.table(), file.key(), otherState(file, random));
-            for (ClusterNode worker : workers) {
-                NodeFaults.signal("STOP", worker.pid());
-            }
-        }
         try {
+            Thread query;
+            try (S3Hold hold = hold(file, rule -> rule.fromPosition(READ_BYTES))) {
+                query = startQuery(file);
+                awaitHeld(hold, query, during(HOLD_TIMEOUT));
+                // for what was fetched to reach the reader
+                Thread.sleep(DELIVERY);
+                lake.put(file.table(), file.key(), otherState(file, random));
+                for (ClusterNode worker : workers) {
+                    NodeFaults.signal("STOP", worker.pid());
+                }
+            }
             query.join();
         }
         finally {
