@@ -14,6 +14,8 @@ import java.util.regex.Pattern;
 final class Excuses
 {
     private static final String REPLACED = "was replaced while it was read: run the query again";
+    // what Trino says of an RCFile that was deleted after it was listed: without its name
+    private static final String DELETED = "File does not exist";
     private static final Pattern LOST_WORKER = Pattern.compile(
             "too many errors talking to a worker node|Could not communicate with the remote task|The node may have crashed|no longer active|No nodes available|" +
                     "Insufficient active worker nodes|Remote task|remote task|Expected response code|/v1/task|Error closing remote buffer|Connection refused|worker node",
@@ -36,6 +38,9 @@ final class Excuses
             return Optional.of(table.isPresent() && changedFiles(table.get(), message, fromNanos, toNanos) ? Outcome.REPLACED : Outcome.FAILED);
         }
         if (table.isPresent() && message.contains(table.get().name()) && changed(table.get(), fromNanos, toNanos)) {
+            return Optional.of(Outcome.AS_PLAIN);
+        }
+        if (table.isPresent() && message.contains(DELETED) && table.get().files().values().stream().anyMatch(file -> file.between(fromNanos, toNanos).absent())) {
             return Optional.of(Outcome.AS_PLAIN);
         }
         if (faults.contains(FaultKind.TRINO_WORKER_KILLED) && LOST_WORKER.matcher(message).find()) {

@@ -49,6 +49,18 @@ class TestExcuses
     }
 
     @Test
+    void testDeletedFile()
+    {
+        String deleted = "File does not exist";
+        replace(small);
+        assertThat(excuse(deleted, Optional.of(table))).isEmpty();
+        small.beginChange(OptionalInt.empty());
+        small.endChange();
+        assertThat(excuse(deleted, Optional.of(table))).contains(Outcome.AS_PLAIN);
+        assertThat(excuse(deleted, Optional.empty())).isEmpty();
+    }
+
+    @Test
     void testFaultsThatPlainHiveFeelsToo()
     {
         assertThat(excuse(LOST_WORKER, Optional.empty())).isEmpty();
