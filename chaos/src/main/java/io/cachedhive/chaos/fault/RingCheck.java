@@ -20,14 +20,29 @@ public final class RingCheck
 
     private RingCheck() {}
 
-    /** Epochs of the newest rings that cache workers know. */
+    /**
+     * Epochs of the newest rings that cache workers know. Asks again while other faults fail the query.
+     *
+     * @throws SQLException if the query fails for as long as a ring may take
+     */
     static Set<String> epochs(SqlConnection connection)
-            throws SQLException
+            throws SQLException, InterruptedException
     {
-        return nodes(connection).stream()
-                .map(Node::epoch)
-                .flatMap(Optional::stream)
-                .collect(Collectors.toSet());
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        while (true) {
+            try {
+                return nodes(connection).stream()
+                        .map(Node::epoch)
+                        .flatMap(Optional::stream)
+                        .collect(Collectors.toSet());
+            }
+            catch (SQLException e) {
+                if (System.nanoTime() - deadline > 0) {
+                    throw e;
+                }
+                Thread.sleep(POLL_INTERVAL);
+            }
+        }
     }
 
     /**
