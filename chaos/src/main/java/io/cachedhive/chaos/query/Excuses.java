@@ -22,7 +22,9 @@ final class Excuses
             Pattern.CASE_INSENSITIVE);
     private static final Pattern S3_REQUEST = Pattern.compile(
             "Service: S3|S3Exception|S3 server|SdkClient|Unable to execute HTTP|Status Code: 5|SlowDown|reduce your request rate|" +
-                    "Connection reset|timed out|closed by|Premature end|canceled",
+                    "Connection reset|timed out|closed by|Premature end|canceled|" +
+                    // the metastore's files are in S3, too, and this sentence of Trino has no cause
+                    "The following metastore delete operations failed",
             Pattern.CASE_INSENSITIVE);
 
     private Excuses() {}

@@ -76,6 +76,7 @@ class TestExcuses
         assertThat(excuse(S3_UNAVAILABLE, Optional.empty(), FaultKind.S3_REFUSING)).isEmpty();
         assertThat(Excuses.isOfS3(S3_UNAVAILABLE, List.of(FaultKind.S3_REFUSING))).isTrue();
         assertThat(Excuses.isOfS3(S3_UNAVAILABLE, List.of(FaultKind.S3_SLOW, FaultKind.TRINO_WORKER_KILLED))).isFalse();
+        assertThat(Excuses.isOfS3("The following metastore delete operations failed: drop table chaos.written_3_17", List.of(FaultKind.S3_CUT))).isTrue();
         assertThat(Excuses.isOfS3("Malformed ORC file s3://lake/chaos/x", List.of(FaultKind.S3_REFUSING))).isFalse();
     }
 
