@@ -161,6 +161,10 @@ final class ChaosRun
                     s3Proxy.forwardTo(node.s3().endpoint().getHost(), node.s3().endpoint().getPort());
                     home.heapMegabytes(TRINO_HEAP_MEGABYTES);
                     fixHeap(TRINO_HEAP_MEGABYTES).forEach(home::jvmOption);
+                    if (node.coordinator()) {
+                        // starts a thread for each task until it has so many, 1000 by default: then their number follows the rate of queries
+                        home.config("query.executor-pool-size", "100");
+                    }
                     home.catalogProperty("hive", "s3.endpoint", endpoint);
                     home.catalogProperty("cachedhive", "s3.endpoint", endpoint);
                 })
