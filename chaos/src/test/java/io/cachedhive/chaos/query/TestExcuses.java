@@ -2,6 +2,7 @@ package io.cachedhive.chaos.query;
 
 import io.cachedhive.chaos.lake.MovingTable;
 import io.cachedhive.chaos.lake.TableFormat;
+import io.cachedhive.chaos.rows.ChaosRows;
 import io.cachedhive.chaos.rows.FileHistory;
 import io.cachedhive.chaos.schedule.FaultKind;
 import org.junit.jupiter.api.Test;
@@ -58,6 +59,19 @@ class TestExcuses
         small.endChange();
         assertThat(excuse(deleted, Optional.of(table))).contains(Outcome.AS_PLAIN);
         assertThat(excuse(deleted, Optional.empty())).isEmpty();
+    }
+
+    @Test
+    void testShiftedParquet()
+    {
+        String shifted = "java.io.IOException: can not read class org.apache.parquet.format.PageHeader: Required field 'uncompressed_page_size' was not found";
+        // of the same length
+        replace(small);
+        assertThat(excuse(shifted, Optional.of(table))).isEmpty();
+        small.beginChange(OptionalInt.of(ChaosRows.STATES - 1));
+        small.endChange();
+        assertThat(excuse(shifted, Optional.of(table))).contains(Outcome.AS_PLAIN);
+        assertThat(excuse(shifted, Optional.empty())).isEmpty();
     }
 
     @Test
