@@ -38,7 +38,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import static com.google.common.io.MoreFiles.deleteRecursively;
@@ -279,7 +278,7 @@ final class ChaosRun
             return;
         }
         try (SqlConnection connection = connect(cluster)) {
-            RingCheck.awaitOne(connection, Set.of());
+            RingCheck.awaitOne(connection, Optional.empty());
         }
         catch (IllegalStateException e) {
             tally.addFailure("after all faults, " + e.getMessage());

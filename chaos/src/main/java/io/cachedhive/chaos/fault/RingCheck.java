@@ -21,36 +21,13 @@ public final class RingCheck
     private RingCheck() {}
 
     /**
-     * Epochs of the newest rings that cache workers know. Asks again while other faults fail the query.
+     * Waits until all cache workers that run know one ring, which is not the former one.
      *
-     * @throws SQLException if the query fails for as long as a ring may take
-     */
-    static Set<String> epochs(SqlConnection connection)
-            throws SQLException, InterruptedException
-    {
-        long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        while (true) {
-            try {
-                return nodes(connection).stream()
-                        .map(Node::epoch)
-                        .flatMap(Optional::stream)
-                        .collect(Collectors.toSet());
-            }
-            catch (SQLException e) {
-                if (System.nanoTime() - deadline > 0) {
-                    throw e;
-                }
-                Thread.sleep(POLL_INTERVAL);
-            }
-        }
-    }
-
-    /**
-     * Waits until all cache workers that run know one ring, which is none of the former ones.
-     *
+     * @param former its epoch, if the ring has to change
+     * @return the epoch of the ring
      * @throws IllegalStateException if that does not happen in time
      */
-    public static void awaitOne(SqlConnection connection, Set<String> former)
+    public static String awaitOne(SqlConnection connection, Optional<String> former)
             throws InterruptedException
     {
         long deadline = System.nanoTime() + TIMEOUT.toNanos();
@@ -59,8 +36,9 @@ public final class RingCheck
             try {
                 List<Node> nodes = nodes(connection).stream().filter(node -> node.state().equals("RUNNING")).toList();
                 Set<Optional<String>> epochs = nodes.stream().map(Node::epoch).collect(Collectors.toSet());
-                if (epochs.size() == 1 && epochs.iterator().next().filter(epoch -> !former.contains(epoch)).isPresent()) {
-                    return;
+                Optional<String> only = epochs.size() == 1 ? epochs.iterator().next() : Optional.empty();
+                if (only.isPresent() && !only.equals(former)) {
+                    return only.get();
                 }
                 found = nodes.toString();
             }
@@ -68,8 +46,8 @@ public final class RingCheck
                 found = e.toString();
             }
             if (System.nanoTime() - deadline > 0) {
-                throw new IllegalStateException("the cache workers should have one ring, other than %s, within %s s, but system.cache.nodes shows %s".formatted(
-                        former,
+                throw new IllegalStateException("the cache workers should have one ring%s within %s s, but system.cache.nodes shows %s".formatted(
+                        former.map(", other than %s,"::formatted).orElse(""),
                         TIMEOUT.toSeconds(),
                         found));
             }
