@@ -5,10 +5,12 @@ import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.settings.HostFiles;
 import io.cachedhive.admin.settings.PropertiesText;
 import io.cachedhive.admin.sql.TrinoClient;
+import io.cachedhive.admin.sql.TrinoLogin;
 import io.cachedhive.admin.task.TaskException;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -56,8 +58,16 @@ final class CatalogOptions
         if (server == null) {
             throw new ClusterFileException("The coordinator is not known: set trino-url in %s, or give --trino-url.".formatted(cluster.file()));
         }
+        TrinoLogin login;
+        try {
+            login = TrinoLogin.read(user == null ? cluster.trinoUser() : user, cluster.trinoPasswordFile(), cluster.trinoAccessTokenFile());
+        }
+        catch (IOException e) {
+            throw new ClusterFileException("The login for Trino cannot be read (%s): correct trino-password-file or trino-access-token-file in %s."
+                    .formatted(e.getMessage(), cluster.file()));
+        }
         int code = ExitCode.OK;
-        try (TrinoClient client = new TrinoClient(server, user == null ? cluster.trinoUser() : user)) {
+        try (TrinoClient client = new TrinoClient(server, login, cluster.tls().context())) {
             for (String name : names) {
                 String sql = statement.apply(TrinoClient.identifier(name));
                 if (dryRun.isSet()) {
@@ -73,6 +83,9 @@ final class CatalogOptions
                     code = ExitCode.HOST_FAILED;
                 }
             }
+        }
+        catch (TaskException e) {
+            throw new ClusterFileException(e.getMessage());
         }
         catch (IllegalArgumentException _) {
             throw new ClusterFileException("%s is not a URL: write trino-url as http://coordinator.example.net:8080.".formatted(server));

@@ -58,6 +58,9 @@ final class ConfigDiffCommand
                 if (content == null) {
                     lines.add(file.path() + ": is missing");
                 }
+                else if (!content.equals(file.content()) && file.secret()) {
+                    lines.add(file.path() + ": differs");
+                }
                 else if (!content.equals(file.content())) {
                     lines.add(file.path() + ":");
                     difference(content, file.content()).forEach(line -> lines.add("  " + secrets.mask(line)));

@@ -68,7 +68,7 @@ final class DrainCommand
             return options.report(workers.stream().map(host -> HostOutcome.done(host, List.of(cancel ? "stays" : "drain"))).toList(), "WOULD CHANGE", "UNCHANGED", console);
         }
         List<HostAnswer> answers;
-        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(10), HostFiles.readSecret(cluster))) {
+        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(10), HostFiles.readSecret(cluster), cluster.tls().context())) {
             answers = http.ask(show ? "GET" : cancel ? "DELETE" : "POST", show || cancel ? "/v1/drain" : "/v1/drain?deadline=" + deadline.toMillis() + "ms", _ -> {});
         }
         List<HostOutcome> outcomes = new ArrayList<>();

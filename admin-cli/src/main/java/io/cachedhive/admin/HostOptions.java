@@ -3,6 +3,7 @@ package io.cachedhive.admin;
 import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
+import io.cachedhive.admin.cluster.TlsSettings;
 import io.cachedhive.admin.host.HostAnswer;
 import io.cachedhive.admin.host.HostAnswer.Failed;
 import io.cachedhive.admin.host.WorkerHost;
@@ -10,12 +11,14 @@ import io.cachedhive.admin.host.WorkerHosts;
 import io.cachedhive.admin.output.Column;
 import io.cachedhive.admin.output.OutputFormat;
 import io.cachedhive.admin.settings.HostFiles;
+import io.cachedhive.admin.settings.SecretFile;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-import java.io.IOException;
+import javax.net.ssl.SSLContext;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -40,8 +43,8 @@ final class HostOptions
             names = "--hosts",
             split = ",",
             paramLabel = "HOST[:PORT]|GROUP",
-            description = "comma-separated hosts: hosts and groups of the hosts file, or any other hosts; the port is the cache worker's "
-                    + "http-server.http.port (default: 8485)")
+            description = "comma-separated hosts: hosts and groups of the hosts file, or any other hosts, with https:// in front if they "
+                    + "require it; the port is the cache worker's http-server.http.port or http-server.https.port (default: 8485)")
     private Set<String> names = new LinkedHashSet<>();
 
     @Option(
@@ -78,17 +81,12 @@ final class HostOptions
     int run(String path, List<Column> columns, Console console)
             throws ClusterFileException
     {
-        Optional<String> secret;
-        try {
-            secret = readSecret();
-        }
-        catch (IOException e) {
-            console.problem("The file of --secret-file cannot be used (%s): name one that you may read, with the secret in it.".formatted(e.getMessage()));
-            return ExitCode.WRONG_CONFIGURATION;
-        }
-        Map<WorkerHost, Optional<String>> hosts = hosts(secret, console);
+        Optional<String> secret = secretFile == null ? Optional.empty() : Optional.of(SecretFile.read(secretFile).preferred());
+        Optional<Cluster> cluster = cluster(console);
+        Map<WorkerHost, Optional<String>> hosts = hosts(cluster, secret);
+        SSLContext tls = cluster.map(Cluster::tls).orElse(TlsSettings.DEFAULT).context();
         List<HostAnswer> answers;
-        try (WorkerHosts workers = new WorkerHosts(List.copyOf(hosts.keySet()), timeout, hosts::get)) {
+        try (WorkerHosts workers = new WorkerHosts(List.copyOf(hosts.keySet()), timeout, hosts::get, tls)) {
             answers = workers.ask(path, done -> console.progress("%s of %s hosts answered".formatted(done, hosts.size())));
         }
         console.clearProgress();
@@ -107,11 +105,10 @@ final class HostOptions
     /// Those to be asked, each with its secret: that of the hosts file is nothing to hosts that this does not know.
     ///
     /// @param given by an option, for all
-    private Map<WorkerHost, Optional<String>> hosts(Optional<String> given, Console console)
+    private Map<WorkerHost, Optional<String>> hosts(Optional<Cluster> cluster, Optional<String> given)
             throws ClusterFileException
     {
         Map<WorkerHost, Optional<String>> hosts = new LinkedHashMap<>();
-        Optional<Cluster> cluster = cluster(console);
         List<ClusterHost> workers = cluster.map(Cluster::workers).orElse(List.of());
         Set<WorkerHost> known = new LinkedHashSet<>();
         if (names.isEmpty()) {
@@ -168,19 +165,5 @@ final class HostOptions
         catch (IllegalArgumentException e) {
             throw new ParameterException(command.commandLine(), "Invalid value for option '--hosts': " + e.getMessage());
         }
-    }
-
-    private Optional<String> readSecret()
-            throws IOException
-    {
-        if (secretFile == null) {
-            return Optional.empty();
-        }
-        // editors end a file with a line feed
-        String secret = Files.readString(secretFile).strip();
-        if (secret.isEmpty()) {
-            throw new IOException(secretFile + " is empty");
-        }
-        return Optional.of(secret);
     }
 }

@@ -112,7 +112,7 @@ final class RollingOptions
             throws ClusterFileException
     {
         Ssh ssh = options.ssh(cluster);
-        RollingChange rolling = new RollingChange(HostFiles.readSecret(cluster), patience);
+        RollingChange rolling = new RollingChange(HostFiles.readSecret(cluster), cluster.tls().context(), patience);
         List<ClusterHost> hosts = hosts(cluster);
         HostTasks tasks = ClusterOptions.tasks(1, console);
         List<HostOutcome> outcomes = new ArrayList<>();

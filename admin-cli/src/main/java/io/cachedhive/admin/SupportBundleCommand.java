@@ -1,5 +1,6 @@
 package io.cachedhive.admin;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
@@ -24,18 +25,19 @@ import picocli.CommandLine.Option;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static java.nio.file.StandardOpenOption.CREATE_NEW;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -50,6 +52,8 @@ import static java.util.Objects.requireNonNull;
 final class SupportBundleCommand
         implements Callable<Integer>
 {
+    private static final Pattern DIGEST = Pattern.compile(".*=[0-9a-f]{64}");
+
     @Option(names = "--to", required = true, paramLabel = "FILE", description = "zip file to write; it must not exist")
     private Path file;
 
@@ -86,7 +90,7 @@ final class SupportBundleCommand
             collect(ssh, host, files, entries);
             return HostOutcome.done(host, List.of("collected"));
         });
-        ask(hosts, files, entries);
+        ask(cluster, hosts, files, entries);
         try {
             entries.put("hosts.yaml", Files.readString(cluster.file()));
             write(entries, secrets(hosts, files, entries));
@@ -105,9 +109,9 @@ final class SupportBundleCommand
         String directory = host.name().replace(':', '_') + "/";
         List<HostFile> wanted = Installation.wanted(files, host);
         String facts = ssh.run(host, HostScripts.facts(host, Optional.of("@current"), wanted, List.of())).output();
-        // a digest of a short secret can be tried out
-        entries.put(directory + "facts.txt", facts.lines().filter(line -> !line.contains("secret=")).collect(Collectors.joining("\n", "", "\n")));
-        Installation.fetch(ssh, host, wanted.stream().map(HostFile::path).toList()).forEach((path, content) -> entries.put(directory + "files" + path, content));
+        entries.put(directory + "facts.txt", withoutDigests(facts, wanted));
+        List<String> paths = wanted.stream().filter(file -> !file.secret()).map(HostFile::path).toList();
+        Installation.fetch(ssh, host, paths).forEach((path, content) -> entries.put(directory + "files" + path, content));
         if (host.trinoHome().isPresent()) {
             Installation.fetch(ssh, host, List.of(host.trinoEtc() + "/config.properties", host.trinoEtc() + "/jvm.config", host.trinoEtc() + "/node.properties"))
                     .forEach((path, content) -> entries.put(directory + "files" + path, content));
@@ -125,16 +129,38 @@ final class SupportBundleCommand
         }
     }
 
-    private static void ask(List<ClusterHost> hosts, HostFiles files, Map<String, String> entries)
+    /// A weak secret could be guessed from its digest, and from that of a file whose other lines are known. Whether files are as they should be stays.
+    static String withoutDigests(String facts, List<HostFile> wanted)
+    {
+        StringBuilder text = new StringBuilder();
+        for (String line : facts.lines().toList()) {
+            if (!DIGEST.matcher(line).matches()) {
+                text.append(line).append('\n');
+                continue;
+            }
+            wanted.stream()
+                    .filter(file -> line.startsWith("file:" + file.path() + "="))
+                    .findFirst()
+                    .ifPresent(file -> text.append("file:%s=%s\n".formatted(file.path(), line.endsWith("=" + file.digest()) ? "as configured" : "differs")));
+        }
+        return text.toString();
+    }
+
+    private static void ask(Cluster cluster, List<ClusterHost> hosts, HostFiles files, Map<String, String> entries)
+            throws ClusterFileException
     {
         List<ClusterHost> workers = hosts.stream().filter(ClusterHost::isWorker).toList();
-        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(10), files.secret())) {
+        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(10), files.secret(), cluster.tls().context())) {
             for (String path : List.of("status", "stats", "drain")) {
                 List<HostAnswer> answers = http.ask("/v1/" + path, _ -> {});
                 for (int index = 0; index < workers.size(); index++) {
                     String name = workers.get(index).name().replace(':', '_') + "/" + path;
                     switch (answers.get(index)) {
-                        case Answered answered -> entries.put(name + ".json", answered.content().toPrettyString() + "\n");
+                        case Answered answered -> {
+                            // digests of secrets
+                            ((ObjectNode) answered.content()).remove("shared_secrets");
+                            entries.put(name + ".json", answered.content().toPrettyString() + "\n");
+                        }
                         case Failed failed -> entries.put(name + ".txt", failed.problem() + "\n");
                     }
                 }
@@ -145,7 +171,7 @@ final class SupportBundleCommand
     private static Secrets secrets(List<ClusterHost> hosts, HostFiles files, Map<String, String> entries)
     {
         Secrets secrets = new Secrets();
-        files.secret().ifPresent(secrets::add);
+        files.secrets().forEach(secrets::add);
         files.catalogs().values().forEach(secrets::addFrom);
         files.origins().values().forEach(secrets::addFrom);
         // in the hosts file they need not stand on a line of their own
@@ -161,7 +187,8 @@ final class SupportBundleCommand
     private void write(Map<String, String> entries, Secrets secrets)
             throws IOException
     {
-        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file, CREATE_NEW))) {
+        Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
             for (Map.Entry<String, String> entry : entries.entrySet()) {
                 zip.putNextEntry(new ZipEntry(entry.getKey()));
                 zip.write(secrets.mask(entry.getValue()).getBytes(UTF_8));

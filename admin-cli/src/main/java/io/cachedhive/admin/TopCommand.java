@@ -65,7 +65,7 @@ final class TopCommand
         Cluster cluster = options.cluster();
         List<ClusterHost> workers = options.select(cluster).stream().filter(ClusterHost::isWorker).toList();
         boolean failed = false;
-        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(5), HostFiles.readSecret(cluster))) {
+        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(5), HostFiles.readSecret(cluster), cluster.tls().context())) {
             List<HostAnswer> before = http.ask("/v1/stats", _ -> {});
             long beforeNanos = nanoTime.getAsLong();
             for (int refresh = 0; count == null || refresh < count; refresh++) {

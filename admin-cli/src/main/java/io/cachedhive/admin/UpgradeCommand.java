@@ -101,7 +101,7 @@ final class UpgradeCommand
         }
         HostFiles.requireSecret(cluster);
         List<HostOutcome> outcomes = new ArrayList<>();
-        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), FINALIZE_TIMEOUT, HostFiles.readSecret(cluster))) {
+        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), FINALIZE_TIMEOUT, HostFiles.readSecret(cluster), cluster.tls().context())) {
             List<HostAnswer> before = http.ask("/v1/ssd-format", _ -> {});
             List<HostAnswer> after = options.isDryRun() ? before : http.ask("POST", "/v1/ssd-format", _ -> {});
             for (int index = 0; index < workers.size(); index++) {

@@ -4,7 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import io.cachedhive.protocol.wire.HttpToken;
+import io.cachedhive.protocol.security.HttpChallenges;
+import io.cachedhive.protocol.security.HttpProof.Request;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -23,8 +24,12 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -33,10 +38,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("slow")
 class TestCacheAdmin
 {
+    private static final String SECRET = "9vQ2LrT7xWb4NcYk8HsZp3MdGf6JaEu1";
     private static final String STATUS = """
             {"worker": "w1", "state": "RUNNING", "version": "1-SNAPSHOT", "uptime_millis": 3723000, "newest_ring": "0123456789abcdef",
              "gauges": {"ram_used_bytes": 536870912, "ram_capacity_bytes": 1073741824, "ssd_used_bytes": 0, "ssd_capacity_bytes": 107374182400}}
             """;
+
+    private static final HttpChallenges CHALLENGES = new HttpChallenges("w1", new SecureRandom(), System::nanoTime, System::currentTimeMillis);
 
     private final List<Closeable> servers = new ArrayList<>();
 
@@ -219,27 +227,53 @@ class TestCacheAdmin
         assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
     }
 
+    private Path secretFile(String name, String content)
+            throws IOException
+    {
+        Path file = Files.createFile(directory.resolve(name), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        return Files.writeString(file, content);
+    }
+
+    /// As a cache worker with the secret {@link #SECRET} does.
+    private static void respondToProof(HttpExchange exchange)
+            throws IOException
+    {
+        String authorization = String.valueOf(exchange.getRequestHeaders().getFirst("Authorization"));
+        Request request = Request.of(exchange.getRequestMethod(), exchange.getRequestURI(), exchange.getRequestHeaders().getFirst("Host"));
+        boolean proven = CHALLENGES.problem(List.of(SECRET), request, authorization).isEmpty();
+        if (!proven) {
+            exchange.getResponseHeaders().add("WWW-Authenticate", CHALLENGES.issue().header());
+        }
+        respond(exchange, proven ? 200 : 401, proven ? STATUS : "no");
+    }
+
     @Test
     void testSecret()
             throws IOException
     {
-        String host = server("/v1/status", exchange -> {
-            String authorization = String.valueOf(exchange.getRequestHeaders().getFirst("Authorization"));
-            boolean proven = HttpToken.verify("the secret", authorization, System.currentTimeMillis());
-            respond(exchange, proven ? 200 : 401, proven ? STATUS : "no");
-        });
-        Path right = Files.writeString(directory.resolve("right"), "the secret\n");
-        Path wrong = Files.writeString(directory.resolve("wrong"), "another");
-        Path empty = Files.writeString(directory.resolve("empty"), "\n");
+        String host = server("/v1/status", TestCacheAdmin::respondToProof);
+        Path right = secretFile("right", SECRET + "\n");
+        Path wrong = secretFile("wrong", SECRET.toLowerCase(Locale.ROOT));
+        Path empty = secretFile("empty", "\n");
+        Path sample = secretFile("sample", "replace-with-a-secret-of-your-own");
+        Path readable = secretFile("readable", SECRET);
+        Files.setPosixFilePermissions(readable, PosixFilePermissions.fromString("rw-r-----"));
 
         assertThat(run("status", "--hosts", host, "--secret-file", right.toString()).code()).isEqualTo(ExitCode.OK);
         assertThat(run("status", "--hosts", host).error()).contains("name a file with the value of its internal-communication.shared-secret in --secret-file");
         Outcome refused = run("status", "--hosts", host, "--secret-file", wrong.toString());
         assertThat(refused.error()).contains("compare the file of --secret-file").contains("clocks");
         assertThat(refused.code()).isEqualTo(ExitCode.HOST_FAILED);
-        assertThat(run("status", "--hosts", host, "--secret-file", empty.toString()).code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+        Map.of(empty, "is empty: copy it again",
+                        sample, "is a sample from the documentation",
+                        readable, "can be read or written by other users (rw-r-----): run chmod 600 ")
+                .forEach((file, problem) -> {
+                    Outcome outcome = run("status", "--hosts", host, "--secret-file", file.toString());
+                    assertThat(outcome.error().lines()).singleElement().asString().contains(file.toString(), problem);
+                    assertThat(outcome.code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+                });
         Outcome missing = run("status", "--hosts", host, "--secret-file", directory.resolve("missing").toString());
-        assertThat(missing.error().lines()).singleElement().asString().contains("--secret-file cannot be used").contains("missing");
+        assertThat(missing.error().lines()).singleElement().asString().contains("cannot be read (NoSuchFileException): name a file").contains("missing");
         assertThat(missing.code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
     }
 
@@ -379,17 +413,13 @@ class TestCacheAdmin
     void testHostsOptionKnowsTheHostsFile()
             throws IOException
     {
-        String good = server("/v1/status", exchange -> {
-            String authorization = String.valueOf(exchange.getRequestHeaders().getFirst("Authorization"));
-            boolean proven = HttpToken.verify("the secret", authorization, System.currentTimeMillis());
-            respond(exchange, proven ? 200 : 401, proven ? STATUS : "no");
-        });
+        String good = server("/v1/status", TestCacheAdmin::respondToProof);
         List<String> proofs = new ArrayList<>();
         String stranger = server("/v1/status", exchange -> {
             proofs.add(exchange.getRequestHeaders().getFirst("Authorization"));
             respond(exchange, 200, STATUS);
         });
-        Files.writeString(directory.resolve("secret"), "the secret\n");
+        secretFile("secret", SECRET + "\n");
         String file = Files.writeString(directory.resolve("hosts.yaml"), """
                 workers:
                   - host: worker1

@@ -3,7 +3,14 @@ package io.cachedhive.admin;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cachedhive.admin.ssh.TestingSshHosts;
+import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.security.SecretFile;
+import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.ClientIdentity;
+import io.cachedhive.transport.Timeouts;
+import io.cachedhive.transport.WorkerConnections;
+import io.cachedhive.transport.WorkerLink;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -18,11 +25,18 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -87,6 +101,8 @@ class TestInstalledHosts
                 connector.name=cachedhive
                 hive.metastore.uri=thrift://metastore:9083
                 s3.region=us-east-1
+                s3.aws-access-key=AKIAOFTHETEST
+                s3.aws-secret-key=secretkeyofthetest
                 """);
         Files.createDirectories(directory.resolve("conf/origins"));
         Files.writeString(directory.resolve("conf/origins/default.properties"), """
@@ -136,7 +152,10 @@ class TestInstalledHosts
         assertThat(trino.resolve("bin/launcher.properties")).content().contains("main-class=io.cachedhive.engine.CachedTrinoServer", "process-name=trino-server");
         assertThat(trino.resolve("lib/cachedhive-engine-extension.jar")).hasContent("extension 1.0");
         String secret = Files.readString(directory.resolve("secret")).strip();
-        assertThat(trino.resolve("etc/catalog/lake.properties")).content().contains("cachedhive.shared-secret=" + secret);
+        assertThat(trino.resolve("etc/catalog/lake.properties")).content()
+                .contains("cachedhive.shared-secret-file=" + trino.resolve("etc/cachedhive-shared-secret"))
+                .doesNotContain(secret);
+        assertThat(trino.resolve("etc/cachedhive-shared-secret")).hasContent(secret + "\n");
         assertThat(root(COORDINATOR).resolve("opt/cachedhive/current/worker")).doesNotExist();
 
         // nothing is left to be done
@@ -238,6 +257,8 @@ class TestInstalledHosts
         assertThat(outcome.error()).contains("the cache worker ended at once", "cache.nonsense");
     }
 
+    // two minutes
+    @Tag("exhaustive")
     @Test
     void testUpgradeAndRollback()
             throws IOException, InterruptedException
@@ -344,6 +365,8 @@ class TestInstalledHosts
         assertThat(run("install", "--package", bundle.toString()).error()).contains("3 hosts: 1 changed, 2 unchanged, 0 failed");
     }
 
+    // the container hosts have such a test, which runs with each change
+    @Tag("exhaustive")
     @Test
     void testDoctorFindsWhatIsWrong()
             throws IOException, InterruptedException
@@ -367,19 +390,21 @@ class TestInstalledHosts
         Path release = root(COORDINATOR).resolve("opt/cachedhive/current/plugin/plugin-cachedhive.jar");
         Files.writeString(release, "bit rot");
         Path catalog = root(COORDINATOR).resolve("trino/etc/catalog/lake.properties");
-        Files.writeString(catalog, Files.readString(catalog).replaceAll("shared-secret=.*", "shared-secret=another"));
+        Files.writeString(catalog, Files.readString(catalog).replaceAll("shared-secret-file=.*", "shared-secret=another"));
+        Path readable = root(first).resolve("trino/etc/catalog/lake.properties");
+        Files.setPosixFilePermissions(readable, PosixFilePermissions.fromString("rw-r--r--"));
         Path plugin = root(first).resolve("trino/plugin/cachedhive");
         Files.delete(plugin);
         Path log = root(first).resolve("opt/cachedhive/etc/log.properties");
         Files.writeString(log, "io.cachedhive=DEBUG\n");
         Path config = root(first).resolve("opt/cachedhive/etc/config.properties");
-        Files.writeString(config, Files.readString(config).replaceAll("(?m)^internal-communication.shared-secret=.*", "internal-communication.shared-secret=another"));
+        Files.writeString(config, Files.readString(config).replaceAll("(?m)^internal-communication.shared-secret-file=.*", "internal-communication.shared-secret=another"));
         // what the hosts file says, and the host has not; and a clock that is an hour fast
         hosts.stopHost(second);
         Path programs = Files.createDirectories(directory.resolve("bin"));
         Path date = Files.writeString(programs.resolve("date"), "#!/bin/sh\nexec /bin/date -d '+1 hour' \"$@\"\n");
         assertThat(date.toFile().setExecutable(true)).isTrue();
-        hosts.startHost(second, Map.of("PATH", programs + ":/usr/bin:/bin"));
+        hosts.startHost(second, Map.of("PATH", programs + ":/usr/sbin:/usr/bin:/sbin:/bin"));
         writeHostsFile("""
                     java-home: %s
                     ram-size: 100TB
@@ -396,6 +421,7 @@ class TestInstalledHosts
                 first + " PLUGIN",
                 first + " CONFIG_DRIFT",
                 first + " SECRET",
+                first + " SECRET",
                 first + " PORT",
                 second + " CLOCK",
                 second + " JAVA",
@@ -410,7 +436,7 @@ class TestInstalledHosts
         writeHostsFile("");
         Outcome difference = run("config", "diff", "--hosts", first);
         assertThat(difference.code()).isEqualTo(ExitCode.FOUND);
-        assertThat(difference.out()).contains("- io.cachedhive=DEBUG", "+ io.cachedhive=INFO", "shared-secret=***").doesNotContain("=another");
+        assertThat(difference.out()).contains("- io.cachedhive=DEBUG", "+ io.cachedhive=INFO", "internal-communication.shared-secret=***").doesNotContain("=another");
         assertThat(run("config", "push").error()).contains("3 hosts: 2 changed, 1 unchanged, 0 failed");
         succeed("config", "diff");
         assertThat(run("install", "--package", bundle.toString()).error()).contains("2 changed, 1 unchanged, 0 failed");
@@ -436,6 +462,81 @@ class TestInstalledHosts
         hosts.startHost(COORDINATOR, Map.of());
     }
 
+    // nearly two minutes; TestSecretRotation holds the order of the steps, and TestHandshakeProof#testTwoSecrets what processes accept
+    @Tag("exhaustive")
+    @Test
+    void testRotationUnderLoad()
+            throws Exception
+    {
+        succeed("install", "--package", bundle.toString());
+        succeed("start");
+        succeed("status", "--timeout", TIMEOUT);
+        String former = Files.readString(directory.resolve("secret")).strip();
+        Path formerFile = Files.createFile(directory.resolve("former"), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        Files.writeString(formerFile, former);
+        List<Path> files = new ArrayList<>();
+        for (String host : List.of(COORDINATOR, WORKERS.get(0), WORKERS.get(1))) {
+            files.add(root(host).resolve("trino/etc/cachedhive-shared-secret"));
+        }
+        WORKERS.forEach(worker -> files.add(root(worker).resolve("opt/cachedhive/etc/shared-secret")));
+
+        assertThat(run("secret", "rotate", "--dry-run").out()).contains("WOULD CHANGE", "add a new secret");
+        assertThat(files).allSatisfy(file -> assertThat(file).hasContent(former + "\n"));
+        assertThat(run("secret", "rotate", "--hosts", WORKERS.getFirst()).code()).isEqualTo(ExitCode.WRONG_USAGE);
+
+        // requests of a Trino server, which reads its file as the plugin does
+        ClientIdentity identity = new ClientIdentity("testing", "lake", "node", List.of(), SecretFile.open(files.getFirst()));
+        AtomicBoolean stopped = new AtomicBoolean();
+        AtomicLong answers = new AtomicLong();
+        Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+        Timeouts timeouts = new Timeouts(10_000, 10_000, 100, 1_000);
+        try (WorkerConnections connections = new WorkerConnections("rotation", identity, Optional.empty(), timeouts, 1, 100, System::nanoTime)) {
+            List<Thread> readers = WORKERS.stream().map(worker -> Thread.ofVirtual().start(() -> {
+                WorkerLink link = connections.peer(new WorkerAddress(worker, port("all", "worker")), Optional.empty());
+                while (!stopped.get()) {
+                    try {
+                        connections.ask(link, new StatusMessage.Ping(), StatusMessage.Pong.class, 10_000).get();
+                        answers.incrementAndGet();
+                    }
+                    catch (ExecutionException | InterruptedException e) {
+                        failures.add(e);
+                    }
+                }
+            })).toList();
+            Await.until("requests are answered", () -> answers.get() > 10);
+
+            // the second host is lost before anything is written
+            hosts.stopHost(WORKERS.get(1));
+            Outcome lost = run("secret", "rotate");
+            assertThat(lost.code()).isEqualTo(ExitCode.HOST_FAILED);
+            assertThat(lost.error()).contains(WORKERS.get(1) + " has no sshd on that port");
+            assertThat(files).allSatisfy(file -> assertThat(file).hasContent(former + "\n"));
+            hosts.startHost(WORKERS.get(1), Map.of());
+
+            Outcome rotated = run("secret", "rotate", "--patience", TIMEOUT);
+            assertThat(rotated.code()).as(rotated.toString()).isEqualTo(ExitCode.OK);
+            assertThat(rotated.out()).contains("new secret added", "new secret preferred", "former secret removed", "former secret refused");
+            long before = answers.get();
+            Await.until("requests are answered with the new secret", () -> answers.get() > before + 10);
+            stopped.set(true);
+            for (Thread reader : readers) {
+                reader.join();
+            }
+        }
+        assertThat(failures).isEmpty();
+        String preferred = Files.readString(directory.resolve("secret")).strip();
+        assertThat(preferred).isNotEqualTo(former).doesNotContain("\n");
+        assertThat(files).allSatisfy(file -> {
+            assertThat(file).hasContent(preferred + "\n");
+            assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file))).isIn("rw-------", "rw-r-----");
+        });
+        assertThat(run("status", "--secret-file", formerFile.toString()).error()).contains("requires the shared secret (HTTP 401)");
+        assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
+        Path bundle = directory.resolve("rotated.zip");
+        succeed("support-bundle", "--to", bundle.toString());
+        assertThat(unzip(bundle).values()).noneMatch(content -> content.contains(preferred) || content.contains("shared_secrets"));
+    }
+
     @Test
     void testLogsSupportBundleAndDrain()
             throws IOException
@@ -456,9 +557,11 @@ class TestInstalledHosts
         Path file = directory.resolve("support.zip");
         Outcome collected = run("support-bundle", "--to", file.toString());
         assertThat(collected.code()).as(collected.toString()).isEqualTo(ExitCode.OK);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file))).isEqualTo("rw-------");
         Map<String, String> entries = unzip(file);
         assertThat(entries.keySet()).contains("doctor.txt", "hosts.yaml", WORKERS.getFirst() + "/status.json", WORKERS.getFirst() + "/server.log", COORDINATOR + "/facts.txt");
         assertThat(entries.get("doctor.txt")).isEqualTo("No problems found.\n");
+        assertThat(entries.get(COORDINATOR + "/facts.txt")).contains("lake.properties=as configured").doesNotContainPattern("[0-9a-f]{64}");
         assertThat(entries.get(WORKERS.getFirst() + "/launcher.log")).contains("somebody wrote *** and *** here");
         assertThat(entries.values()).noneMatch(content -> content.contains(secret) || content.contains("secretkeyofthetest") || content.contains("AKIAOFTHETEST"));
         assertThat(run("support-bundle", "--to", file.toString()).code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
@@ -519,12 +622,13 @@ class TestInstalledHosts
     {
         StringBuilder text = new StringBuilder("""
                 cluster: testing
-                ssh: {config-file: %s, connect-timeout: 20s, command-timeout: 5m}
+                ssh: {config-file: %1$s, connect-timeout: 20s, command-timeout: 5m}
                 secret-file: secret
                 configuration-directory: conf
                 service: launcher
-                run-as: %s
-                java-home: %s
+                run-as: %2$s
+                trino-run-as: %2$s
+                java-home: %3$s
                 ram-size: 128MB
                 heap-size: 256MB
                 coordinators:

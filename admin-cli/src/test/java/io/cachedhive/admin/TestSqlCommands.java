@@ -93,6 +93,18 @@ class TestSqlCommands
     }
 
     @Test
+    void testFlushOfLocation()
+    {
+        assertThat(run("flush", "--location", "s3://lake/it's/").code()).isEqualTo(ExitCode.OK);
+        assertThat(statements).containsExactly("ops: CALL \"lake\".system.flush_location(location => 's3://lake/it''s/')");
+
+        assertThat(run("flush").code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(run("flush", "web.visits", "--location", "s3://lake/").code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(run("flush", "--partition", "ds=1", "--location", "s3://lake/").code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(statements).hasSize(1);
+    }
+
+    @Test
     void testFailures()
     {
         Outcome refused = run("flush", "web.missing");

@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark;
 
+import io.cachedhive.benchmark.memory.MemoryDirectory;
 import io.cachedhive.testing.cluster.home.Distribution;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.results.RunResult;
@@ -25,7 +26,15 @@ import static java.util.Objects.requireNonNull;
  */
 final class InterleavedRuns
 {
-    private static final String[] JVM_ARGUMENTS = {"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"};
+    private static final String[] JVM_ARGUMENTS = {
+            "-Xms512m",
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            "--enable-native-access=ALL-UNNAMED",
+            "--sun-misc-unsafe-memory-access=allow",
+            // as in the packaged jvm.config: the JVM would compile the cipher only after thousands of blocks
+            "-XX:CompileCommand=quiet",
+            "-XX:CompileCommand=CompileThresholdScaling,com.sun.crypto.provider.*::*,0.01"};
 
     private final Timing timing;
     private final boolean forks;
@@ -158,7 +167,9 @@ final class InterleavedRuns
                 .shouldFailOnError(true)
                 .verbosity(VerboseMode.SILENT);
         if (forks) {
-            options.jvmArgs(JVM_ARGUMENTS).jvmArgsAppend("-D%s=%s".formatted(Distribution.ROOT_PROPERTY, Distribution.find().root()));
+            options.jvmArgs(JVM_ARGUMENTS).jvmArgsAppend(
+                    "-D%s=%s".formatted(Distribution.ROOT_PROPERTY, Distribution.find().root()),
+                    "-D%s=%s".formatted(MemoryDirectory.PARENT_PROPERTY, MemoryDirectory.parent()));
         }
         subject.parameters().forEach(options::param);
         List<RunResult> results = List.copyOf(new Runner(options.build()).run());

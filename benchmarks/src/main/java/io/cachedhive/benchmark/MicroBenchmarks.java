@@ -6,7 +6,7 @@ import io.cachedhive.benchmark.figure.Figure;
 import io.cachedhive.benchmark.memory.EvictingWriterBenchmark;
 import io.cachedhive.benchmark.memory.RamHitBenchmark;
 import io.cachedhive.benchmark.peer.AlluxioBenchmark;
-import io.cachedhive.benchmark.peer.PlainTcpBenchmark;
+import io.cachedhive.benchmark.peer.SocketBenchmark;
 import io.cachedhive.benchmark.ring.OwnerBenchmark;
 import io.cachedhive.benchmark.sizing.SizerBenchmark;
 import io.cachedhive.benchmark.ssd.SsdHitBenchmark;
@@ -129,14 +129,14 @@ final class MicroBenchmarks
         Map<String, Double> budgets = new LinkedHashMap<>();
         budgets.put("4096", 2.0);
         budgets.put("65536", 2.0);
-        budgets.put("1048576", 1.5);
+        budgets.put("1048576", 1.3);
         for (Map.Entry<String, Double> entry : budgets.entrySet()) {
-            Map<String, String> exchange = Map.of("readBytes", entry.getKey());
+            Map<String, String> exchange = Map.of("readBytes", entry.getKey(), "tls", "true");
             measureRatio(
-                    "non_local_hit_%s_to_tcp".formatted(sizeName(Long.parseLong(entry.getKey()))),
+                    "non_local_hit_%s_to_tls_socket".formatted(sizeName(Long.parseLong(entry.getKey()))),
                     OptionalDouble.of(entry.getValue()),
                     new Subject(WorkerReadBenchmark.class, "readFully", Map.of("hosts", "2", "readBytes", entry.getKey())).withMeasure(Measure.WALL_TIME),
-                    new Subject(PlainTcpBenchmark.class, "read", exchange).withMeasure(Measure.WALL_TIME),
+                    new Subject(SocketBenchmark.class, "read", exchange).withMeasure(Measure.WALL_TIME),
                     done);
         }
     }
@@ -148,6 +148,12 @@ final class MicroBenchmarks
                 "ssd_hit_1MiB_to_direct_read",
                 OptionalDouble.of(1.25),
                 new Subject(SsdHitBenchmark.class, "hit", Map.of()).withMeasure(Measure.WALL_TIME),
+                new Subject(SsdHitBenchmark.class, "plainRead", Map.of()).withMeasure(Measure.WALL_TIME),
+                done);
+        measureRatio(
+                "ssd_hit_1MiB_encrypted_to_direct_read",
+                OptionalDouble.empty(),
+                new Subject(SsdHitBenchmark.class, "hit", Map.of("encrypted", "true")).withMeasure(Measure.WALL_TIME),
                 new Subject(SsdHitBenchmark.class, "plainRead", Map.of()).withMeasure(Measure.WALL_TIME),
                 done);
         measureRatio(

@@ -1,10 +1,10 @@
 package io.cachedhive.benchmark;
 
 import io.cachedhive.benchmark.figure.Figure;
+import io.cachedhive.benchmark.memory.MemoryDirectory;
 import io.cachedhive.benchmark.store.StoreBenchmark;
 import io.cachedhive.benchmark.store.StoreBenchmark.Phase;
 import io.cachedhive.benchmark.store.StoreBenchmark.Scale;
-import io.cachedhive.store.StoreConfig;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -22,7 +22,8 @@ import java.util.function.Consumer;
         name = "store",
         sortOptions = false,
         description = {
-                "Measures a store of many blocks: bytes of metadata, memory of the process, and restarts after a clean stop and after kill -9. ",
+                "Measures a store of many blocks: bytes of metadata, memory of the process, and restarts after a clean stop and after kill -9, ",
+                "on demand also of an encrypted store. ",
                 "Only what lies in slabs is synthetic; the rest takes about 1.2 KB of disk per block, 12 GB for ten million."})
 final class StoreCommand
         extends MeasuringCommand
@@ -85,7 +86,7 @@ final class StoreCommand
     {
         Scale scale = new Scale(blocks, blocksPerFile, heap, ramMegabytes << 20, runs, fillSeconds);
         Path directory = kept == null ? Files.createTempDirectory(parent, "cachedhive-benchmark") : Files.createDirectories(kept).toRealPath();
-        Path memory = Files.createTempDirectory(StoreConfig.DEFAULT_RAM_DIRECTORY, "cachedhive-benchmark");
+        Path memory = MemoryDirectory.create();
         try {
             Path link = directory.resolve(StoreBenchmark.RAM_DIRECTORY);
             Files.deleteIfExists(link);

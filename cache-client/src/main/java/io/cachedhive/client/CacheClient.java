@@ -86,6 +86,7 @@ public final class CacheClient
         this.connections = new WorkerConnections(
                 "cachedhive-" + config.identity().catalog(),
                 config.identity(),
+                Optional.of(config.socketPath()),
                 config.timeouts(),
                 limits.ioThreads(),
                 limits.requestsPerWorker(),
@@ -127,7 +128,7 @@ public final class CacheClient
      */
     public static CacheClient start(CacheClientConfig config, Consumer<String> localProblems)
     {
-        return new CacheClient(config, file -> MappedBlockMemory.open(file, config.verification().ram()), System::nanoTime, localProblems);
+        return new CacheClient(config, file -> MappedBlockMemory.open(file, config.verification().ram(), config.socketPath()), System::nanoTime, localProblems);
     }
 
     static CacheClient start(CacheClientConfig config, BlockMemory.Opener memoryOpener, LongSupplier nanoTime)

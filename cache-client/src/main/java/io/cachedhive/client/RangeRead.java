@@ -66,6 +66,7 @@ final class RangeRead
     private final long[] bytesBySource = new long[ReadSource.values().length];
     private long crossZoneBytes;
     private RingEpoch epoch = NO_RING;
+    private long lastLeaseNanos;
     private boolean hedgeTried;
     private Optional<Hedge> hedge = Optional.empty();
 
@@ -117,11 +118,11 @@ final class RangeRead
             if (letter != null) {
                 open(letter);
             }
-            else if (!leases.isEmpty()) {
-                leases.fill();
-            }
-            else {
+            else if (leases.isEmpty()) {
                 checkDeadlines();
+            }
+            else if (context.nanoTime() - lastLeaseNanos >= GATHER_NANOS) {
+                leases.fill();
             }
         }
         leases.fill();
@@ -374,7 +375,10 @@ final class RangeRead
         switch (letter.message()) {
             case BlockFrame answer -> copyFrame(run, answer);
             case BlockBytes answer -> takeBytes(run, answer, letter.verified());
-            case BlockLease answer -> leases.add(run, answer.block(), answer.lease());
+            case BlockLease answer -> {
+                leases.add(run, answer.block(), answer.lease());
+                lastLeaseNanos = context.nanoTime();
+            }
             case BlockNo answer -> throw new Bypass(BypassCause.of(answer.cause()), "cache worker at %s declined the read".formatted(run.owner().session().endpoint()));
             default -> throw new IllegalStateException("not an answer to a read: " + letter.message());
         }

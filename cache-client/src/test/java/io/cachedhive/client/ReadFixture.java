@@ -13,6 +13,7 @@ import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.security.Secrets;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.testing.Await;
@@ -46,6 +47,7 @@ final class ReadFixture
     static final int BLOCKS = 12;
     static final int TAIL = 1000;
     static final String TABLE = "schema.table";
+    static final Optional<String> SECRET = Optional.of("the secret of this test");
     static final OriginId ORIGIN = OriginId.of("s3", Optional.of("http://127.0.0.1:1"), Optional.empty());
     /** For answers that come: longer than a busy machine may take. */
     static final Timeouts PATIENT = new Timeouts(30_000, 60_000, 100, 200);
@@ -58,7 +60,7 @@ final class ReadFixture
     private final List<TestingWorker> workers = new ArrayList<>();
     private final List<CacheClient> clients = new ArrayList<>();
     final Path socket = directory.resolve("worker.sock");
-    final TestingWorker local = worker("local", Optional.empty());
+    final TestingWorker local = worker("local");
     final byte[] bytes = new byte[(BLOCKS - 1) * BLOCK + TAIL];
     final FileVersion file = new FileVersion(ORIGIN, "s3://bucket/file", bytes.length, 1_700_000_000_000L);
     final TestingInput input;
@@ -70,6 +72,11 @@ final class ReadFixture
         new Random(1).nextBytes(bytes);
         input = new TestingInput(file, bytes);
         local.addFile(file, bytes);
+    }
+
+    TestingWorker worker(String id)
+    {
+        return worker(id, SECRET);
     }
 
     TestingWorker worker(String id, Optional<String> secret)
@@ -88,9 +95,14 @@ final class ReadFixture
         local.listen(socket);
     }
 
+    static ClientIdentity identity()
+    {
+        return identity(SECRET);
+    }
+
     static ClientIdentity identity(Optional<String> secret)
     {
-        return new ClientIdentity("cluster", "catalog", "node", List.of(new NamedOrigin("default", ORIGIN)), secret);
+        return new ClientIdentity("cluster", "catalog", "node", List.of(new NamedOrigin("default", ORIGIN)), Secrets.of(secret.stream().toArray(String[]::new)));
     }
 
     CacheClient client()
@@ -100,7 +112,7 @@ final class ReadFixture
 
     CacheClient client(Timeouts timeouts)
     {
-        return client(timeouts, CacheClientConfig.Limits.DEFAULT, Optional.empty());
+        return client(timeouts, CacheClientConfig.Limits.DEFAULT, SECRET);
     }
 
     CacheClient client(Timeouts timeouts, CacheClientConfig.Limits limits, Optional<String> secret)
@@ -110,6 +122,8 @@ final class ReadFixture
 
     CacheClient client(Timeouts timeouts, CacheClientConfig.Limits limits, Optional<String> secret, LongSupplier nanoTime)
     {
+        // a client requires proof of its secret on the Unix socket, too
+        local.secret = secret;
         CacheClient client = CacheClient.start(new CacheClientConfig(socket, identity(secret), CHUNK, limits, timeouts), _ -> local.memory.map(), nanoTime);
         clients.add(client);
         return client;

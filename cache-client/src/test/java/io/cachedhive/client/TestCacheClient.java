@@ -43,6 +43,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 
 import static io.cachedhive.client.ReadFixture.BLOCK;
@@ -242,7 +243,7 @@ class TestCacheClient
     {
         fixture.listen();
         try (CacheClient client = CacheClient.start(
-                new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
+                new CacheClientConfig(fixture.socket, ReadFixture.identity(), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
                 path -> {
                     throw new IOException("cannot map " + path);
                 },
@@ -259,7 +260,7 @@ class TestCacheClient
     void testOtherWorker(Source source)
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         other.source = source;
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         CacheClient client = connectedClient();
@@ -278,7 +279,7 @@ class TestCacheClient
     void testReadOverChunksOfSeveralOwners()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         CacheClient client = connectedClient();
         fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), 0, fixture.bytes.length);
@@ -293,7 +294,7 @@ class TestCacheClient
     void testSharedMemoryComesBeforeTheOwner()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         CacheClient client = connectedClient();
         long position = fixture.chunkOf(ring, other);
@@ -307,7 +308,7 @@ class TestCacheClient
     void testUnknownEpochMeansTheNewestRing()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         fixture.publish(Map.of(local, Optional.empty()));
         CacheClient client = connectedClient();
         Await.until("ring", () -> client.newestRing().isPresent());
@@ -338,7 +339,7 @@ class TestCacheClient
     void testOwnerWithoutAddress()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.empty()));
         CacheClient client = connectedClient();
         fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other), 100);
@@ -349,8 +350,8 @@ class TestCacheClient
     void testAnotherWorkerAtTheOwnersAddress()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
-        TestingWorker stranger = fixture.worker("stranger", Optional.empty());
+        TestingWorker other = fixture.worker("other");
+        TestingWorker stranger = fixture.worker("stranger");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(stranger.listenTcp())));
         CacheClient client = connectedClient();
         fixture.assertReads(fixture.open(client, Optional.of(ring.epoch()), true), fixture.chunkOf(ring, other), 100);
@@ -377,7 +378,13 @@ class TestCacheClient
     void testSilentWorker()
             throws Exception
     {
-        CacheClient client = connectedClient(HASTY);
+        // probes come when the test moves the clock
+        AtomicLong later = new AtomicLong();
+        long probeMillis = TimeUnit.MINUTES.toMillis(4);
+        Timeouts hasty = new Timeouts(HASTY.silenceMillis(), HASTY.fetchMillis(), HASTY.reconnectMillis(), probeMillis);
+        fixture.listen();
+        CacheClient client = fixture.connected(fixture.client(hasty, CacheClientConfig.Limits.DEFAULT, ReadFixture.SECRET, () -> System.nanoTime() + later.get()));
+        int accepted = local.acceptedConnections();
         local.reads = (_, _) -> {};
         local.answersPings = false;
         CachedFile file = fixture.open(client);
@@ -395,16 +402,21 @@ class TestCacheClient
         assertThat(client.local().problem().orElseThrow()).contains("does not answer");
 
         // until it answers a probe
-        Await.until("probed", () -> local.pings.get() >= 2);
+        for (int i = 1; i <= 2; i++) {
+            int pings = i;
+            later.addAndGet(TimeUnit.MILLISECONDS.toNanos(probeMillis));
+            Await.until("probed", () -> local.pings.get() == pings);
+        }
         fixture.assertReads(file, 0, 100);
         assertThat(local.readRequests).hasSize(3);
         local.answersPings = true;
         local.reads = TestingWorker.Exchange::answerAll;
+        later.addAndGet(TimeUnit.MILLISECONDS.toNanos(probeMillis));
         Await.until("used again", () -> client.local().problem().isEmpty());
         fixture.assertReads(file, 0, 100);
         assertThat(local.readRequests).hasSize(4);
         assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(100);
-        assertThat(local.acceptedConnections()).isEqualTo(1);
+        assertThat(local.acceptedConnections()).isEqualTo(accepted);
         ReadFixture.assertIdle(client);
     }
 
@@ -412,7 +424,8 @@ class TestCacheClient
     void testFetchingMayTakeLonger()
             throws Exception
     {
-        CacheClient client = connectedClient(HASTY);
+        // only silence is to be short
+        CacheClient client = connectedClient(new Timeouts(HASTY.silenceMillis(), NEVER_MILLIS, PATIENT.reconnectMillis(), PATIENT.probeMillis()));
         local.source = Source.REMOTE;
         CountDownLatch never = new CountDownLatch(1);
         local.reads = (exchange, read) -> {
@@ -461,11 +474,15 @@ class TestCacheClient
         CachedFile file = fixture.open(client);
         fixture.assertReads(file, 0, 3 * BLOCK);
         fixture.assertBypassed(client, BypassCause.TIMEOUT, 3 * BLOCK);
+        int accepted = local.acceptedConnections();
         late.countDown();
         local.reads = TestingWorker.Exchange::answerAll;
-        fixture.assertReads(file, 0, BLOCK);
-        assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isEqualTo(BLOCK);
-        assertThat(local.acceptedConnections()).isEqualTo(1);
+        // on a busy machine more than one answer is late
+        Await.untilAsserted("a hit", () -> {
+            fixture.assertReads(file, 0, BLOCK);
+            assertThat(fixture.observer.bytes(ReadSource.RAM_HIT)).isPositive();
+        });
+        assertThat(local.acceptedConnections()).isEqualTo(accepted);
         ReadFixture.assertIdle(client);
     }
 
@@ -555,7 +572,7 @@ class TestCacheClient
     void testConnectionLostDuringRead()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         CacheClient client = connectedClient();
         other.reads = (exchange, read) -> {
@@ -605,7 +622,7 @@ class TestCacheClient
     void testBytesThatDoNotVerify()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         CacheClient client = connectedClient();
         long position = fixture.chunkOf(ring, other);
@@ -632,7 +649,7 @@ class TestCacheClient
     {
         // of which all of a block would be requested
         local.wantsGuests = false;
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         CacheClient client = connectedClient();
         long position = fixture.chunkOf(ring, other);
@@ -692,7 +709,7 @@ class TestCacheClient
     void testTwoStatesOfAFile()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         other.etagDigest = 43;
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         CacheClient client = connectedClient();
@@ -716,7 +733,7 @@ class TestCacheClient
     void testTwoStatesInTheFirstRead()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         other.etagDigest = 43;
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         CacheClient client = connectedClient();
@@ -750,7 +767,9 @@ class TestCacheClient
     void testFillLease()
             throws Exception
     {
-        CacheClient client = connectedClient();
+        // leases are gathered until all are there: the time does not pass
+        fixture.listen();
+        CacheClient client = fixture.connected(fixture.client(PATIENT, CacheClientConfig.Limits.DEFAULT, ReadFixture.SECRET, () -> 0));
         local.originStatus = OriginStatus.UNKNOWN;
         local.reads = (exchange, read) -> {
             for (int block = read.firstBlock(); block < read.firstBlock() + read.blockCount(); block++) {
@@ -786,7 +805,7 @@ class TestCacheClient
     void testFillLeaseOfAnotherWorker()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         other.reads = (exchange, read) -> exchange.lease(read.firstBlock());
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         CacheClient client = connectedClient();
@@ -871,7 +890,12 @@ class TestCacheClient
         fixture.assertBypassed(client, BypassCause.ORIGIN_MISMATCH, 10);
         assertThat(local.readRequests).isEmpty();
         assertThat(client.local().connected()).isTrue();
-        assertThat(client.local().problem().orElseThrow()).contains("origin default", "etc/origins/default.properties", "agree");
+        assertThat(client.local().problem().orElseThrow()).contains(
+                "origin default",
+                "another endpoint, region or isolation domain",
+                "no isolation domain",
+                "etc/origins/default.properties",
+                "agree");
     }
 
     @Test
@@ -1024,7 +1048,7 @@ class TestCacheClient
         // and what was counted last
         fixture.assertReads(file, 0, 20);
         client.close();
-        assertThat(local.totals()).isEqualTo(ReadFixture.counted(client));
+        Await.untilAsserted("the rest is counted", () -> assertThat(local.totals()).isEqualTo(ReadFixture.counted(client)));
     }
 
     @Test

@@ -109,8 +109,8 @@ class TestCancelledReads
         Random random = new Random(seed);
         try (ReadFixture fixture = new ReadFixture()) {
             // names with which each of the three owns a chunk
-            TestingWorker other = fixture.worker("other", Optional.empty());
-            TestingWorker unable = fixture.worker("unable-2", Optional.empty());
+            TestingWorker other = fixture.worker("other");
+            TestingWorker unable = fixture.worker("unable-2");
             PublishedRing ring = fixture.publish(Map.of(fixture.local, Optional.empty(), other, Optional.of(other.listenTcp()), unable, Optional.of(unable.listenTcp())));
             for (TestingWorker worker : List.of(fixture.local, other, unable)) {
                 fixture.chunkOf(ring, worker);
@@ -146,6 +146,7 @@ class TestCancelledReads
             Semaphore atOnce = new Semaphore(16);
             Set<Throwable> failures = ConcurrentHashMap.newKeySet();
             Set<Thread> readers = ConcurrentHashMap.newKeySet();
+            int started = 0;
             while (cancelled.get() < CANCELS) {
                 atOnce.acquire();
                 int position = random.nextInt(fixture.bytes.length - 1);
@@ -174,9 +175,13 @@ class TestCancelledReads
                 });
                 readers.add(reader);
                 reader.start();
-                // at once, while asking, while copying, or after the end
-                LockSupport.parkNanos(random.nextInt(400_000));
-                reader.interrupt();
+                started++;
+                // others finish, however slow the machine is
+                if (started % 8 != 0) {
+                    // at once, while asking, while copying, or after the end
+                    LockSupport.parkNanos(random.nextInt(400_000));
+                    reader.interrupt();
+                }
                 assertThat(failures).isEmpty();
             }
             for (Thread reader : readers) {

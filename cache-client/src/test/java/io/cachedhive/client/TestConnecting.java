@@ -5,6 +5,7 @@ import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.testing.Await;
 import io.cachedhive.transport.Timeouts;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -19,7 +20,7 @@ import static io.cachedhive.client.ReadFixture.PATIENT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Who is used at all. The secret is asked for over TCP only: over a Unix socket the file's permissions decide.
+ * Who is used at all. A client with a secret requires proof of it from every cache worker, also over the Unix socket.
  */
 class TestConnecting
 {
@@ -100,8 +101,24 @@ class TestConnecting
     void testClientWithoutSecret()
             throws Exception
     {
+        // it uses no TCP, and the worker of this host, at whose socket it looks, is not the one that the ring expects
         TestingWorker other = fixture.worker("other", Optional.of("secret"));
-        assertNotUsed(other, read(other, Optional.empty()));
+        fixture.assertBypassed(read(other, Optional.empty()), BypassCause.DISCONNECTED, 10);
+        assertThat(other.acceptedConnections()).isZero();
+    }
+
+    /// Another process that listens at the path of the Unix socket is not used.
+    @Test
+    void testLocalWorkerThatDoesNotProve()
+            throws Exception
+    {
+        fixture.local.proves = false;
+        fixture.listen();
+        CacheClient client = fixture.client(PATIENT, CacheClientConfig.Limits.DEFAULT, Optional.of("secret"));
+        Await.until("the handshake is refused", () ->
+                client.local().problem().filter(problem -> problem.contains("does not prove that it knows the shared secret")).isPresent());
+        fixture.assertReads(fixture.open(client), 0, 10);
+        fixture.assertBypassed(client, BypassCause.NO_WORKER, 10);
     }
 
     @Test
@@ -144,7 +161,7 @@ class TestConnecting
     void testHostWithoutName()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(
                 fixture.local, Optional.empty(),
                 other, Optional.of(new WorkerAddress("no-such-host.invalid", 1))));
@@ -160,7 +177,7 @@ class TestConnecting
     void testHostByName()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(
                 fixture.local, Optional.empty(),
                 other, Optional.of(new WorkerAddress("localhost", other.listenTcp().port()))));

@@ -44,7 +44,7 @@ class TestGuestOffers
     {
         fixture = new ReadFixture();
         local = fixture.local;
-        owner = fixture.worker("other", Optional.empty());
+        owner = fixture.worker("other");
     }
 
     @AfterEach

@@ -61,7 +61,7 @@ class TestHedgedReads
     {
         fixture = new ReadFixture();
         local = fixture.local;
-        owner = fixture.worker("other", Optional.empty());
+        owner = fixture.worker("other");
     }
 
     @AfterEach
@@ -83,7 +83,7 @@ class TestHedgedReads
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), owner, Optional.of(owner.listenTcp())));
         position = fixture.chunkOf(ring, owner);
         fixture.listen();
-        client = fixture.connected(fixture.client(timeouts, CacheClientConfig.Limits.DEFAULT, Optional.empty(), nanoTime));
+        client = fixture.connected(fixture.client(timeouts, CacheClientConfig.Limits.DEFAULT, ReadFixture.SECRET, nanoTime));
         file = fixture.open(client, Optional.of(ring.epoch()), true);
     }
 

@@ -5,10 +5,13 @@ import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.client.local.MappedBlockMemory;
 import io.cachedhive.protocol.checksum.MemoryChecksums;
 import io.cachedhive.protocol.file.BlockKey;
+import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
+import io.cachedhive.protocol.memory.UnsafeFileException;
+import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.wire.ReadMessage.BlockFrame;
 import io.cachedhive.protocol.wire.Source;
@@ -22,6 +25,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -33,6 +37,8 @@ import static java.nio.file.StandardOpenOption.CREATE;
 import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
  * Over a real file, as a worker writes it.
@@ -59,8 +65,8 @@ class TestMappedMemory
             fixture.listen();
 
             try (CacheClient client = CacheClient.start(
-                    new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
-                    file -> MappedBlockMemory.open(file, HitVerification.ofThisMachine()),
+                    new CacheClientConfig(fixture.socket, ReadFixture.identity(), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
+                    file -> MappedBlockMemory.open(file, HitVerification.ofThisMachine(), fixture.socket),
                     System::nanoTime)) {
                 fixture.connected(client);
                 assertThat(client.local().problem()).isEmpty();
@@ -122,8 +128,8 @@ class TestMappedMemory
             fixture.local.memoryFile = memoryFile.toString();
             fixture.listen();
             try (CacheClient client = CacheClient.start(
-                    new CacheClientConfig(fixture.socket, ReadFixture.identity(Optional.empty()), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
-                    file -> MappedBlockMemory.open(file, HitVerification.ofThisMachine()),
+                    new CacheClientConfig(fixture.socket, ReadFixture.identity(), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
+                    file -> MappedBlockMemory.open(file, HitVerification.ofThisMachine(), fixture.socket),
                     System::nanoTime)) {
                 fixture.connected(client);
                 fixture.assertReads(fixture.open(client), 0, 10);
@@ -133,6 +139,71 @@ class TestMappedMemory
             }
         }
         finally {
+            Files.delete(memoryFile);
+        }
+    }
+
+    /**
+     * The worker names a file that other users can change: it is refused, and reads use the socket.
+     */
+    @Test
+    void testUnsafeFile()
+            throws Exception
+    {
+        Path memoryFile = Files.createTempFile("cachedhive-memory", "");
+        try (ReadFixture fixture = new ReadFixture(); Arena arena = Arena.ofShared()) {
+            TestingWorker local = fixture.local;
+            MemoryLayout layout = MemoryLayout.forFileSize(MemoryLayout.minFileSizeBytes(BLOCK), BLOCK);
+            SharedMemoryWriter writer = SharedMemoryWriter.format(map(memoryFile, layout, arena), layout, local.memory.instance(), local.id());
+            put(fixture, writer, 0, 0);
+            writer.setState(MemoryState.LIVE);
+            Files.setPosixFilePermissions(memoryFile, PosixFilePermissions.fromString("rw-rw-rw-"));
+            local.memoryFile = memoryFile.toString();
+            fixture.listen();
+            try (CacheClient client = CacheClient.start(
+                    new CacheClientConfig(fixture.socket, ReadFixture.identity(), CHUNK, CacheClientConfig.Limits.DEFAULT, PATIENT),
+                    file -> MappedBlockMemory.open(file, HitVerification.ofThisMachine(), fixture.socket),
+                    System::nanoTime)) {
+                fixture.connected(client);
+                fixture.assertReads(fixture.open(client), 0, 10);
+                assertThat(local.readRequests).hasSize(1);
+                assertThat(client.local().problem()).contains(("shared memory %s is refused, and all bytes come over the socket, because users other than its owner "
+                        + "can write to it (mode 0666): remove the file, let only the cache worker's user write to cache.ram.directory, and restart the cache worker")
+                        .formatted(memoryFile));
+            }
+        }
+        finally {
+            Files.delete(memoryFile);
+        }
+    }
+
+    /**
+     * A file of another user than the one who owns the socket is refused.
+     */
+    @Test
+    void testForeignOwner()
+            throws Exception
+    {
+        Path socket = Files.createTempFile("cachedhive-socket", "");
+        Path memoryFile = Files.createTempFile("cachedhive-memory", "");
+        try (Arena arena = Arena.ofShared()) {
+            MemoryLayout layout = MemoryLayout.forFileSize(MemoryLayout.minFileSizeBytes(BLOCK), BLOCK);
+            SharedMemoryWriter.format(map(memoryFile, layout, arena), layout, new Digest128(1, 2), new CacheWorkerId("worker")).setState(MemoryState.LIVE);
+            MappedBlockMemory.open(memoryFile, HitVerification.ofThisMachine(), socket).close();
+
+            assumeTrue("root".equals(System.getProperty("user.name")), "only root can give files to another user");
+            Files.setAttribute(socket, "unix:uid", 65534);
+            // the file of root is trusted for any owner of the socket
+            MappedBlockMemory.open(memoryFile, HitVerification.ofThisMachine(), socket).close();
+            Files.setAttribute(memoryFile, "unix:uid", 65533);
+            assertThatThrownBy(() -> MappedBlockMemory.open(memoryFile, HitVerification.ofThisMachine(), socket))
+                    .isInstanceOf(UnsafeFileException.class)
+                    .hasMessage("it belongs to the user with the id 65533 instead of 65534");
+            Files.setAttribute(memoryFile, "unix:uid", 65534);
+            MappedBlockMemory.open(memoryFile, HitVerification.ofThisMachine(), socket).close();
+        }
+        finally {
+            Files.delete(socket);
             Files.delete(memoryFile);
         }
     }

@@ -53,7 +53,7 @@ class TestOneStatePerSplit
     {
         fixture = new ReadFixture();
         local = fixture.local;
-        other = fixture.worker("other", Optional.empty());
+        other = fixture.worker("other");
     }
 
     @AfterEach

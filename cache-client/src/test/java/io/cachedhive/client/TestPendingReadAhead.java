@@ -15,7 +15,6 @@ import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -151,7 +150,7 @@ class TestPendingReadAhead
     void testMemoryIsBounded()
             throws Exception
     {
-        CacheClient small = fixture.connected(fixture.client(PATIENT, new CacheClientConfig.Limits(4 * BLOCK, 4096, 8 << 20, 1), Optional.empty()));
+        CacheClient small = fixture.connected(fixture.client(PATIENT, new CacheClientConfig.Limits(4 * BLOCK, 4096, 8 << 20, 1), ReadFixture.SECRET));
         CachedFile stream = fixture.open(small);
         PendingReadAhead first = stream.beginReadAhead(0, BLOCK, EXECUTOR).orElseThrow();
         PendingReadAhead second = stream.beginReadAhead(BLOCK, BLOCK, EXECUTOR).orElseThrow();

@@ -44,7 +44,7 @@ class TestRandomReads
         long seed = Long.getLong("seed", System.nanoTime());
         System.out.println("seed " + seed);
         try (ReadFixture fixture = new ReadFixture()) {
-            TestingWorker other = fixture.worker("other", Optional.empty());
+            TestingWorker other = fixture.worker("other");
             PublishedRing ring = fixture.publish(Map.of(fixture.local, Optional.empty(), other, Optional.of(other.listenTcp())));
             fixture.local.reads = TestRandomReads::doAnything;
             other.reads = TestRandomReads::doAnything;

@@ -7,6 +7,7 @@ import io.cachedhive.protocol.wire.PreloadMessage;
 import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.testing.Await;
 import io.cachedhive.transport.AnswerHandler;
+import io.cachedhive.transport.ClientIdentity;
 import io.cachedhive.transport.WorkerConnections;
 import io.cachedhive.transport.WorkerException;
 import io.cachedhive.transport.WorkerLink;
@@ -27,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
 
 import static io.cachedhive.client.ReadFixture.PATIENT;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -50,8 +52,8 @@ class TestWorkerConnections
             throws Exception
     {
         fixture = new ReadFixture();
-        worker = fixture.worker("other", Optional.empty());
-        connections = new WorkerConnections("cachedhive-test", ReadFixture.identity(Optional.empty()), PATIENT, 1, REQUESTS, System::nanoTime);
+        worker = fixture.worker("other");
+        connections = new WorkerConnections("cachedhive-test", ReadFixture.identity(), Optional.empty(), PATIENT, 1, REQUESTS, System::nanoTime);
         WorkerLink link = connections.peer(worker.listenTcp(), Optional.empty());
         session = link.acquire();
     }
@@ -178,10 +180,10 @@ class TestWorkerConnections
     void testConnectionIsReplacedBeforeItsLossIsTold()
             throws Exception
     {
-        TestingWorker lossy = fixture.worker("lossy", Optional.empty());
+        TestingWorker lossy = fixture.worker("lossy");
         lossy.answersPings = false;
         try (WorkerConnections several =
-                new WorkerConnections("several", ReadFixture.identity(Optional.empty()), PATIENT, 2, REQUESTS, System::nanoTime)) {
+                new WorkerConnections("several", ReadFixture.identity(), Optional.empty(), PATIENT, 2, REQUESTS, System::nanoTime)) {
             WorkerLink link = several.peer(lossy.listenTcp(), Optional.empty());
             WorkerSession first = link.acquire();
             CompletableFuture<WorkerSession> second = new CompletableFuture<>();
@@ -219,7 +221,7 @@ class TestWorkerConnections
             Await.until("answered", () -> handler.answers.get() == 1);
             assertThat(link.acquire()).isSameAs(replacement);
             assertThat(link.problem()).isEmpty();
-            WorkerSession third = several.peer(fixture.worker("third", Optional.empty()).listenTcp(), Optional.empty()).acquire();
+            WorkerSession third = several.peer(fixture.worker("third").listenTcp(), Optional.empty()).acquire();
             assertThat(third.isOpen()).isTrue();
         }
     }
@@ -237,7 +239,7 @@ class TestWorkerConnections
         CompletableFuture<WorkerException> refusal = new CompletableFuture<>();
         AtomicLong laterNanos = new AtomicLong();
         try (WorkerConnections few =
-                new WorkerConnections("few", ReadFixture.identity(Optional.empty()), PATIENT, 1, REQUESTS, () -> System.nanoTime() + laterNanos.get())) {
+                new WorkerConnections("few", ReadFixture.identity(), Optional.empty(), PATIENT, 1, REQUESTS, () -> System.nanoTime() + laterNanos.get())) {
             link.set(few.local(fixture.socket, new WorkerLink.Listener()
             {
                 @Override
@@ -305,6 +307,42 @@ class TestWorkerConnections
             Arrays.fill(bytes, (byte) i);
             assertThat(fill).isEqualTo(new Fill(i, 1, 2, 3, ByteBuffer.wrap(bytes)));
             i++;
+        }
+    }
+
+    @Test
+    void testReconnectsWithThePreferredSecret()
+            throws Exception
+    {
+        AtomicReference<List<String>> secrets = new AtomicReference<>(List.of("old"));
+        AtomicLong elapsedNanos = new AtomicLong();
+        ClientIdentity identity = new ClientIdentity("cluster", "catalog", "node", List.of(), secrets::get);
+        worker = fixture.worker("rotated", Optional.of("old"));
+        LongSupplier clock = () -> System.nanoTime() + elapsedNanos.get();
+        try (WorkerConnections rotated = new WorkerConnections("cachedhive-rotated", identity, Optional.empty(), PATIENT, 1, REQUESTS, clock)) {
+            WorkerLink link = rotated.peer(worker.listenTcp(), Optional.empty());
+            WorkerSession former = link.acquire();
+            worker.answersPings = false;
+            Counting handler = new Counting();
+            long request = former.send(new StatusMessage.Ping(), handler);
+
+            worker.formerSecret = Optional.of("old");
+            worker.secret = Optional.of("new");
+            secrets.set(List.of("new", "old"));
+            Await.until("connected with the preferred secret", () -> link.session().filter(session -> session != former).isPresent());
+            WorkerSession preferred = link.acquire();
+
+            // the request in progress keeps its connection, however often the link looks at it
+            elapsedNanos.set(TimeUnit.SECONDS.toNanos(5));
+            AtomicInteger ticks = new AtomicInteger();
+            rotated.every(10, ticks::incrementAndGet);
+            Await.until("the links were looked at", () -> ticks.get() >= 50);
+            assertThat(former.isOpen()).isTrue();
+            assertThat(handler.failures).hasValue(0);
+            former.cancel(request);
+            Await.until("the connection with the former secret ends", () -> !former.isOpen());
+            assertThat(link.acquire()).isSameAs(preferred);
+            assertThat(preferred.isOpen()).isTrue();
         }
     }
 }

@@ -99,10 +99,10 @@ class TestWorkerRestart
             throws Exception
     {
         AtomicLong nanos = new AtomicLong();
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         fixture.listen();
-        CacheClient client = fixture.connected(fixture.client(DEFAULT, CacheClientConfig.Limits.DEFAULT, Optional.empty(), nanos::get));
+        CacheClient client = fixture.connected(fixture.client(DEFAULT, CacheClientConfig.Limits.DEFAULT, ReadFixture.SECRET, nanos::get));
         CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
         long position = fixture.chunkOf(ring, other);
         fixture.awaitHit(file, position, 10);
@@ -129,11 +129,16 @@ class TestWorkerRestart
             throws Exception
     {
         AtomicLong nanos = new AtomicLong();
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         fixture.listen();
         Timeouts hasty = new Timeouts(HASTY.silenceMillis(), HASTY.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis(), NEVER_MILLIS);
-        CacheClient client = fixture.connected(fixture.client(hasty, CacheClientConfig.Limits.DEFAULT, Optional.empty(), nanos::get));
+        CacheClient client = fixture.client(hasty, CacheClientConfig.Limits.DEFAULT, ReadFixture.SECRET, nanos::get);
+        Await.until("connected", () -> {
+            // an attempt that was too slow is made again
+            nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(hasty.reconnectMillis()));
+            return client.local().connected();
+        });
         CachedFile file = fixture.open(client, Optional.of(ring.epoch()), true);
         long position = fixture.chunkOf(ring, other);
         other.reads = (_, _) -> {};
@@ -196,7 +201,7 @@ class TestWorkerRestart
     void testOtherWorker()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         fixture.listen();
         CacheClient client = fixture.connected(fixture.client(DEFAULT));
@@ -266,7 +271,7 @@ class TestWorkerRestart
     void testWorkerThatIsGoneWithoutAWord()
             throws Exception
     {
-        TestingWorker other = fixture.worker("other", Optional.empty());
+        TestingWorker other = fixture.worker("other");
         PublishedRing ring = fixture.publish(Map.of(local, Optional.empty(), other, Optional.of(other.listenTcp())));
         fixture.listen();
         CacheClient client = fixture.connected(fixture.client(

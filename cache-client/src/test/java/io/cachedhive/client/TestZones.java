@@ -82,7 +82,7 @@ class TestZones
         fixture.local.setRings(List.of(workers.ring()));
         CacheClientConfig config = new CacheClientConfig(
                 fixture.socket,
-                ReadFixture.identity(Optional.empty()),
+                ReadFixture.identity(),
                 CHUNK,
                 crossZoneReads,
                 CacheClientConfig.Verification.DEFAULT,
@@ -113,8 +113,8 @@ class TestZones
                     .map(id -> new RingMember(id, 100, Optional.of(id == far ? "zone-2" : "zone-1")))
                     .toList());
             if (ring.order(chunk).stream().map(id -> id.value().replaceAll("-.*", "")).toList().equals(order)) {
-                TestingWorker nearWorker = fixture.worker(near.value(), Optional.empty());
-                TestingWorker farWorker = fixture.worker(far.value(), Optional.empty());
+                TestingWorker nearWorker = fixture.worker(near.value());
+                TestingWorker farWorker = fixture.worker(far.value());
                 Map<CacheWorkerId, WorkerAddress> addresses = new HashMap<>();
                 addresses.put(near, nearWorker.listenTcp());
                 addresses.put(far, farWorker.listenTcp());

@@ -9,6 +9,8 @@ import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.security.HandshakeProof;
+import io.cachedhive.protocol.security.HandshakeProof.Transcript;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.ControlMessage.Cancel;
 import io.cachedhive.protocol.wire.FillMessage.Fill;
@@ -21,7 +23,6 @@ import io.cachedhive.protocol.wire.HandshakeMessage.ChunkSize;
 import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
 import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
-import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.InvalidationMessage.Revalidate;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.MessageType;
@@ -50,6 +51,10 @@ import io.cachedhive.protocol.wire.StatusMessage.Stats;
 import io.cachedhive.protocol.wire.StatusMessage.Tables;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.testing.Await;
+import io.cachedhive.transport.tls.TlsConnection;
+import io.cachedhive.transport.tls.TlsContexts;
+
+import javax.net.ssl.SSLContext;
 
 import java.io.EOFException;
 import java.io.IOException;
@@ -61,6 +66,7 @@ import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -78,9 +84,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
-import static io.cachedhive.protocol.wire.HandshakeProof.Role.CLIENT;
-import static io.cachedhive.protocol.wire.HandshakeProof.Role.SERVER;
+import static io.cachedhive.protocol.security.HandshakeProof.Side.CLIENT;
+import static io.cachedhive.protocol.security.HandshakeProof.Side.SERVER;
 
 /**
  * A cache worker that speaks the protocol, well or badly as the test wants: {@link #reads} decides how reads are answered.
@@ -92,7 +99,10 @@ public final class TestingWorker
 
     private final CacheWorkerId id;
     private final int blockSizeBytes;
-    private final Optional<String> secret;
+    private static final SSLContext TLS = TlsContexts.selfSignedServer();
+
+    volatile Optional<String> secret;
+    volatile Optional<String> formerSecret = Optional.empty();
     private final Map<FileVersion, byte[]> files = new ConcurrentHashMap<>();
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
     private final AtomicInteger accepted = new AtomicInteger();
@@ -298,15 +308,42 @@ public final class TestingWorker
         private final SocketChannel channel;
         private final boolean local;
 
+        // the channel, or the TLS connection over it
+        private ByteChannel bytes;
+        private byte[] binding = new byte[0];
+        // received before it was known whether the client speaks TLS
+        private final ByteBuffer prefix = ByteBuffer.allocate(TlsConnection.PREFIX_BYTES).limit(0);
+
         Connection(SocketChannel channel, boolean local)
         {
             this.channel = channel;
+            this.bytes = channel;
             this.local = local;
+        }
+
+        private void startTls()
+                throws IOException
+        {
+            prefix.clear();
+            while (prefix.hasRemaining()) {
+                if (channel.read(prefix) < 0) {
+                    throw new EOFException();
+                }
+            }
+            if (TlsConnection.isTls(prefix.flip())) {
+                TlsConnection tls = TlsConnection.server(channel, TLS, false, prefix);
+                tls.handshake();
+                bytes = tls;
+                binding = tls.binding();
+            }
         }
 
         void serve()
         {
             try {
+                if (!local) {
+                    startTls();
+                }
                 if (shakeHands()) {
                     while (true) {
                         frozen.await();
@@ -340,10 +377,11 @@ public final class TestingWorker
             byte[] nonce = new byte[HandshakeProof.NONCE_BYTES];
             nonce[0] = 7;
             boolean proofRequired = !local && secret.isPresent();
-            byte[] proof = proves ? HandshakeProof.prove(secret, SERVER, hello.nonce(), nonce) : new byte[32];
-            send(0, new Challenge(version, proofRequired, nonce, proof));
+            List<String> secrets = Stream.concat(secret.stream(), formerSecret.stream()).toList();
+            Transcript transcript = new Transcript(hello, version, nonce, id, binding);
+            send(0, new Challenge(version, proofRequired, nonce, id, proves ? HandshakeProof.proveAll(secrets, SERVER, transcript) : List.of(new byte[32])));
             Proof answer = (Proof) readBody(readHeader(FrameHeader.MAX_HANDSHAKE_BODY_BYTES));
-            if (proofRequired && !HandshakeProof.verify(secret, CLIENT, hello.nonce(), nonce, answer.proof())) {
+            if (proofRequired && HandshakeProof.verify(secrets, CLIENT, transcript, List.of(answer.proof())).isEmpty()) {
                 send(0, new ControlMessage.Error("wrong shared secret"));
                 return false;
             }
@@ -451,7 +489,10 @@ public final class TestingWorker
                 throws IOException
         {
             while (buffer.hasRemaining()) {
-                if (channel.read(buffer) < 0) {
+                if (prefix.hasRemaining()) {
+                    buffer.put(prefix.get());
+                }
+                else if (bytes.read(buffer) < 0) {
                     throw new EOFException();
                 }
             }
@@ -463,11 +504,11 @@ public final class TestingWorker
             write(message.toFrame(request));
         }
 
-        synchronized void write(ByteBuffer bytes)
+        synchronized void write(ByteBuffer frame)
                 throws IOException
         {
-            while (bytes.hasRemaining()) {
-                channel.write(bytes);
+            while (frame.hasRemaining()) {
+                bytes.write(frame);
             }
         }
     }

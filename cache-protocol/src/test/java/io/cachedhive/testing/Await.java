@@ -121,6 +121,8 @@ public final class Await
 
     private static AssertionError failure(String what, Duration deadline, Throwable cause)
     {
-        return new AssertionError("not within %s: %s".formatted(deadline, what), cause);
+        // test reports often have only the first message
+        String last = cause == null || cause instanceof InterruptedException ? "" : ", last: " + cause.getMessage();
+        return new AssertionError("not within %s: %s%s".formatted(deadline, what, last), cause);
     }
 }

@@ -16,6 +16,7 @@ import io.cachedhive.store.block.SsdRefusalCause;
 import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
+import io.cachedhive.store.encryption.DataCipher;
 import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
@@ -205,6 +206,14 @@ public final class BlockStore
     public DirectoryFormats ssdFormats()
     {
         return ssd.formats();
+    }
+
+    /**
+     * Returns what encrypts the files of the state directory; empty if they are not encrypted.
+     */
+    public Optional<DataCipher> stateCipher()
+    {
+        return parts.state().cipher();
     }
 
     public CacheWorkerId workerId()

@@ -47,9 +47,10 @@ final class HitRecorder
     }
 
     /**
-     * Records the buffered hits.
+     * Records the buffered hits. Waits for a call on another thread, so that all hits that were added before are
+     * recorded when this one returns.
      */
-    void drain()
+    synchronized void drain()
     {
         try {
             List<Hit> hits = new ArrayList<>(Tiers.ENTRIES_AT_ONCE);

@@ -114,9 +114,10 @@ public final class PinKeeper
     }
 
     /**
-     * Unpins blocks while the limit is exceeded, or pins waiting blocks when the limit allows it.
+     * Unpins blocks while the limit is exceeded, or pins waiting blocks when the limit allows it. Waits for a call on another
+     * thread, so that all is done when this one returns.
      */
-    void keep()
+    synchronized void keep()
     {
         try {
             if (!ssd.awaitRestored(Duration.ZERO)) {

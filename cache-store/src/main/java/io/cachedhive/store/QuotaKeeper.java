@@ -115,9 +115,10 @@ public final class QuotaKeeper
     }
 
     /**
-     * Evicts the excess blocks of tables and persists changed quotas.
+     * Evicts the excess blocks of tables and persists changed quotas. Waits for a call on another thread, so that all is done
+     * when this one returns.
      */
-    void keep()
+    synchronized void keep()
     {
         try {
             orderTables();

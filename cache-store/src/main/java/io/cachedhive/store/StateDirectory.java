@@ -8,6 +8,9 @@ import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
+import io.cachedhive.store.encryption.DataCipher;
+import io.cachedhive.store.encryption.KeyFile;
+import io.cachedhive.store.encryption.OperatorKey;
 import io.cachedhive.store.ssd.SsdMounts;
 
 import java.io.Closeable;
@@ -31,7 +34,8 @@ import static java.util.Objects.requireNonNull;
  * <li>{@code worker-id}: the id of the cache worker
  * <li>{@code run}: how many times its store was opened
  * <li>{@code ssd-mounts}: the last mount points of its SSD directories
- * <li>{@code table-quotas}: magic number, CRC32C of the rest, then a list of string and long
+ * <li>{@code table-quotas}: magic number, CRC32C of the rest, then a list of string and long; as a whole encrypted if
+ *     there is a {@link KeyFile}
  * </ul>
  */
 final class StateDirectory
@@ -40,33 +44,70 @@ final class StateDirectory
     private static final Logger log = Logger.get(StateDirectory.class);
 
     private static final long QUOTAS_MAGIC = 0x3141544f55514843L; // CHQUOTA1
+    private static final String TABLE_QUOTAS_NAME = "table-quotas";
+    private static final byte[] QUOTAS_PLACE = TABLE_QUOTAS_NAME.getBytes(UTF_8);
     private static final Pattern RUN = Pattern.compile("(?<id>\\S+) (?<run>[0-9]{1,15})\\s*");
 
     private final Path directory;
     private final Disk disk;
     private final Closeable lock;
     private final StoreEnvironment environment;
+    private final Optional<DataCipher> cipher;
 
-    private StateDirectory(Path directory, StoreEnvironment environment, Closeable lock)
+    private StateDirectory(Path directory, StoreEnvironment environment, Closeable lock, Optional<DataCipher> cipher)
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.environment = requireNonNull(environment, "environment is null");
         this.disk = environment.disk();
         this.lock = requireNonNull(lock, "lock is null");
+        this.cipher = requireNonNull(cipher, "cipher is null");
     }
 
-    static StateDirectory open(Path directory, StoreEnvironment environment)
+    /**
+     * @param operatorKey encrypts the directory; empty if it is not to be encrypted
+     * @throws StoreException if the directory is in use, not writable, or encrypted with another key
+     */
+    static StateDirectory open(Path directory, StoreEnvironment environment, Optional<OperatorKey> operatorKey)
             throws StoreException
     {
+        Disk disk = environment.disk();
         try {
-            environment.disk().createDirectories(directory);
-            Closeable lock = environment.disk().tryLock(directory.resolve("lock"))
+            disk.createDirectories(directory);
+            Closeable lock = disk.tryLock(directory.resolve("lock"))
                     .orElseThrow(() -> new StoreException("cache.state-directory %s is in use by another cache worker: stop it, or name another directory".formatted(directory)));
-            return new StateDirectory(directory, environment, lock);
+            boolean success = false;
+            try {
+                StateDirectory opened = new StateDirectory(directory, environment, lock, openKey(directory, disk, operatorKey));
+                success = true;
+                return opened;
+            }
+            finally {
+                if (!success) {
+                    lock.close();
+                }
+            }
         }
         catch (IOException e) {
             throw new StoreException("cache.state-directory %s cannot be used (%s): let this user write there, or name another".formatted(directory, e.getMessage()), e);
         }
+    }
+
+    private static Optional<DataCipher> openKey(Path directory, Disk disk, Optional<OperatorKey> operatorKey)
+            throws IOException, StoreException
+    {
+        KeyFile.Opened key = KeyFile.open(directory, disk, operatorKey).requireKey("cache.state-directory " + directory);
+        if (operatorKey.isEmpty() || key.cipher().isPresent()) {
+            return key.cipher();
+        }
+        return Optional.of(KeyFile.create(directory, disk, operatorKey.get()));
+    }
+
+    /**
+     * Returns what encrypts the other files of the directory; empty if they are not encrypted.
+     */
+    Optional<DataCipher> cipher()
+    {
+        return cipher;
     }
 
     /**
@@ -162,7 +203,7 @@ final class StateDirectory
             if (content.isEmpty()) {
                 return Map.of();
             }
-            WireReader reader = new WireReader(ByteBuffer.wrap(content.get()));
+            WireReader reader = new WireReader(ByteBuffer.wrap(decrypt(content.get())));
             if (reader.getLong() != QUOTAS_MAGIC) {
                 throw new WireException("it is something else");
             }
@@ -185,6 +226,22 @@ final class StateDirectory
         }
     }
 
+    private byte[] decrypt(byte[] content)
+            throws IOException
+    {
+        if (cipher.isEmpty()) {
+            return content;
+        }
+        try {
+            return cipher.get().open(QUOTAS_PLACE, content);
+        }
+        catch (DataCipher.UnauthenticException e) {
+            // it may be from the time before the directory was encrypted
+            disk.delete(quotasFile());
+            throw e;
+        }
+    }
+
     void keepTableQuotas(Map<String, Long> quotas)
             throws IOException
     {
@@ -198,7 +255,7 @@ final class StateDirectory
                 .finish();
         byte[] content = new byte[file.remaining()];
         file.get(content);
-        disk.replace(quotasFile(), content);
+        disk.replace(quotasFile(), cipher.map(present -> present.seal(QUOTAS_PLACE, content)).orElse(content));
     }
 
     private static long checksum(ByteBuffer body)
@@ -210,7 +267,7 @@ final class StateDirectory
 
     Path quotasFile()
     {
-        return directory.resolve("table-quotas");
+        return directory.resolve(TABLE_QUOTAS_NAME);
     }
 
     private Path runFile()

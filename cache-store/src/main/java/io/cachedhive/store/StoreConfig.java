@@ -1,6 +1,7 @@
 package io.cachedhive.store;
 
 import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.encryption.KeySource;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,6 +27,8 @@ import static java.util.Objects.requireNonNull;
  *         missing
  * @param ttl {@code cache.ttl}: default time to live of a block
  * @param checkpointInterval least interval between checkpoints of a changed SSD index, unless its journal is long
+ * @param encryptionKey {@code cache.encryption.*}: where the key comes from that protects the SSD and state directories;
+ *         they are not encrypted if this is empty
  */
 public record StoreConfig(
         Path ramDirectory,
@@ -37,7 +40,8 @@ public record StoreConfig(
         List<SsdDirectoryConfig> ssdDirectories,
         Path stateDirectory,
         Duration ttl,
-        Duration checkpointInterval)
+        Duration checkpointInterval,
+        Optional<KeySource> encryptionKey)
 {
     public static final Path DEFAULT_RAM_DIRECTORY = Path.of("/dev/shm");
     public static final long DEFAULT_RAM_MAX_SIZE_BYTES = 1L << 30;
@@ -61,6 +65,7 @@ public record StoreConfig(
         requireNonNull(stateDirectory, "stateDirectory is null");
         requireNonNull(ttl, "ttl is null");
         requireNonNull(checkpointInterval, "checkpointInterval is null");
+        requireNonNull(encryptionKey, "encryptionKey is null");
     }
 
     /**
@@ -78,37 +83,104 @@ public record StoreConfig(
                 List.of(),
                 stateDirectory,
                 DEFAULT_TTL,
-                DEFAULT_CHECKPOINT_INTERVAL);
+                DEFAULT_CHECKPOINT_INTERVAL,
+                Optional.empty());
     }
 
     public StoreConfig withRam(Path directory, long maxSizeBytes)
     {
-        return new StoreConfig(directory, maxSizeBytes, guestMaxShare, pinnedMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(
+                directory,
+                maxSizeBytes,
+                guestMaxShare,
+                pinnedMaxShare,
+                sharedGroup,
+                blockSizeBytes,
+                ssdDirectories,
+                stateDirectory,
+                ttl,
+                checkpointInterval,
+                encryptionKey);
     }
 
     public StoreConfig withGuestMaxShare(double share)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, share, pinnedMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(
+                ramDirectory,
+                ramMaxSizeBytes,
+                share,
+                pinnedMaxShare,
+                sharedGroup,
+                blockSizeBytes,
+                ssdDirectories,
+                stateDirectory,
+                ttl,
+                checkpointInterval,
+                encryptionKey);
     }
 
     public StoreConfig withPinnedMaxShare(double share)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, share, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(
+                ramDirectory,
+                ramMaxSizeBytes,
+                guestMaxShare,
+                share,
+                sharedGroup,
+                blockSizeBytes,
+                ssdDirectories,
+                stateDirectory,
+                ttl,
+                checkpointInterval,
+                encryptionKey);
     }
 
     public StoreConfig withSharedGroup(Optional<String> group)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, pinnedMaxShare, group, blockSizeBytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(
+                ramDirectory,
+                ramMaxSizeBytes,
+                guestMaxShare,
+                pinnedMaxShare,
+                group,
+                blockSizeBytes,
+                ssdDirectories,
+                stateDirectory,
+                ttl,
+                checkpointInterval,
+                encryptionKey);
     }
 
     public StoreConfig withBlockSize(int bytes)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, pinnedMaxShare, sharedGroup, bytes, ssdDirectories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(
+                ramDirectory,
+                ramMaxSizeBytes,
+                guestMaxShare,
+                pinnedMaxShare,
+                sharedGroup,
+                bytes,
+                ssdDirectories,
+                stateDirectory,
+                ttl,
+                checkpointInterval,
+                encryptionKey);
     }
 
     public StoreConfig withSsdDirectories(List<SsdDirectoryConfig> directories)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, pinnedMaxShare, sharedGroup, blockSizeBytes, directories, stateDirectory, ttl, checkpointInterval);
+        return new StoreConfig(
+                ramDirectory,
+                ramMaxSizeBytes,
+                guestMaxShare,
+                pinnedMaxShare,
+                sharedGroup,
+                blockSizeBytes,
+                directories,
+                stateDirectory,
+                ttl,
+                checkpointInterval,
+                encryptionKey);
     }
 
     public StoreConfig withTtl(Duration value)
@@ -123,11 +195,39 @@ public record StoreConfig(
                 ssdDirectories,
                 stateDirectory,
                 value,
-                checkpointInterval);
+                checkpointInterval,
+                encryptionKey);
     }
 
     public StoreConfig withCheckpointInterval(Duration interval)
     {
-        return new StoreConfig(ramDirectory, ramMaxSizeBytes, guestMaxShare, pinnedMaxShare, sharedGroup, blockSizeBytes, ssdDirectories, stateDirectory, ttl, interval);
+        return new StoreConfig(
+                ramDirectory,
+                ramMaxSizeBytes,
+                guestMaxShare,
+                pinnedMaxShare,
+                sharedGroup,
+                blockSizeBytes,
+                ssdDirectories,
+                stateDirectory,
+                ttl,
+                interval,
+                encryptionKey);
+    }
+
+    public StoreConfig withEncryptionKey(Optional<KeySource> key)
+    {
+        return new StoreConfig(
+                ramDirectory,
+                ramMaxSizeBytes,
+                guestMaxShare,
+                pinnedMaxShare,
+                sharedGroup,
+                blockSizeBytes,
+                ssdDirectories,
+                stateDirectory,
+                ttl,
+                checkpointInterval,
+                key);
     }
 }

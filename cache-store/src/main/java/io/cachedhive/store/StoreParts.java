@@ -11,6 +11,7 @@ import io.cachedhive.store.block.ByteSize;
 import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
+import io.cachedhive.store.encryption.OperatorKey;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.quota.TableQuotas;
 import io.cachedhive.store.ram.LeftMemory;
@@ -86,9 +87,10 @@ record StoreParts(
         SsdTier ssd = null;
         boolean success = false;
         try {
-            StateDirectory state = resources.register(StateDirectory.open(config.stateDirectory(), environment));
+            Optional<OperatorKey> operatorKey = config.encryptionKey().isPresent() ? Optional.of(config.encryptionKey().get().read()) : Optional.empty();
+            StateDirectory state = resources.register(StateDirectory.open(config.stateDirectory(), environment, operatorKey));
             SsdCandidates candidates = resources.register(
-                    SsdCandidates.probe(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), state.ssdMounts(), environment.ssdFormat()));
+                    SsdCandidates.probe(config.ssdDirectories(), config.blockSizeBytes(), environment.disk(), operatorKey, state.ssdMounts(), environment.ssdFormat()));
             CacheWorkerId workerId = workerId(state, candidates);
             LeftMemory leftMemory = resources.register(LeftMemory.takeOver(config.ramDirectory(), workerId));
             List<RecoveryOutcome> recovery = new ArrayList<>(leftMemory.outcomes());

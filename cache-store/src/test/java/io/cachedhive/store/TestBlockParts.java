@@ -66,7 +66,7 @@ class TestBlockParts
     private BlockStore open(StoreConfig config)
             throws StoreException
     {
-        return BlockStore.open(config, StoreEnvironment.system().withDisk(disk));
+        return BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(new FastClock()));
     }
 
     private static byte[] bytes(FileVersion file, int block)

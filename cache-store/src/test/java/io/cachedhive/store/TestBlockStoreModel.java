@@ -9,6 +9,7 @@ import io.cachedhive.store.block.BlockClass;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.encryption.KeySource;
 import io.cachedhive.store.file.FileMetadata;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -41,6 +42,14 @@ class TestBlockStoreModel
     @TempDir
     private Path directory;
 
+    /**
+     * Returns where the key of the directories comes from, if they are encrypted.
+     */
+    Optional<KeySource> encryptionKey()
+    {
+        return Optional.empty();
+    }
+
     private StoreConfig config()
             throws Exception
     {
@@ -48,6 +57,7 @@ class TestBlockStoreModel
                 .withBlockSize(BLOCK)
                 .withRam(Files.createDirectories(directory.resolve("ram")), 4 << 20)
                 .withCheckpointInterval(Duration.ofDays(1))
+                .withEncryptionKey(encryptionKey())
                 .withSsdDirectories(List.of(
                         new SsdDirectoryConfig(Files.createDirectories(directory.resolve("ssd-1")), new Capacity.Bytes(SSD_BYTES)),
                         new SsdDirectoryConfig(Files.createDirectories(directory.resolve("ssd-2")), new Capacity.Bytes(SSD_BYTES))));

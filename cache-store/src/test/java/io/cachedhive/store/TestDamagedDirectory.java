@@ -11,6 +11,8 @@ import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
+import io.cachedhive.store.encryption.KeySource;
+import io.cachedhive.store.encryption.OperatorKey;
 import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.ssd.SsdBlock;
@@ -107,6 +109,20 @@ class TestDamagedDirectory
         log.setLevel(null);
     }
 
+    /**
+     * Returns where the key of the directory comes from, if it is encrypted.
+     */
+    Optional<KeySource> encryptionKey()
+    {
+        return Optional.empty();
+    }
+
+    private Optional<OperatorKey> operatorKey()
+            throws StoreException
+    {
+        return encryptionKey().isPresent() ? Optional.of(encryptionKey().get().read()) : Optional.empty();
+    }
+
     private StoreConfig config(String name)
             throws IOException
     {
@@ -115,6 +131,7 @@ class TestDamagedDirectory
                 .withRam(Files.createDirectories(directory.resolve(name + "-ram")), 3 << 20)
                 // checkpoints are written when the test says so
                 .withCheckpointInterval(Duration.ofDays(1))
+                .withEncryptionKey(encryptionKey())
                 .withSsdDirectories(List.of(new SsdDirectoryConfig(ssd, new Capacity.Bytes(1280 << 10))));
     }
 
@@ -515,7 +532,8 @@ class TestDamagedDirectory
             throws Exception
     {
         Set<Integer> shown = new TreeSet<>();
-        try (SsdCandidates candidates = SsdCandidates.probe(config.ssdDirectories(), BLOCK, disk, new SsdMounts(Path.of("ssd-mounts"), Map.of()), SsdFormat.CURRENT)) {
+        SsdMounts mounts = new SsdMounts(Path.of("ssd-mounts"), Map.of());
+        try (SsdCandidates candidates = SsdCandidates.probe(config.ssdDirectories(), BLOCK, disk, operatorKey(), mounts, SsdFormat.CURRENT)) {
             SsdTier tier = SsdTier.open(
                     candidates,
                     scene.workerId,

@@ -62,7 +62,7 @@ class TestFlush
     private BlockStore open(StoreConfig config)
             throws StoreException
     {
-        return BlockStore.open(config, StoreEnvironment.system().withDisk(hooked.disk()));
+        return BlockStore.open(config, StoreEnvironment.system().withDisk(hooked.disk()).withClock(new FastClock()));
     }
 
     private static byte[] bytes(FileVersion file, int block)

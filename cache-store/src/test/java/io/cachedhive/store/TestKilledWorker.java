@@ -63,13 +63,14 @@ class TestKilledWorker
             throws Exception
     {
         List<SharedMemoryReader> clients = new ArrayList<>();
-        List<Path> oldFiles = new ArrayList<>();
+        List<HeldMemory> oldFiles = new ArrayList<>();
         FileVersion file = file();
         int filled = 0;
         try {
             for (int run = 0; run < RUNS; run++) {
                 int reached = runAndKill(filled, filled + 150 + 70 * run, clients, oldFiles);
-                try (BlockStore store = BlockStore.open(config(directory), StoreEnvironment.system())) {
+                // its stopwatch stands still: a machine that stops is no slow disk
+                try (BlockStore store = BlockStore.open(config(directory), StoreEnvironment.system().withClock(new FastClock()))) {
                     assertThat(store.recovery()).extracting(RecoveryOutcome::finding).contains(RecoveryFinding.MEMORY_FILE_RECLAIMED);
                     assertThat(store.recovery()).noneMatch(outcome -> outcome.finding().isDoubt() && outcome.finding() != RecoveryFinding.CHECKPOINT_MISSING);
                     int there = 0;
@@ -85,9 +86,9 @@ class TestKilledWorker
                     // what had been told to be on SSD, and synced
                     assertThat(there).isGreaterThanOrEqualTo(reached * 99 / 100);
                     assertThat(store.gauges().corruptBlocks()).isZero();
-                    long memory = allocatedBytes(store.memoryFile());
-                    for (Path old : oldFiles) {
-                        memory += allocatedBytes(old);
+                    long memory = HeldMemory.allocatedBytes(store.memoryFile());
+                    for (HeldMemory old : oldFiles) {
+                        memory += old.allocatedBytes();
                     }
                     assertThat(memory).isLessThanOrEqualTo(store.gauges().ramCapacityBytes() * 105 / 100);
                     for (SharedMemoryReader client : clients) {
@@ -101,10 +102,13 @@ class TestKilledWorker
         }
         finally {
             clients.forEach(SharedMemoryReader::close);
+            for (HeldMemory old : oldFiles) {
+                old.close();
+            }
         }
     }
 
-    private int runAndKill(int first, int last, List<SharedMemoryReader> clients, List<Path> oldFiles)
+    private int runAndKill(int first, int last, List<SharedMemoryReader> clients, List<HeldMemory> oldFiles)
             throws Exception
     {
         Path log = directory.resolve("worker.log");
@@ -126,7 +130,7 @@ class TestKilledWorker
                 reached = Integer.parseInt(line);
             }
             Path memoryFile = list(directory.resolve("ram")).stream().filter(path -> path.getFileName().toString().endsWith(".ram")).findFirst().orElseThrow();
-            oldFiles.add(Files.createLink(memoryFile.resolveSibling("old-" + first), memoryFile));
+            oldFiles.add(HeldMemory.open(memoryFile));
             SharedMemoryReader client = SharedMemoryReader.open(memoryFile);
             clients.add(client);
             assertThat(client.state()).isEqualTo(MemoryState.LIVE);
@@ -155,14 +159,6 @@ class TestKilledWorker
         }
     }
 
-    private static long allocatedBytes(Path file)
-            throws Exception
-    {
-        Process process = new ProcessBuilder("stat", "-c", "%b %B", file.toString()).start();
-        String[] parts = new String(process.getInputStream().readAllBytes(), UTF_8).strip().split(" ");
-        return Long.parseLong(parts[0]) * Long.parseLong(parts[1]);
-    }
-
     static final class Worker
     {
         private Worker() {}
@@ -170,7 +166,7 @@ class TestKilledWorker
         static void main(String[] args)
                 throws Exception
         {
-            BlockStore store = BlockStore.open(config(Path.of(args[0])), StoreEnvironment.system());
+            BlockStore store = BlockStore.open(config(Path.of(args[0])), StoreEnvironment.system().withClock(new FastClock()));
             FileVersion file = file();
             store.bind(file, Optional.of("etag"), false, "schema.table");
             int block = Integer.parseInt(args[1]);

@@ -5,6 +5,7 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.disk.Disk;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -154,7 +155,7 @@ class TestLockHolds
                 .withRam(Files.createDirectories(directory.resolve("ram")), 128 << 20)
                 .withCheckpointInterval(Duration.ofDays(1000))
                 .withSsdDirectories(List.of(new SsdDirectoryConfig(Files.createDirectories(directory.resolve("ssd")), new Capacity.Bytes(768 << 20))));
-        open(Long.MAX_VALUE);
+        open(disk, Long.MAX_VALUE);
         for (int i = 0; i < FILES; i++) {
             fill(file(i), 0);
             if (i % 1000 == 0) {
@@ -168,7 +169,7 @@ class TestLockHolds
         assertThat(store.gauges().ramBlocks()).isEqualTo(FILES + 2);
     }
 
-    private void open(long blocksRestoredFirst)
+    private void open(Disk disk, long blocksRestoredFirst)
             throws Exception
     {
         store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(clock).withLocks(() -> lock), blocksRestoredFirst);
@@ -262,8 +263,12 @@ class TestLockHolds
             throws Exception
     {
         store.close();
-        open(1);
-        measure("a restore", FILES / 2, () -> assertThat(store.awaitRestored(Duration.ofMinutes(2))).isTrue());
+        GatedDisk gated = new GatedDisk(disk);
+        open(gated, 1);
+        measure("a restore", FILES / 2, () -> {
+            gated.openGate();
+            assertThat(store.awaitRestored(Duration.ofMinutes(2))).isTrue();
+        });
         assertThat(store.gauges().ssdBlocks()).isEqualTo(FILES + 2);
     }
 }

@@ -125,13 +125,6 @@ class TestMemoryGrowth
         return readable;
     }
 
-    private static long pagesBytes(Path file)
-            throws IOException
-    {
-        Process stat = new ProcessBuilder("stat", "-c", "%b", file.toString()).start();
-        return 512 * Long.parseLong(new String(stat.getInputStream().readAllBytes(), UTF_8).strip());
-    }
-
     private static long allocatedBytes(int slabs)
     {
         return LAYOUT.headersOffset() + slabs * (LAYOUT.slabHeadersBytes() + LAYOUT.slabBytes());
@@ -152,7 +145,7 @@ class TestMemoryGrowth
             assertThat(Files.size(store.memoryFile())).isEqualTo(LAYOUT.fileSizeBytes());
             assertThat(store.gauges().ramCapacityBytes()).isEqualTo(LAYOUT.fileSizeBytes());
             assertThat(store.gauges().ramAllocatedBytes()).isEqualTo(allocatedBytes(firstSlabs));
-            assertThat(pagesBytes(store.memoryFile())).isEqualTo(allocatedBytes(firstSlabs));
+            assertThat(HeldMemory.allocatedBytes(store.memoryFile())).isEqualTo(allocatedBytes(firstSlabs));
 
             // many times the blocks that fit
             fill(store, 0, 10 * FIRST_FRAMES);
@@ -160,7 +153,7 @@ class TestMemoryGrowth
             assertThat(store.gauges().ramEvictions()).isPositive();
             assertThat(store.problem()).isEmpty();
             memory.awaitHeld();
-            assertThat(pagesBytes(store.memoryFile())).isEqualTo(allocatedBytes(firstSlabs));
+            assertThat(HeldMemory.allocatedBytes(store.memoryFile())).isEqualTo(allocatedBytes(firstSlabs));
 
             memory.step(store);
             assertThat(store.gauges().ramAllocatedBytes()).isEqualTo(allocatedBytes(firstSlabs + stepSlabs));
@@ -168,7 +161,7 @@ class TestMemoryGrowth
             assertThat(readable(reader, 2000)).isBetween(FIRST_FRAMES, FIRST_FRAMES + stepSlabs * 4);
             memory.awaitHeld();
             // the headers of the next step wait for their permit, too
-            assertThat(pagesBytes(store.memoryFile())).isEqualTo(allocatedBytes(firstSlabs + stepSlabs));
+            assertThat(HeldMemory.allocatedBytes(store.memoryFile())).isEqualTo(allocatedBytes(firstSlabs + stepSlabs));
 
             memory.permitAll();
             Await.until("all memory is in use", () -> store.ram().frameBytes() == LAYOUT.slabCount() * LAYOUT.slabBytes());
@@ -176,7 +169,7 @@ class TestMemoryGrowth
             int frames = LAYOUT.slabCount() * 4;
             fill(store, 1000, 1000 + 5 * frames);
             assertThat(readable(reader, 2000)).isBetween(3 * frames / 4, frames);
-            assertThat(pagesBytes(store.memoryFile())).isEqualTo(LAYOUT.fileSizeBytes());
+            assertThat(HeldMemory.allocatedBytes(store.memoryFile())).isEqualTo(LAYOUT.fileSizeBytes());
         }
         assertThat(files()).isEmpty();
     }
@@ -215,7 +208,7 @@ class TestMemoryGrowth
             memory.awaitFailures(store, 2);
             int slabs = (int) ((SteppedMemory.FIRST_BYTES + SteppedMemory.STEP_BYTES) / LAYOUT.slabBytes());
             long headers = SteppedMemory.STEP_BYTES / LAYOUT.slabBytes() * LAYOUT.slabHeadersBytes();
-            assertThat(pagesBytes(store.memoryFile())).isEqualTo(allocatedBytes(slabs) + headers);
+            assertThat(HeldMemory.allocatedBytes(store.memoryFile())).isEqualTo(allocatedBytes(slabs) + headers);
 
             fill(store, 0, 200);
             int frames = (int) (SteppedMemory.FIRST_BYTES + SteppedMemory.STEP_BYTES) / BLOCK;
@@ -253,13 +246,14 @@ class TestMemoryGrowth
         BlockStore store = open();
         fill(store, 0, FIRST_FRAMES);
         memory.awaitHeld();
-        Path other = Files.createLink(memoryDirectory.resolve("other"), store.memoryFile());
-        CompletableFuture<Void> closed = CompletableFuture.runAsync(store::close);
-        // the step is not interrupted, and what it allocated goes too
-        memory.permitAll();
-        closed.get();
-        assertThat(files()).containsExactly(other);
-        assertThat(pagesBytes(other)).isEqualTo(MemoryLayout.headerBytes());
+        try (HeldMemory held = HeldMemory.open(store.memoryFile())) {
+            CompletableFuture<Void> closed = CompletableFuture.runAsync(store::close);
+            // the step is not interrupted, and what it allocated goes too
+            memory.permitAll();
+            closed.get();
+            assertThat(files()).isEmpty();
+            assertThat(held.allocatedBytes()).isEqualTo(MemoryLayout.headerBytes());
+        }
     }
 
     /**
@@ -280,28 +274,28 @@ class TestMemoryGrowth
                 memoryDirectory.toString())
                 .redirectError(Redirect.to(log.toFile()))
                 .start();
-        Path old = memoryDirectory.resolve("old");
+        HeldMemory old;
         SharedMemoryReader client;
         try (BufferedReader output = worker.inputReader(UTF_8)) {
             String line = output.readLine();
             assertThat(line).describedAs(Files.readString(log)).isNotNull();
             Path memoryFile = Path.of(line);
-            Files.createLink(old, memoryFile);
+            old = HeldMemory.open(memoryFile);
             client = SharedMemoryReader.open(memoryFile);
             assertThat(readable(client, FIRST_FRAMES / 2)).isEqualTo(FIRST_FRAMES / 2);
         }
         finally {
             worker.destroyForcibly().waitFor();
         }
-        assertThat(pagesBytes(old)).isBetween(allocatedBytes(4), LAYOUT.fileSizeBytes() - 1);
+        assertThat(old.allocatedBytes()).isBetween(allocatedBytes(4), LAYOUT.fileSizeBytes() - 1);
 
-        try (client; BlockStore store = open()) {
+        try (old; client; BlockStore store = open()) {
             try {
                 assertThat(store.recovery()).extracting(RecoveryOutcome::finding).containsExactly(RecoveryFinding.MEMORY_FILE_RECLAIMED);
                 // the new file grows only when the old one is free
                 memory.awaitHeld();
-                assertThat(files()).containsExactlyInAnyOrder(old, store.memoryFile());
-                assertThat(pagesBytes(old)).isEqualTo(MemoryLayout.headerBytes());
+                assertThat(files()).containsExactly(store.memoryFile());
+                assertThat(old.allocatedBytes()).isEqualTo(MemoryLayout.headerBytes());
                 assertThat(client.state()).isEqualTo(MemoryState.DEAD);
                 assertThat(readable(client, 2000)).isZero();
             }
@@ -311,7 +305,7 @@ class TestMemoryGrowth
             Await.until("all memory is allocated", () -> SteppedMemory.isComplete(store));
             fill(store, 0, 10);
         }
-        assertThat(files()).containsExactly(old);
+        assertThat(files()).isEmpty();
     }
 
     static final class Worker

@@ -8,6 +8,7 @@ import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
+import io.cachedhive.store.encryption.KeySource;
 import io.cachedhive.store.file.FileMetadata;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -51,6 +52,14 @@ class TestPowerCuts
 
     private static final class PowerCutException
             extends Exception {}
+
+    /**
+     * Returns where the key of the directories comes from, if they are encrypted.
+     */
+    Optional<KeySource> encryptionKey()
+    {
+        return Optional.empty();
+    }
 
     private static FileVersion file(int number)
     {
@@ -127,6 +136,7 @@ class TestPowerCuts
                     .withBlockSize(BLOCK)
                     .withRam(Files.createDirectories(own.resolve("ram")), 4 << 20)
                     .withCheckpointInterval(Duration.ofDays(365))
+                    .withEncryptionKey(encryptionKey())
                     .withSsdDirectories(List.of(new SsdDirectoryConfig(Files.createDirectories(own.resolve("ssd")), new Capacity.Bytes(CAPACITY))));
         }
 

@@ -397,7 +397,7 @@ class TestRamTier
         Path file;
         try (BlockStore store = open(config)) {
             file = store.memoryFile();
-            assertThat(allocatedBytes(file)).isEqualTo(store.gauges().ramCapacityBytes());
+            assertThat(HeldMemory.allocatedBytes(file)).isEqualTo(store.gauges().ramCapacityBytes());
             assertThat(Files.getPosixFilePermissions(file)).isEqualTo(PosixFilePermissions.fromString("rw-------"));
         }
         assertThat(file).doesNotExist();
@@ -424,7 +424,7 @@ class TestRamTier
     {
         StoreConfig config = config().withRam(memoryDirectory(), 20 << 20);
         List<SharedMemoryReader> idle = new ArrayList<>();
-        List<Path> files = new ArrayList<>();
+        List<HeldMemory> files = new ArrayList<>();
         try {
             for (int run = 0; run < 5; run++) {
                 BlockStore store = open(config);
@@ -435,8 +435,7 @@ class TestRamTier
                 SharedMemoryReader reader = SharedMemoryReader.open(store.memoryFile());
                 assertThat(isReadable(reader, file, 0)).isTrue();
                 idle.add(reader);
-                // another name for the same memory, to see what is left of it after its own name is gone
-                files.add(Files.createLink(store.memoryFile().resolveSibling("run-" + run), store.memoryFile()));
+                files.add(HeldMemory.open(store.memoryFile()));
                 store.abandon();
                 assertThat(store.memoryFile()).exists();
 
@@ -447,17 +446,17 @@ class TestRamTier
                     assertThat(reader.state()).isEqualTo(MemoryState.DEAD);
                     assertThat(isReadable(reader, file, 0)).isFalse();
                     long left = 0;
-                    for (Path old : files) {
-                        left += allocatedBytes(old);
+                    for (HeldMemory old : files) {
+                        left += old.allocatedBytes();
                     }
-                    assertThat(left + allocatedBytes(next.memoryFile())).isLessThanOrEqualTo(next.gauges().ramCapacityBytes() * 105 / 100);
+                    assertThat(left + HeldMemory.allocatedBytes(next.memoryFile())).isLessThanOrEqualTo(next.gauges().ramCapacityBytes() * 105 / 100);
                 }
             }
         }
         finally {
             idle.forEach(SharedMemoryReader::close);
-            for (Path old : files) {
-                Files.delete(old);
+            for (HeldMemory old : files) {
+                old.close();
             }
         }
     }
@@ -597,14 +596,6 @@ class TestRamTier
         Path made = Files.createTempDirectory(shared, "cachedhive-test");
         made.toFile().deleteOnExit();
         return made;
-    }
-
-    private static long allocatedBytes(Path file)
-            throws Exception
-    {
-        Process process = new ProcessBuilder("stat", "-L", "-c", "%b %B", file.toString()).start();
-        String[] parts = new String(process.getInputStream().readAllBytes()).strip().split(" ");
-        return Long.parseLong(parts[0]) * Long.parseLong(parts[1]);
     }
 
     private static List<Path> list(Path directory)

@@ -58,7 +58,7 @@ class TestReleasedFiles
     private void reopen()
             throws StoreException
     {
-        store = BlockStore.open(config, StoreEnvironment.system());
+        store = BlockStore.open(config, StoreEnvironment.system().withClock(new FastClock()));
     }
 
     @AfterEach

@@ -9,6 +9,7 @@ import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.SsdErrorCause;
+import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.block.StoreEnvironment;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
@@ -901,7 +902,7 @@ class TestSsdTier
             throws Exception
     {
         FileVersion file = TestingBlocks.file(1, 40L * BLOCK);
-        fillAndRestart(file, store -> {
+        fillAndRestart(file, new FastClock(), store -> {
             Path slab = slabs().getFirst();
             disk.setUnreadable(slab, true);
             int lost = 0;
@@ -921,7 +922,8 @@ class TestSsdTier
             throws Exception
     {
         FileVersion file = TestingBlocks.file(1, 40L * BLOCK);
-        fillAndRestart(file, store -> {
+        HaltedClock clock = new HaltedClock();
+        fillAndRestart(file, clock, store -> {
             slabs().forEach(slab -> disk.setUnreadable(slab, true));
             assertThat(countThere(store, file)).isZero();
             assertThat(store.problem()).isPresent().get().asString()
@@ -935,12 +937,47 @@ class TestSsdTier
             assertThat(isThere(store, file, 39)).isTrue();
 
             slabs().forEach(slab -> disk.setUnreadable(slab, false));
-            // it is tried again in the background, 10 s of a clock that runs a hundred times as fast
+            clock.run();
+            // it is tried again in the background, after 10 s of a clock that runs a hundred times as fast
             Await.untilAsserted("the directory is used again", () -> assertThat(store.problem()).isEmpty());
             assertThat(store.gauges().ssdBlocks()).isEqualTo(37);
             assertThat(countThere(store, file)).isEqualTo(37);
             store.checkInvariants();
         });
+    }
+
+    /**
+     * Stands still at first, so that the directory is not tried again, and then runs fast, so that frames need not rest long.
+     */
+    private static final class HaltedClock
+            implements StoreClock
+    {
+        private final StoreClock fast = new FastClock();
+        private final long haltedNanos = fast.nanoTime();
+        private volatile boolean running;
+
+        void run()
+        {
+            running = true;
+        }
+
+        @Override
+        public long currentTimeMillis()
+        {
+            return fast.currentTimeMillis();
+        }
+
+        @Override
+        public long nanoTime()
+        {
+            return running ? fast.nanoTime() : haltedNanos;
+        }
+
+        @Override
+        public long stopwatchNanos()
+        {
+            return fast.stopwatchNanos();
+        }
     }
 
     private interface StoreTest
@@ -949,7 +986,10 @@ class TestSsdTier
                 throws Exception;
     }
 
-    private void fillAndRestart(FileVersion file, StoreTest test)
+    /**
+     * @param clock after the restart
+     */
+    private void fillAndRestart(FileVersion file, StoreClock clock, StoreTest test)
             throws Exception
     {
         try (BlockStore store = open()) {
@@ -957,7 +997,7 @@ class TestSsdTier
                 assertThat(fill(store, file, i)).isTrue();
             }
         }
-        try (BlockStore store = open()) {
+        try (BlockStore store = BlockStore.open(config, StoreEnvironment.system().withDisk(disk).withClock(clock))) {
             test.run(store);
         }
     }
@@ -972,7 +1012,9 @@ class TestSsdTier
             throws Exception
     {
         FileVersion file = TestingBlocks.file(1, 10L * BLOCK);
-        try (BlockStore store = open()) {
+        ManualClock clock = new ManualClock();
+        StoreEnvironment environment = StoreEnvironment.system().withDisk(disk).withClock(clock);
+        try (BlockStore store = BlockStore.open(config, environment)) {
             fill(store, file, 0);
             disk.setFailing(ssd.resolve("journal"), true);
             assertThat(fill(store, file, 1)).isTrue();
@@ -983,11 +1025,12 @@ class TestSsdTier
             assertThat(store.gauges().ssdErrors().get(SsdErrorCause.IO_ERROR)).isBetween(1L, 3L);
             assertThat(store.gauges().ssdErrors()).containsEntry(SsdErrorCause.OTHER, 0L);
             disk.setFailing(ssd.resolve("journal"), false);
+            clock.advance(Duration.ofSeconds(11));
             // without another block: the checkpoint that begins the journal anew is tried again and again
             Await.untilAsserted("the directory is used again", () -> assertThat(store.problem()).isEmpty());
             assertThat(fill(store, file, 2)).isTrue();
         }
-        try (BlockStore store = open()) {
+        try (BlockStore store = BlockStore.open(config, environment)) {
             assertThat(countThere(store, file)).isEqualTo(3);
         }
     }

@@ -12,7 +12,7 @@ import java.util.Optional;
 public sealed interface Endpoint
 {
     /**
-     * The worker of this host. The permissions of the socket's file decide who may speak, so that neither side asks for a proof of the secret.
+     * The worker of this host. The permissions of the socket's file decide who may connect. A client that has a secret requires and gives proof of it here, too.
      */
     record UnixSocket(Path path)
             implements Endpoint
@@ -25,6 +25,8 @@ public sealed interface Endpoint
     }
 
     /**
+     * A worker at an address. A client that has no secret reaches only the worker of its own host, over the Unix socket, whose worker then must not have one either.
+     *
      * @param worker who has to answer there; empty for whoever does
      */
     record Tcp(WorkerAddress address, Optional<CacheWorkerId> worker)

@@ -1,20 +1,25 @@
 package io.cachedhive.transport;
 
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.security.HandshakeProof;
+import io.cachedhive.protocol.security.HandshakeProof.Transcript;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
 import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
 import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
-import io.cachedhive.protocol.wire.HandshakeProof;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.transport.WorkerException.Reason;
 
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
-import static io.cachedhive.protocol.wire.HandshakeProof.Role.CLIENT;
-import static io.cachedhive.protocol.wire.HandshakeProof.Role.SERVER;
+import static io.cachedhive.protocol.security.HandshakeProof.Side.CLIENT;
+import static io.cachedhive.protocol.security.HandshakeProof.Side.SERVER;
+import static java.util.Objects.requireNonNull;
 
 /**
  * The client's side of the beginning of a connection: what to say next, and whether to go on.
@@ -26,21 +31,37 @@ final class Handshake
 
     private final Endpoint endpoint;
     private final ClientIdentity identity;
-    private final byte[] nonce;
-    private boolean challenged;
+    private final Hello hello;
+    private byte[] binding = new byte[0];
+    private Optional<CacheWorkerId> certified = Optional.empty();
+    private Optional<CacheWorkerId> challenger = Optional.empty();
     private int version;
     private Optional<Welcome> welcome = Optional.empty();
+    // read by other threads
+    private volatile Optional<String> provenSecret = Optional.empty();
 
     Handshake(Endpoint endpoint, ClientIdentity identity, byte[] nonce)
     {
         this.endpoint = endpoint;
         this.identity = identity;
-        this.nonce = nonce;
+        this.hello = new Hello(Message.MIN_VERSION, Message.MAX_VERSION, nonce, identity.cluster(), identity.catalog(), identity.node(), identity.origins());
+    }
+
+    /**
+     * Binds the handshake to a TLS connection. To be called before {@link #hello}.
+     *
+     * @param binding the key material exported from the connection
+     * @param certified the cache worker that the certificate of the server names; empty for any
+     */
+    void bind(byte[] binding, Optional<CacheWorkerId> certified)
+    {
+        this.binding = requireNonNull(binding, "binding is null");
+        this.certified = requireNonNull(certified, "certified is null");
     }
 
     Hello hello()
     {
-        return new Hello(Message.MIN_VERSION, Message.MAX_VERSION, nonce, identity.cluster(), identity.catalog(), identity.node(), identity.origins());
+        return hello;
     }
 
     /**
@@ -60,6 +81,14 @@ final class Handshake
     }
 
     /**
+     * Returns the secret that both ends proved; empty if the client has none, and before the proof.
+     */
+    Optional<String> provenSecret()
+    {
+        return provenSecret;
+    }
+
+    /**
      * @return what to send next, if anything
      * @throws WorkerException if this worker is not to be used, with the remedy
      */
@@ -67,12 +96,12 @@ final class Handshake
             throws WireException, WorkerException
     {
         return switch (message) {
-            case Challenge challenge when !challenged -> {
-                challenged = true;
+            case Challenge challenge when challenger.isEmpty() -> {
+                challenger = Optional.of(challenge.worker());
                 version = challenge.version();
                 yield Optional.of(prove(challenge));
             }
-            case Welcome accepted when challenged -> {
+            case Welcome accepted when challenger.isPresent() -> {
                 check(accepted);
                 welcome = Optional.of(accepted);
                 yield Optional.empty();
@@ -93,16 +122,29 @@ final class Handshake
             throw new WorkerException(Reason.REFUSED, "cache worker at %s sent a nonce of %s bytes instead of %s: install the same release on both"
                     .formatted(endpoint, challenge.nonce().length, HandshakeProof.NONCE_BYTES));
         }
-        boolean mutual = endpoint instanceof Endpoint.Tcp && identity.sharedSecret().isPresent();
-        if (mutual && !HandshakeProof.verify(identity.sharedSecret(), SERVER, nonce, challenge.nonce(), challenge.proof())) {
+        if (certified.isPresent() && !certified.get().equals(challenge.worker())) {
+            throw new WorkerException(Reason.REFUSED, "cache worker at %s is %s, but its certificate names the cache worker %s: issue a certificate for %s"
+                    .formatted(endpoint, challenge.worker(), certified.get(), challenge.worker()));
+        }
+        List<String> secrets = identity.secrets().valid();
+        if (secrets.isEmpty()) {
+            // the socket admits readers without the secret, but who asks for a worker by its address wants the rights of the cluster
+            boolean needsProof = challenge.proofRequired() || (endpoint instanceof Endpoint.Tcp && !challenge.proofs().isEmpty());
+            if (needsProof) {
+                throw new WorkerException(Reason.REFUSED, "cache worker at %s asks for the shared secret: ".formatted(endpoint) +
+                        "set cachedhive.shared-secret to the value of the worker's internal-communication.shared-secret");
+            }
+            return new Proof(new byte[0]);
+        }
+        Transcript transcript = new Transcript(hello, challenge.version(), challenge.nonce(), challenge.worker(), binding);
+        OptionalInt known = HandshakeProof.verify(secrets, SERVER, transcript, challenge.proofs());
+        if (known.isEmpty()) {
             throw new WorkerException(Reason.REFUSED, "cache worker at %s does not prove that it knows the shared secret: ".formatted(endpoint) +
                     "give cachedhive.shared-secret and the worker's internal-communication.shared-secret the same value");
         }
-        if (challenge.proofRequired() && identity.sharedSecret().isEmpty()) {
-            throw new WorkerException(Reason.REFUSED, "cache worker at %s asks for the shared secret: ".formatted(endpoint) +
-                    "set cachedhive.shared-secret to the value of the worker's internal-communication.shared-secret");
-        }
-        return new Proof(challenge.proofRequired() ? HandshakeProof.prove(identity.sharedSecret(), CLIENT, nonce, challenge.nonce()) : new byte[0]);
+        String secret = secrets.get(known.getAsInt());
+        provenSecret = Optional.of(secret);
+        return new Proof(HandshakeProof.prove(secret, CLIENT, transcript));
     }
 
     private void check(Welcome welcome)
@@ -113,6 +155,9 @@ final class Handshake
         }
         if (welcome.origins().size() != identity.origins().size()) {
             throw new WireException("cache worker sent the status of %s origins instead of %s".formatted(welcome.origins().size(), identity.origins().size()));
+        }
+        if (!challenger.equals(Optional.of(welcome.worker()))) {
+            throw new WireException("cache worker sent the id %s after it signed the id %s".formatted(welcome.worker(), challenger.orElseThrow()));
         }
         if (endpoint instanceof Endpoint.Tcp(_, var expected) && expected.isPresent() && !expected.get().equals(welcome.worker())) {
             throw new WorkerException(Reason.REFUSED, "cache worker at %s is %s, but the ring expects %s; the next ring will have the new id"
@@ -137,8 +182,8 @@ final class Handshake
                     }
                 }
                 case MISMATCH -> {
-                    return Optional.of(("origin %s of cache worker %s is another endpoint or region than this catalog's (%s), and nothing is cached: " +
-                            "make etc/origins/%s.properties of the worker and the catalog agree").formatted(name, welcome.worker(), id, name));
+                    return Optional.of(("origin %s of cache worker %s is another endpoint, region or isolation domain than this catalog's (%s, %s), and nothing is cached: " +
+                            "make etc/origins/%s.properties of the worker and the catalog agree").formatted(name, welcome.worker(), id, identity.isolationDomain(), name));
                 }
             }
         }

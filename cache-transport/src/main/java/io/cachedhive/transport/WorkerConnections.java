@@ -5,9 +5,12 @@ import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.RingEpoch;
 import io.cachedhive.protocol.ring.WorkerAddress;
-import io.cachedhive.protocol.wire.HandshakeProof;
+import io.cachedhive.protocol.security.HandshakeProof;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.transport.WorkerException.Reason;
+import io.cachedhive.transport.tls.TlsContexts;
+
+import javax.net.ssl.SSLContext;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -41,16 +44,19 @@ public final class WorkerConnections
     private static final Logger log = Logger.get(WorkerConnections.class);
 
     private static final long TICK_MILLIS = 100;
+    private static final long CERTIFICATE_CHECK_MILLIS = 10_000;
     private static final int RESOLVERS = 4;
     private static final int MAX_LOOK_UPS = 256;
     private static final long CLOSE_SECONDS = 5;
     private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(5);
 
     private final ClientIdentity identity;
+    private final Optional<Path> ownSocket;
     private final Timeouts timeouts;
     private final int requestsPerWorker;
     private final LongSupplier nanoTime;
     private final SecureRandom random = new SecureRandom();
+    private final SSLContext tls = TlsContexts.secretClient();
     private final List<IoLoop> loops = new ArrayList<>();
     private final AtomicInteger nextLoop = new AtomicInteger();
     private final ScheduledThreadPoolExecutor timer;
@@ -61,10 +67,19 @@ public final class WorkerConnections
 
     /**
      * @param name of the threads
+     * @param ownSocket the Unix socket of this host's worker, over which a client without a secret reaches it; such a client reaches no other worker
      */
-    public WorkerConnections(String name, ClientIdentity identity, Timeouts timeouts, int ioThreads, int requestsPerWorker, LongSupplier nanoTime)
+    public WorkerConnections(
+            String name,
+            ClientIdentity identity,
+            Optional<Path> ownSocket,
+            Timeouts timeouts,
+            int ioThreads,
+            int requestsPerWorker,
+            LongSupplier nanoTime)
     {
         this.identity = requireNonNull(identity, "identity is null");
+        this.ownSocket = requireNonNull(ownSocket, "ownSocket is null");
         this.timeouts = requireNonNull(timeouts, "timeouts is null");
         this.requestsPerWorker = requestsPerWorker;
         this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
@@ -77,6 +92,8 @@ public final class WorkerConnections
         this.resolver = new ThreadPoolExecutor(RESOLVERS, RESOLVERS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(MAX_LOOK_UPS), threads(name + "-names"));
         resolver.allowCoreThreadTimeOut(true);
         every(TICK_MILLIS, this::tick);
+        // reports that they expire also while no connection is opened
+        identity.certificates().ifPresent(certificates -> every(CERTIFICATE_CHECK_MILLIS, certificates::current));
     }
 
     private static ThreadFactory threads(String name)
@@ -187,7 +204,7 @@ public final class WorkerConnections
         byte[] nonce = new byte[HandshakeProof.NONCE_BYTES];
         random.nextBytes(nonce);
         IoLoop loop = loops.get(Math.floorMod(nextLoop.getAndIncrement(), loops.size()));
-        return new WorkerSession(endpoint, identity, nonce, loop, requestsPerWorker, events);
+        return new WorkerSession(endpoint, identity, ownSocket, nonce, tls, loop, requestsPerWorker, events);
     }
 
     void start(WorkerSession session)

@@ -5,6 +5,8 @@ import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.StatusMessage;
 import io.cachedhive.transport.WorkerException.Reason;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -28,6 +30,11 @@ public final class WorkerLink
     private static final long FAILURE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final int PROBES_PER_CONNECTION = 5;
+
+    // a cache worker that does not know the preferred secret yet is asked again after that time
+    private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(10);
+    // a thread that acquired a connection has sent its request within that time
+    private static final long RETIREMENT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final WorkerConnections connections;
     private final Endpoint endpoint;
@@ -59,6 +66,13 @@ public final class WorkerLink
     private Optional<WorkerException> lastFailure = Optional.empty();
     @GuardedBy("this")
     private boolean closed;
+    @GuardedBy("this")
+    private long lastRenewalNanos;
+    // replaced connections, which end with their last request
+    @GuardedBy("this")
+    private final List<Retired> retired = new ArrayList<>();
+
+    private record Retired(WorkerSession session, long sinceNanos) {}
 
     WorkerLink(WorkerConnections connections, Endpoint endpoint, ClientIdentity identity, Timeouts timeouts, boolean always, Listener listener)
     {
@@ -72,6 +86,7 @@ public final class WorkerLink
         this.waitNanos = TimeUnit.MILLISECONDS.toNanos(timeouts.silenceMillis());
         this.lastUseNanos = connections.nanoTime();
         this.lastAttemptNanos = lastUseNanos - FAILURE_NANOS;
+        this.lastRenewalNanos = lastUseNanos - RENEWAL_NANOS;
     }
 
     /**
@@ -307,6 +322,7 @@ public final class WorkerLink
      */
     void tick()
     {
+        closeRetired();
         WorkerSession current = session;
         if (current == null || !current.isOpen()) {
             if (always || !isUnusedFor(USED_NANOS)) {
@@ -322,6 +338,45 @@ public final class WorkerLink
         if (breaker.claimProbe()) {
             probe(current);
         }
+        if (current.isOnFormerSecret()) {
+            renew();
+        }
+    }
+
+    /**
+     * Connects with the preferred secret while the connection with the former one stays in use, so that a rotation of
+     * the secret costs no read.
+     */
+    private void renew()
+    {
+        synchronized (this) {
+            if (attempt != null || !mayAttempt() || connections.nanoTime() - lastRenewalNanos < RENEWAL_NANOS) {
+                return;
+            }
+            lastRenewalNanos = connections.nanoTime();
+            attempt();
+        }
+        startAttempted();
+    }
+
+    private void closeRetired()
+    {
+        List<WorkerSession> ended = new ArrayList<>();
+        synchronized (this) {
+            retired.removeIf(old -> {
+                boolean unused = old.session().pendingRequests() == 0 && connections.nanoTime() - old.sinceNanos() >= RETIREMENT_NANOS;
+                if (unused) {
+                    ended.add(old.session());
+                }
+                return unused || !old.session().isOpen();
+            });
+        }
+        ended.forEach(WorkerLink::closeReplaced);
+    }
+
+    private static void closeReplaced(WorkerSession replaced)
+    {
+        replaced.close(new WorkerException(Reason.CLOSED, "the connection was replaced by one with the preferred secret"));
     }
 
     /**
@@ -368,14 +423,19 @@ public final class WorkerLink
 
     void close()
     {
-        WorkerSession current;
+        List<WorkerSession> open = new ArrayList<>();
         synchronized (this) {
             closed = true;
-            current = session != null ? session : attempted;
+            if (session != null) {
+                open.add(session);
+            }
+            if (attempted != null) {
+                open.add(attempted);
+            }
+            retired.forEach(old -> open.add(old.session()));
+            retired.clear();
         }
-        if (current != null) {
-            current.close(new WorkerException(Reason.CLOSED, "this client is closed"));
-        }
+        open.forEach(current -> current.close(new WorkerException(Reason.CLOSED, "this client is closed")));
     }
 
     private final class SessionEvents
@@ -390,6 +450,9 @@ public final class WorkerLink
             CompletableFuture<WorkerSession> finished;
             boolean unwanted;
             synchronized (WorkerLink.this) {
+                if (session != null && session.isOpen()) {
+                    retired.add(new Retired(session, connections.nanoTime()));
+                }
                 session = established;
                 failures = 0;
                 lastFailure = Optional.empty();

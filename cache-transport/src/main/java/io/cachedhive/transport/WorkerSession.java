@@ -1,6 +1,7 @@
 package io.cachedhive.transport;
 
 import io.airlift.log.Logger;
+import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FillMessage;
@@ -16,16 +17,26 @@ import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.transport.SendQueue.Outgoing;
 import io.cachedhive.transport.WorkerException.Reason;
+import io.cachedhive.transport.tls.Certificates;
+import io.cachedhive.transport.tls.PeerCertificateException;
+import io.cachedhive.transport.tls.TlsConnection;
+import io.cachedhive.transport.tls.TlsCredentials;
+
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -55,7 +66,11 @@ public final class WorkerSession
     private static final int READS_PER_TURN = 16;
 
     private final Endpoint endpoint;
+    private final Optional<Path> ownSocket;
+    // whether the connection is over TCP, and so over TLS
+    private final boolean isTcp;
     private final ClientIdentity identity;
+    private final SSLContext tlsContext;
     private final IoLoop loop;
     private final int maxPending;
     private final Events events;
@@ -75,16 +90,28 @@ public final class WorkerSession
     private final Handshake handshake;
     private final SendQueue outgoing = new SendQueue(this::left);
     private SocketChannel channel;
+    // empty on the Unix socket, and over TCP without a secret
+    private Optional<TlsConnection> tls = Optional.empty();
+    // empty unless the operator configured certificates
+    private Optional<TlsCredentials> credentials = Optional.empty();
+    private boolean greeted;
+    private boolean readScheduled;
     private SelectionKey key;
     private ByteBuffer received;
     private long bytesToSkip;
     private Arriving arriving;
     private ArrivingBlock arrivingBlock;
 
-    WorkerSession(Endpoint endpoint, ClientIdentity identity, byte[] nonce, IoLoop loop, int maxPending, Events events)
+    /**
+     * @param ownSocket the Unix socket of this host's worker; a client without a secret reaches no other worker
+     */
+    WorkerSession(Endpoint endpoint, ClientIdentity identity, Optional<Path> ownSocket, byte[] nonce, SSLContext tlsContext, IoLoop loop, int maxPending, Events events)
     {
         this.endpoint = requireNonNull(endpoint, "endpoint is null");
         this.identity = requireNonNull(identity, "identity is null");
+        this.ownSocket = requireNonNull(ownSocket, "ownSocket is null");
+        this.isTcp = endpoint instanceof Endpoint.Tcp && !identity.secrets().isEmpty();
+        this.tlsContext = requireNonNull(tlsContext, "tlsContext is null");
         this.loop = requireNonNull(loop, "loop is null");
         this.maxPending = maxPending;
         this.events = requireNonNull(events, "events is null");
@@ -163,6 +190,19 @@ public final class WorkerSession
     public Optional<String> originProblem()
     {
         return Handshake.originProblem(identity, welcome());
+    }
+
+    /**
+     * Returns whether this connection was made with a secret that is no longer the preferred one of this client.
+     */
+    boolean isOnFormerSecret()
+    {
+        Optional<String> proven = handshake.provenSecret();
+        if (proven.isEmpty()) {
+            return false;
+        }
+        List<String> secrets = identity.secrets().valid();
+        return secrets.isEmpty() || !secrets.getFirst().equals(proven.get());
     }
 
     boolean isEstablished()
@@ -394,10 +434,14 @@ public final class WorkerSession
                 throw new WorkerException(Reason.CLOSED, "this client is closed");
             }
             boolean connected = switch (endpoint) {
-                case Endpoint.UnixSocket(var path) -> {
-                    channel = SocketChannel.open(StandardProtocolFamily.UNIX);
-                    channel.configureBlocking(false);
-                    yield channel.connect(UnixDomainSocketAddress.of(path));
+                case Endpoint.UnixSocket(var path) -> connectSocket(path);
+                case Endpoint.Tcp(_, _) when !isTcp -> {
+                    if (!isThisHost(address.orElseThrow())) {
+                        throw new WorkerException(Reason.REFUSED, ("the connection to the cache worker at %s leaves this host and needs a shared secret: "
+                                + "set cachedhive.shared-secret to the value of the worker's internal-communication.shared-secret").formatted(endpoint));
+                    }
+                    yield connectSocket(ownSocket.orElseThrow(() -> new WorkerException(Reason.REFUSED,
+                            "the connection to the cache worker at %s needs a shared secret: set internal-communication.shared-secret on all hosts".formatted(endpoint))));
                 }
                 case Endpoint.Tcp(WorkerAddress tcp, _) -> {
                     channel = SocketChannel.open();
@@ -430,11 +474,29 @@ public final class WorkerSession
         }
     }
 
+    private boolean connectSocket(Path path)
+            throws IOException
+    {
+        channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+        channel.configureBlocking(false);
+        return channel.connect(UnixDomainSocketAddress.of(path));
+    }
+
+    private static boolean isThisHost(InetAddress address)
+            throws IOException
+    {
+        return address.isLoopbackAddress() || NetworkInterface.getByInetAddress(address) != null;
+    }
+
     private void ready(SelectionKey key)
     {
         try {
             if (key.isConnectable()) {
                 channel.finishConnect();
+                greet();
+                return;
+            }
+            if (!greeted) {
                 greet();
                 return;
             }
@@ -457,6 +519,11 @@ public final class WorkerSession
     {
         return switch (e) {
             case WorkerException reason -> reason;
+            // TLS 1.3 reports a missing certificate after the client's side of the handshake is complete
+            case SSLException _ when welcome == null && credentials.isEmpty() -> new WorkerException(
+                    Reason.REFUSED,
+                    ("cache worker at %s ended the TLS handshake (%s): it may require a certificate of its clients, "
+                            + "set cachedhive.worker.tls.keystore-path and cachedhive.worker.tls.truststore-path").formatted(endpoint, e.getMessage()));
             case WireException _ -> new WorkerException(Reason.PROTOCOL, "cache worker at %s violated the protocol: %s".formatted(endpoint, e.getMessage()));
             default -> new WorkerException(Reason.UNREACHABLE, unreachable(e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage()));
         };
@@ -464,7 +531,8 @@ public final class WorkerSession
 
     private String unreachable(String cause)
     {
-        return switch (endpoint) {
+        Endpoint connected = endpoint instanceof Endpoint.Tcp && !isTcp ? ownSocket.<Endpoint>map(Endpoint.UnixSocket::new).orElse(endpoint) : endpoint;
+        return switch (connected) {
             case Endpoint.UnixSocket(var path) when cause.contains("Permission denied") ->
                     "no permission to connect to %s: add the user of Trino to the group that the worker's cache.worker.socket-group names".formatted(path);
             case Endpoint.UnixSocket(var path) -> "no cache worker serves on %s (%s): start it, or correct cachedhive.worker.socket-path".formatted(path, cause);
@@ -472,12 +540,57 @@ public final class WorkerSession
         };
     }
 
+    /**
+     * Continues the TLS handshake, if there is one, and begins the handshake of the protocol when it is complete.
+     */
     private void greet()
             throws IOException
     {
+        if (isTcp) {
+            if (tls.isEmpty()) {
+                credentials = identity.certificates().map(Certificates::current);
+                tls = Optional.of(TlsConnection.client(channel, credentials.map(TlsCredentials::clientContext).orElse(tlsContext)));
+            }
+            boolean complete;
+            try {
+                complete = tls.get().handshake();
+            }
+            catch (SSLException e) {
+                Optional<PeerCertificateException> refusal = PeerCertificateException.cause(e);
+                if (refusal.isPresent()) {
+                    throw new WorkerException(Reason.REFUSED, "cache worker at %s is not trusted: %s".formatted(endpoint, refusal.get().getMessage()));
+                }
+                throw new WorkerException(Reason.REFUSED, ("TLS handshake with the cache worker at %s failed (%s): "
+                        + "set internal-communication.shared-secret of the cache worker, and install the same release on both").formatted(endpoint, e.getMessage()));
+            }
+            if (!complete) {
+                key.interestOps(tls.get().isFlushed() ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+                return;
+            }
+            handshake.bind(tls.get().binding(), certifiedWorker());
+        }
+        greeted = true;
         received = ByteBuffer.allocateDirect(RECEIVE_BYTES);
         key.interestOps(SelectionKey.OP_READ);
         say(handshake.hello());
+        if (tls.isPresent() && closeReason == null) {
+            // the last bytes of the handshake may have arrived together with the first message
+            read();
+        }
+    }
+
+    private Optional<CacheWorkerId> certifiedWorker()
+            throws WorkerException
+    {
+        if (credentials.isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            return credentials.get().certifiedWorker(tls.orElseThrow().session());
+        }
+        catch (PeerCertificateException e) {
+            throw new WorkerException(Reason.REFUSED, "cache worker at %s is not trusted: %s".formatted(endpoint, e.getMessage()));
+        }
     }
 
     private void say(Message message)
@@ -515,7 +628,7 @@ public final class WorkerSession
     private void write()
             throws IOException
     {
-        boolean all = outgoing.write(channel);
+        boolean all = tls.isPresent() ? outgoing.write(tls.get()) && tls.get().flush() : outgoing.write(channel);
         key.interestOps(all ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
     }
 
@@ -538,7 +651,7 @@ public final class WorkerSession
             else if (arriving != null) {
                 target = arriving.target();
             }
-            int count = channel.read(target);
+            int count = tls.isPresent() ? tls.get().read(target) : channel.read(target);
             if (count < 0) {
                 throw new WorkerException(Reason.UNREACHABLE, "cache worker at %s closed the connection".formatted(endpoint));
             }
@@ -556,6 +669,25 @@ public final class WorkerSession
             if (!more) {
                 return;
             }
+        }
+        if (tls.isPresent() && tls.get().hasReceived() && closeReason == null && !readScheduled) {
+            // the selector does not know of bytes that have left the socket
+            readScheduled = true;
+            onLoop(this::readReceived);
+        }
+    }
+
+    private void readReceived()
+    {
+        readScheduled = false;
+        if (closeReason != null) {
+            return;
+        }
+        try {
+            read();
+        }
+        catch (IOException e) {
+            closeNow(reason(e));
         }
     }
 

@@ -152,7 +152,8 @@ public final class CacheWorker
                             .map(message -> message.substring("Failed to bind to ".length()).replace("/", ""))
                             .findFirst()
                             .orElse("its address");
-                    return ImmutableList.of("http-server.http.port: cannot listen on %s (%s): stop what listens there, or choose another port or node.bind-ip in %s"
+                    return ImmutableList.of(("http-server.http.port or http-server.https.port: cannot listen on %s (%s): "
+                            + "stop what listens there, or choose another port or node.bind-ip in %s")
                             .formatted(address, bind.getMessage(), file));
                 }
                 default -> {}

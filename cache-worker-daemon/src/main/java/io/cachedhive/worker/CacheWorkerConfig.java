@@ -1,5 +1,6 @@
 package io.cachedhive.worker;
 
+import com.google.common.collect.ImmutableList;
 import io.airlift.configuration.Config;
 import io.airlift.configuration.ConfigDescription;
 import io.airlift.configuration.ConfigSecuritySensitive;
@@ -9,6 +10,7 @@ import io.airlift.units.MaxDataSize;
 import io.airlift.units.MinDataSize;
 import io.airlift.units.MinDuration;
 import io.cachedhive.store.StoreConfig;
+import io.cachedhive.worker.server.TlsMode;
 import jakarta.validation.constraints.AssertTrue;
 import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;
@@ -17,6 +19,7 @@ import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotNull;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 
 import static io.airlift.units.DataSize.Unit.MEGABYTE;
@@ -30,12 +33,15 @@ public class CacheWorkerConfig
     private int port = 8484;
     private Path socketPath = Path.of("/run/cachedhive/worker.sock");
     private Optional<String> socketGroup = Optional.empty();
+    private List<String> socketUsers = ImmutableList.of();
     private DataSize blockSize = DataSize.of(1, MEGABYTE);
     private Duration ttl = new Duration(7, DAYS);
     private double pinnedMaxShare = StoreConfig.DEFAULT_PINNED_MAX_SHARE;
     private Path stateDirectory = Path.of("state");
     private Optional<String> zone = Optional.empty();
     private Optional<String> sharedSecret = Optional.empty();
+    private Optional<Path> sharedSecretFile = Optional.empty();
+    private TlsMode tls = TlsMode.REQUIRED;
 
     @Min(1)
     @Max(65535)
@@ -77,6 +83,20 @@ public class CacheWorkerConfig
     public CacheWorkerConfig setSocketGroup(String socketGroup)
     {
         this.socketGroup = Optional.ofNullable(socketGroup).filter(value -> !value.isBlank());
+        return this;
+    }
+
+    @NotNull
+    public List<String> getSocketUsers()
+    {
+        return socketUsers;
+    }
+
+    @Config("cache.worker.socket-users")
+    @ConfigDescription("Users, by name or number, that may use the Unix socket besides root and the user of this process; unset leaves it to the permissions")
+    public CacheWorkerConfig setSocketUsers(List<String> socketUsers)
+    {
+        this.socketUsers = ImmutableList.copyOf(socketUsers);
         return this;
     }
 
@@ -167,11 +187,39 @@ public class CacheWorkerConfig
     }
 
     @Config("internal-communication.shared-secret")
-    @ConfigDescription("Secret shared by all cache workers and Trino servers of a cluster, never sent over the network; required to listen on other than loopback addresses")
+    @ConfigDescription("Secret of at least 32 characters, shared by all cache workers and catalogs of a cluster; required to listen on other than loopback addresses")
     @ConfigSecuritySensitive
     public CacheWorkerConfig setSharedSecret(String sharedSecret)
     {
         this.sharedSecret = Optional.ofNullable(sharedSecret).filter(value -> !value.isBlank());
+        return this;
+    }
+
+    @NotNull
+    public Optional<Path> getSharedSecretFile()
+    {
+        return sharedSecretFile;
+    }
+
+    @Config("internal-communication.shared-secret-file")
+    @ConfigDescription("File with the shared secret, and in a second line another valid secret during a rotation; read again when it changes")
+    public CacheWorkerConfig setSharedSecretFile(Path sharedSecretFile)
+    {
+        this.sharedSecretFile = Optional.ofNullable(sharedSecretFile);
+        return this;
+    }
+
+    @NotNull
+    public TlsMode getTls()
+    {
+        return tls;
+    }
+
+    @Config("cache.worker.tls")
+    @ConfigDescription("Whether peers on TCP must use TLS: REQUIRED, or ALLOWED during a rolling upgrade from a release without TLS")
+    public CacheWorkerConfig setTls(TlsMode tls)
+    {
+        this.tls = tls;
         return this;
     }
 }

@@ -5,27 +5,45 @@ import com.google.inject.Provides;
 import com.google.inject.Singleton;
 import io.airlift.configuration.AbstractConfigurationAwareModule;
 import io.airlift.configuration.ConfigurationFactory;
+import io.airlift.http.server.HttpServer.ClientCertificate;
+import io.airlift.http.server.HttpServerConfig;
+import io.airlift.http.server.HttpsConfig;
 import io.airlift.node.NodeConfig;
+import io.cachedhive.protocol.security.HttpChallenges;
+import io.cachedhive.protocol.security.SecretFile.InvalidSecretException;
+import io.cachedhive.protocol.security.Secrets;
+import io.cachedhive.protocol.security.SharedSecret;
 import io.cachedhive.store.StoreConfig;
+import io.cachedhive.transport.tls.CertificateName.Role;
+import io.cachedhive.transport.tls.Certificates;
+import io.cachedhive.transport.tls.Certificates.InvalidCertificatesException;
 import io.cachedhive.worker.fetch.FetchConfig;
 import io.cachedhive.worker.http.AccessFilter;
 import io.cachedhive.worker.http.DrainResource;
 import io.cachedhive.worker.http.HttpAccess;
+import io.cachedhive.worker.http.MetricsConfig;
+import io.cachedhive.worker.http.MetricsConfig.Authentication;
+import io.cachedhive.worker.http.MetricsToken;
 import io.cachedhive.worker.http.SsdFormatResource;
 import io.cachedhive.worker.http.StatusResource;
 import io.cachedhive.worker.http.WorkerMetrics;
 import io.cachedhive.worker.http.WorkerMetricsBean;
 import io.cachedhive.worker.origin.OriginsConfig;
+import io.cachedhive.worker.server.SocketAccess;
+import io.cachedhive.worker.server.TlsMode;
 import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.service.WorkerSettings;
 import io.cachedhive.worker.startup.StartupException;
+import io.cachedhive.worker.storage.EncryptionConfig;
 import io.cachedhive.worker.storage.RamConfig;
 import io.cachedhive.worker.storage.SsdConfig;
 
 import java.net.InetSocketAddress;
+import java.security.SecureRandom;
 import java.util.Optional;
 
 import static com.google.inject.Scopes.SINGLETON;
+import static com.google.inject.multibindings.OptionalBinder.newOptionalBinder;
 import static io.airlift.configuration.ConfigBinder.configBinder;
 import static io.airlift.jaxrs.JaxrsBinder.jaxrsBinder;
 import static java.lang.Math.toIntExact;
@@ -51,8 +69,10 @@ public class CacheWorkerModule
     {
         return settings(
                 configuration.build(CacheWorkerConfig.class),
+                configuration.build(BlockPortTlsConfig.class),
                 configuration.build(RamConfig.class),
                 configuration.build(SsdConfig.class),
+                configuration.build(EncryptionConfig.class),
                 configuration.build(OriginsConfig.class),
                 configuration.build(FetchConfig.class),
                 configuration.build(NodeConfig.class));
@@ -70,21 +90,41 @@ public class CacheWorkerModule
     protected void setup(Binder binder)
     {
         configBinder(binder).bindConfig(CacheWorkerConfig.class);
+        configBinder(binder).bindConfig(BlockPortTlsConfig.class);
         configBinder(binder).bindConfig(RamConfig.class);
         configBinder(binder).bindConfig(SsdConfig.class);
+        configBinder(binder).bindConfig(EncryptionConfig.class);
         configBinder(binder).bindConfig(OriginsConfig.class);
         configBinder(binder).bindConfig(FetchConfig.class);
 
         // validated with the rest of the configuration, before any socket is opened
         NodeConfig node = buildConfigObject(NodeConfig.class);
         CacheWorkerConfig config = buildConfigObject(CacheWorkerConfig.class);
-        if (node.getNodeBindIp() != null) {
-            try {
-                WorkerSettings.requireSecretForStrangers(node.getNodeBindIp(), config.getSharedSecret());
+        try {
+            Secrets secrets = secrets(config);
+            if (node.getNodeBindIp() != null) {
+                WorkerSettings.requireSecretForStrangers(node.getNodeBindIp(), secrets);
             }
-            catch (StartupException e) {
-                binder.addError(e.getMessage());
-            }
+        }
+        catch (StartupException e) {
+            binder.addError(e.getMessage().replace("%", "%%"));
+        }
+
+        configBinder(binder).bindConfig(MetricsConfig.class);
+        MetricsConfig metrics = buildConfigObject(MetricsConfig.class);
+        if (metrics.getAuthentication() == Authentication.REQUIRED && metrics.getBearerTokenFile().isEmpty()
+                && config.getSharedSecret().isEmpty() && config.getSharedSecretFile().isEmpty()) {
+            binder.addError("cache.metrics.authentication=REQUIRED needs a token or a shared secret to read /metrics: "
+                    + "set cache.metrics.bearer-token-file or internal-communication.shared-secret");
+        }
+        metrics.getBearerTokenFile()
+                .flatMap(file -> new MetricsToken(file).problem())
+                .ifPresent(problem -> binder.addError(problem.replace("%", "%%")));
+
+        // with a truststore, only clients with a certificate that it trusts reach the API
+        HttpServerConfig server = buildConfigObject(HttpServerConfig.class);
+        if (server.isHttpsEnabled() && buildConfigObject(HttpsConfig.class).getTrustStorePath() != null) {
+            newOptionalBinder(binder, ClientCertificate.class).setBinding().toInstance(ClientCertificate.REQUIRED);
         }
 
         jaxrsBinder(binder).bind(StatusResource.class);
@@ -97,7 +137,15 @@ public class CacheWorkerModule
 
     @Provides
     @Singleton
-    static WorkerSettings settings(CacheWorkerConfig config, RamConfig ram, SsdConfig ssd, OriginsConfig origins, FetchConfig fetch, NodeConfig node)
+    static WorkerSettings settings(
+            CacheWorkerConfig config,
+            BlockPortTlsConfig tls,
+            RamConfig ram,
+            SsdConfig ssd,
+            EncryptionConfig encryption,
+            OriginsConfig origins,
+            FetchConfig fetch,
+            NodeConfig node)
     {
         StoreConfig store = StoreConfig.ramOnly(config.getStateDirectory().toAbsolutePath().normalize())
                 .withRam(ram.getDirectory().toAbsolutePath().normalize(), ram.getMaxSize().toBytes())
@@ -106,15 +154,17 @@ public class CacheWorkerModule
                 .withSharedGroup(config.getSocketGroup())
                 .withBlockSize(toIntExact(config.getBlockSize().toBytes()))
                 .withTtl(config.getTtl().toJavaTime())
-                .withSsdDirectories(ssd.toDirectoryConfigs());
+                .withSsdDirectories(ssd.toDirectoryConfigs())
+                .withEncryptionKey(encryption.toKeySource());
         String version = CacheWorker.class.getPackage().getImplementationVersion();
         return new WorkerSettings(
                 // the default of airlift
                 requireNonNullElseGet(node.getNodeBindIp(), () -> new InetSocketAddress(0).getAddress()),
                 config.getPort(),
                 config.getSocketPath(),
-                config.getSocketGroup(),
-                config.getSharedSecret(),
+                new SocketAccess(config.getSocketGroup(), config.getSocketUsers()),
+                secrets(config),
+                config.getTls(),
                 config.getZone(),
                 store,
                 origins.getDirectory(),
@@ -122,7 +172,37 @@ public class CacheWorkerModule
                 fetch.getMaxRequestsPerBucket(),
                 fetch.getMaxPreloadRequests(),
                 WorkerSettings.DEFAULT_PEER_SILENCE,
-                version == null ? "development" : version);
+                version == null ? "development" : version)
+                .withCertificates(certificates(tls, config));
+    }
+
+    /**
+     * Returns the certificates of the operator, if the configuration names them.
+     *
+     * @throws StartupException if they cannot be used
+     */
+    private static Optional<Certificates> certificates(BlockPortTlsConfig tls, CacheWorkerConfig config)
+    {
+        if (tls.truststore().isPresent() && config.getTls() == TlsMode.ALLOWED) {
+            throw new StartupException("cache.worker.tls=ALLOWED accepts peers without certificates, which internal-communication.https.truststore.path requires: "
+                    + "remove one of them");
+        }
+        try {
+            return Certificates.configured(Role.WORKER, tls.keystore(), tls.truststore(), !secrets(config).isEmpty());
+        }
+        catch (InvalidCertificatesException e) {
+            throw new StartupException(e.getMessage());
+        }
+    }
+
+    private static Secrets secrets(CacheWorkerConfig config)
+    {
+        try {
+            return SharedSecret.configured("internal-communication.shared-secret", config.getSharedSecret(), config.getSharedSecretFile());
+        }
+        catch (InvalidSecretException e) {
+            throw new StartupException(e.getMessage());
+        }
     }
 
     @Provides
@@ -134,8 +214,12 @@ public class CacheWorkerModule
 
     @Provides
     @Singleton
-    static HttpAccess httpAccess(WorkerSettings settings)
+    static HttpAccess httpAccess(WorkerSettings settings, MetricsConfig metrics, CacheWorkerService service)
     {
-        return new HttpAccess(settings.bindAddress().isLoopbackAddress() ? Optional.empty() : settings.sharedSecret());
+        return new HttpAccess(
+                settings.secrets(),
+                new HttpChallenges(service.store().workerId().value(), new SecureRandom(), System::nanoTime, System::currentTimeMillis),
+                metrics.getAuthentication(),
+                metrics.getBearerTokenFile().map(MetricsToken::new));
     }
 }

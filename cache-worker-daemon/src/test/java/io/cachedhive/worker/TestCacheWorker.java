@@ -1,6 +1,10 @@
 package io.cachedhive.worker;
 
+import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.security.ProvingHttpClient;
 import io.cachedhive.protocol.ssd.SsdFormat;
+import io.cachedhive.protocol.wire.PinMessage.GetPins;
+import io.cachedhive.protocol.wire.PinMessage.Pins;
 import io.cachedhive.protocol.wire.PolicyMessage.TableQuota;
 import io.cachedhive.protocol.wire.StatusMessage.Ping;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
@@ -15,15 +19,20 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.UnixDomainSocketAddress;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,16 +42,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
  * The process itself, as an operator sees it: what it says when it cannot start, and that it leaves nothing behind.
  */
-@Timeout(240)
+@Timeout(1800)
 @Tag("slow")
 class TestCacheWorker
 {
     private static final int CANNOT_START = 100;
-    // of a JVM on a machine that is busy with other tests
+    // on a busy machine the start of a JVM alone takes minutes
+    private static final int END_SECONDS = 600;
+    private static final String SECRET = "fS9mD2kqLwz0Yb4nT7rXcVuE1hJgP6oA";
 
     @TempDir
     private Path directory;
@@ -62,6 +74,7 @@ class TestCacheWorker
                 "http-server.http.port", Integer.toString(WorkerProcess.freePort()),
                 "http-server.log.enabled", "false",
                 "cache.worker.port", Integer.toString(WorkerProcess.freePort()),
+                "internal-communication.shared-secret", SECRET,
                 "cache.worker.socket-path", directory.resolve("w.sock").toString(),
                 "cache.ram.directory", ramDirectory.toString(),
                 "cache.ram.max-size", "16MB",
@@ -94,6 +107,7 @@ class TestCacheWorker
         List<String> command = new ArrayList<>(List.of(
                 ProcessHandle.current().info().command().orElseThrow(),
                 "-Xmx128m",
+                "-XX:TieredStopAtLevel=1",
                 "--enable-native-access=ALL-UNNAMED",
                 "--sun-misc-unsafe-memory-access=allow",
                 "-Dconfig=" + file,
@@ -117,7 +131,7 @@ class TestCacheWorker
 
     private void awaitServing(Process process, String name)
     {
-        Await.until("the worker serves", () -> {
+        Await.until("the worker serves", Duration.ofSeconds(END_SECONDS), () -> {
             if (!process.isAlive()) {
                 throw new AssertionError("the worker ended: " + output(name));
             }
@@ -129,7 +143,7 @@ class TestCacheWorker
             throws Exception
     {
         Process process = launch("refused");
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(() -> "the worker ends").isTrue();
+        assertThat(process.waitFor(END_SECONDS, TimeUnit.SECONDS)).as(() -> "the worker ends").isTrue();
         String output = output("refused");
         assertThat(process.exitValue()).as(output).isEqualTo(CANNOT_START);
         assertThat(output).doesNotContain("\tat ").doesNotContain("Exception");
@@ -153,7 +167,7 @@ class TestCacheWorker
 
         // what bin/launcher sets in the background: its own log has the standard error
         Process process = launch("background", "-Dlog.output-file=" + log, "-Dlog.enable-console=false");
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(() -> "the process ends").isTrue();
+        assertThat(process.waitFor(END_SECONDS, TimeUnit.SECONDS)).as(() -> "the process ends").isTrue();
 
         assertThat(output("background").lines()).filteredOn(line -> line.startsWith("Cache worker cannot start: ")).singleElement().asString().contains("cache.ram.max-size");
         assertThat(log).content().contains("Cache worker cannot start: ");
@@ -165,7 +179,7 @@ class TestCacheWorker
     {
         Process process = launch("worker");
         awaitServing(process, "worker");
-        try (WireClient peer = WireClient.connect(UnixDomainSocketAddress.of(directory.resolve("w.sock")), Optional.empty(), "", List.of())) {
+        try (WireClient peer = WireClient.connect(UnixDomainSocketAddress.of(directory.resolve("w.sock")), Optional.of(SECRET), "", List.of())) {
             Pong pong = (Pong) peer.ask(new Ping());
             assertThat(pong.state()).isEqualTo("RUNNING");
             assertThat(get("/v1/status")).contains("\"worker\":\"" + pong.worker() + "\"").contains("\"state\":\"RUNNING\"").contains("\"quotas\":[]");
@@ -188,7 +202,7 @@ class TestCacheWorker
 
         // SIGTERM
         process.destroy();
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(END_SECONDS, TimeUnit.SECONDS)).isTrue();
         assertThat(directory.resolve("w.sock")).doesNotExist();
         try (Stream<Path> files = Files.list(ramDirectory)) {
             assertThat(files).isEmpty();
@@ -209,7 +223,7 @@ class TestCacheWorker
         try (HttpClient client = HttpClient.newHttpClient()) {
             URI uri = URI.create("http://127.0.0.1:" + config.get("http-server.http.port") + path);
             HttpRequest request = HttpRequest.newBuilder(uri).method(method, HttpRequest.BodyPublishers.noBody()).build();
-            return client.send(request, HttpResponse.BodyHandlers.ofString());
+            return ProvingHttpClient.sendAsync(client, request, Optional.of(SECRET), HttpResponse.BodyHandlers.ofString()).get();
         }
     }
 
@@ -234,7 +248,7 @@ class TestCacheWorker
 
         // nobody tells it of a ring
         assertThat(ask("POST", "/v1/drain?deadline=500ms").statusCode()).isEqualTo(200);
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("the process ends").isTrue();
+        assertThat(process.waitFor(END_SECONDS, TimeUnit.SECONDS)).as("the process ends").isTrue();
         assertThat(process.exitValue()).isZero();
         assertThat(directory.resolve("w.sock")).doesNotExist();
         try (Stream<Path> files = Files.list(ramDirectory)) {
@@ -248,7 +262,7 @@ class TestCacheWorker
     {
         Process first = launch("first");
         awaitServing(first, "first");
-        try (WireClient peer = WireClient.connect(UnixDomainSocketAddress.of(directory.resolve("w.sock")), Optional.empty(), "", List.of())) {
+        try (WireClient peer = WireClient.connect(UnixDomainSocketAddress.of(directory.resolve("w.sock")), Optional.of(SECRET), "", List.of())) {
             peer.send(new TableQuota("schema.table", 1000));
             Await.until("the quota is written down", () -> Files.exists(directory.resolve("state").resolve("table-quotas")));
         }
@@ -290,7 +304,7 @@ class TestCacheWorker
             throws Exception
     {
         Process process = launch("refused");
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(END_SECONDS, TimeUnit.SECONDS)).isTrue();
         String output = output("refused");
         assertThat(process.exitValue()).as(output).isEqualTo(CANNOT_START);
         assertThat(output).doesNotContain("\tat ");
@@ -303,7 +317,7 @@ class TestCacheWorker
     {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             config.put("http-server.http.port", Integer.toString(taken.getLocalPort()));
-            assertRefused("http-server.http.port: cannot listen on 127.0.0.1:" + taken.getLocalPort(), "choose another port");
+            assertRefused("http-server.http.port or http-server.https.port: cannot listen on 127.0.0.1:" + taken.getLocalPort(), "choose another port");
         }
     }
 
@@ -316,9 +330,42 @@ class TestCacheWorker
     }
 
     @Test
+    void testSecretsThatAreRefused()
+            throws Exception
+    {
+        config.put("internal-communication.shared-secret", "abc");
+        assertRefused("internal-communication.shared-secret has 3 characters, at least 32 are required");
+
+        config.put("internal-communication.shared-secret", "replace-with-a-secret-of-your-own");
+        assertRefused("internal-communication.shared-secret is a sample from the documentation");
+
+        config.remove("internal-communication.shared-secret");
+        Path file = Files.writeString(directory.resolve("secret"), SECRET);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+        config.put("internal-communication.shared-secret-file", file.toString());
+        assertRefused(file.toString(), "is readable or writable by other users");
+    }
+
+    @Test
+    void testNoPortWithoutSecret()
+            throws Exception
+    {
+        config.remove("internal-communication.shared-secret");
+        Process process = launch("local");
+        awaitServing(process, "local");
+        assertThat(output("local")).contains("listens on %s and no TCP port, because internal-communication.shared-secret is not set".formatted(directory.resolve("w.sock")));
+        InetSocketAddress port = new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(config.get("cache.worker.port")));
+        assertThatThrownBy(() -> SocketChannel.open(port)).isInstanceOf(ConnectException.class);
+        try (WireClient peer = WireClient.connect(UnixDomainSocketAddress.of(directory.resolve("w.sock")), Optional.empty(), "", List.of())) {
+            assertThat(peer.ask(new GetPins(new Digest128(0, 0), new Digest128(0, 0), false))).isInstanceOf(Pins.class);
+        }
+    }
+
+    @Test
     void testAddressForEverybodyWithoutSecret()
             throws Exception
     {
+        config.remove("internal-communication.shared-secret");
         config.put("node.bind-ip", "0.0.0.0");
         assertRefused("node.bind-ip=0.0.0.0 is not a loopback address", "set internal-communication.shared-secret");
     }
@@ -336,8 +383,8 @@ class TestCacheWorker
     void testRamDirectoryMissing()
             throws Exception
     {
-        config.put("cache.ram.directory", "/dev/shm/no-such-directory-cachedhive");
-        assertRefused("cache.ram.directory", "/dev/shm/no-such-directory-cachedhive");
+        config.put("cache.ram.directory", "/dev/shm/no-such-directory-cachedhive/memory");
+        assertRefused("cache.ram.directory", "/dev/shm/no-such-directory-cachedhive/memory");
         assertThat(directory.resolve("w.sock")).doesNotExist();
     }
 
@@ -349,7 +396,7 @@ class TestCacheWorker
         config.put("cache.state-directory", directory.resolve("file").resolve("state").toString());
         // not the word "Exception", but what the system said
         Process process = launch("refused");
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(END_SECONDS, TimeUnit.SECONDS)).isTrue();
         assertThat(process.exitValue()).isEqualTo(CANNOT_START);
         assertThat(output("refused")).contains("Cache worker cannot start: cache.state-directory=" + directory.resolve("file").resolve("state")).doesNotContain("\tat ");
     }

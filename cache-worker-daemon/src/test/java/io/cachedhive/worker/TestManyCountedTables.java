@@ -56,7 +56,7 @@ class TestManyCountedTables
             throws Exception
     {
         TestingWorker worker = new TestingWorker(directory).start();
-        ClientIdentity identity = new ClientIdentity("cluster", "lake", "node", worker.origins(), Optional.empty());
+        ClientIdentity identity = new ClientIdentity("cluster", "lake", "node", worker.origins(), TestingWorker.SECRETS);
         CacheClient client = CacheClient.start(new CacheClientConfig(worker.socketPath(), identity, 8 << 20, CacheClientConfig.Limits.DEFAULT, PATIENT));
         try (worker; client) {
             Await.until("connected", () -> client.local().connected());
@@ -97,10 +97,10 @@ class TestManyCountedTables
     private void readTables(TestingWorker worker, ClientIdentity identity)
             throws Exception
     {
-        WorkerAddress address = new WorkerAddress("127.0.0.1", worker.service().tcpAddress().getPort());
+        WorkerAddress address = new WorkerAddress("127.0.0.1", worker.tcpAddress().getPort());
         AtomicBoolean stop = new AtomicBoolean();
         CountDownLatch pinged = new CountDownLatch(100);
-        try (WorkerAdmin admin = WorkerAdmin.start(identity, PATIENT); ExecutorService executor = Executors.newSingleThreadExecutor()) {
+        try (WorkerAdmin admin = WorkerAdmin.start(identity, Optional.empty(), PATIENT); ExecutorService executor = Executors.newSingleThreadExecutor()) {
             List<Long> pings = Collections.synchronizedList(new ArrayList<>());
             Future<?> pinging = executor.submit(() -> {
                 while (!stop.get()) {

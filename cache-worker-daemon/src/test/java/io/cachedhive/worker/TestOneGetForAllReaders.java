@@ -8,7 +8,6 @@ import io.cachedhive.protocol.wire.StatusMessage.Stats;
 import io.cachedhive.testing.Await;
 import io.cachedhive.testing.cluster.s3.S3Hold;
 import io.cachedhive.testing.cluster.s3.S3Request;
-import io.cachedhive.testing.cluster.s3.S3Server;
 import io.cachedhive.worker.testing.Lake;
 import io.cachedhive.worker.testing.Lake.StoredFile;
 import io.cachedhive.worker.testing.ReaderProcess;
@@ -46,7 +45,6 @@ class TestOneGetForAllReaders
 {
     private static final int PROCESSES = 2;
     private static final int READERS = 4;
-    // of a JVM on a machine that is busy with other tests
 
     @TempDir
     private Path directory;
@@ -145,7 +143,6 @@ class TestOneGetForAllReaders
         return start(name, List.of(), ReaderProcess.class, List.of(
                 socket.toString(),
                 lake.s3().endpoint().toString(),
-                S3Server.REGION,
                 file.location(),
                 Long.toString(file.length()),
                 Long.toString(file.lastModifiedMillis()),

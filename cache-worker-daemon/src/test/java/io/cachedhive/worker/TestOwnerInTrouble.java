@@ -109,6 +109,7 @@ class TestOwnerInTrouble
         Path config = directory.resolve("owner.properties");
         WorkerProcess.write(config, Map.of(
                 "node.environment", "test",
+                "internal-communication.shared-secret", TestingWorker.SECRET,
                 "http-server.http.port", Integer.toString(WorkerProcess.freePort()),
                 "cache.worker.port", Integer.toString(port),
                 "cache.worker.socket-path", directory.resolve("owner.sock").toString(),
@@ -148,9 +149,9 @@ class TestOwnerInTrouble
     private void publish(WorkerAddress address)
             throws Exception
     {
-        identity = new ClientIdentity("cluster", "lake", "node", local.origins(), Optional.empty());
+        identity = new ClientIdentity("cluster", "lake", "node", local.origins(), TestingWorker.SECRETS);
         CacheWorkerId ownerId;
-        try (WorkerAdmin admin = WorkerAdmin.start(identity, new Timeouts(30_000, 30_000, 100, 1000))) {
+        try (WorkerAdmin admin = WorkerAdmin.start(identity, Optional.empty(), new Timeouts(30_000, 30_000, 100, 1000))) {
             ownerId = admin.ping(address).get().worker();
         }
         CacheWorkerId localId = local.service().store().workerId();

@@ -79,7 +79,7 @@ class TestVerifiedHits
     {
         CacheClient client = CacheClient.start(new CacheClientConfig(
                 worker.socketPath(),
-                new ClientIdentity("cluster", "lake", "node", worker.origins(), Optional.empty()),
+                new ClientIdentity("cluster", "lake", "node", worker.origins(), TestingWorker.SECRETS),
                 8 << 20,
                 CacheClientConfig.Limits.DEFAULT,
                 PATIENT).withVerification(new CacheClientConfig.Verification(ratio, HitVerification.ofThisMachine())));

@@ -1,6 +1,7 @@
 package io.cachedhive.chaos;
 
 import com.google.common.io.RecursiveDeleteOption;
+import io.cachedhive.chaos.fault.ClusterCertificates;
 import io.cachedhive.chaos.fault.FaultRunner;
 import io.cachedhive.chaos.fault.FaultSetting;
 import io.cachedhive.chaos.fault.FaultSetting.SsdSizes;
@@ -23,6 +24,7 @@ import io.cachedhive.testing.cluster.ClusterNode;
 import io.cachedhive.testing.cluster.FreePorts;
 import io.cachedhive.testing.cluster.home.CacheWorkerHome;
 import io.cachedhive.testing.cluster.home.Distribution;
+import io.cachedhive.testing.cluster.home.ShortLivedJvm;
 import io.cachedhive.testing.cluster.s3.S3Service;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
 import io.cachedhive.testing.cluster.statistics.BytesBySource;
@@ -108,7 +110,8 @@ final class ChaosRun
             workerProxies.add(TcpProxy.open("127.0.0." + (host + 1), proxyPort));
         }
         TcpProxy s3Proxy = TcpProxy.open(PROXY_ADDRESS, FreePorts.next());
-        try (QueryTimeout timeout = new QueryTimeout(QUERY_TIMEOUT); Cluster cluster = startCluster(proxyPort, s3Proxy)) {
+        ClusterCertificates certificates = ClusterCertificates.create(plan.directory().resolve("certificates"));
+        try (QueryTimeout timeout = new QueryTimeout(QUERY_TIMEOUT); Cluster cluster = startCluster(proxyPort, s3Proxy, certificates)) {
             for (int host = 0; host < ChaosPlan.HOSTS; host++) {
                 CacheWorkerHome home = (CacheWorkerHome) cluster.cacheWorkers().get(host).home();
                 workerProxies.get(host).forwardTo(home.address(), home.workerPort());
@@ -129,6 +132,7 @@ final class ChaosRun
                         workerProxies,
                         s3Proxy,
                         new QueryClient(queries, "faults", plan.clientSeed(-1)),
+                        certificates,
                         plan.directory(),
                         SSD_SIZES);
                 runFaults(cluster, queries, setting, tally);
@@ -142,7 +146,7 @@ final class ChaosRun
         }
     }
 
-    private Cluster startCluster(int proxyPort, TcpProxy s3Proxy)
+    private Cluster startCluster(int proxyPort, TcpProxy s3Proxy, ClusterCertificates certificates)
     {
         String endpoint = "http://%s:%s".formatted(PROXY_ADDRESS, s3Proxy.port());
         Path rules = plan.directory().resolve("rules.json");
@@ -152,6 +156,7 @@ final class ChaosRun
                 .ramMaxSize(RAM_SIZE)
                 .ssdMaxSize(SSD_SIZES.normal())
                 .startTimeout(START_TIMEOUT)
+                .sharedSecretFiles()
                 .cachedHiveProperty("cachedhive.worker.port", Integer.toString(proxyPort))
                 .cachedHiveProperty("cachedhive.chunk-size", "1MB")
                 .cachedHiveProperty("cachedhive.rules-file", rules.toString())
@@ -159,18 +164,20 @@ final class ChaosRun
                 .trino((node, home) -> {
                     s3Proxy.forwardTo(node.s3().endpoint().getHost(), node.s3().endpoint().getPort());
                     home.heapMegabytes(TRINO_HEAP_MEGABYTES);
-                    fixHeap(TRINO_HEAP_MEGABYTES).forEach(home::jvmOption);
+                    home.jvmOptions(fixHeap(TRINO_HEAP_MEGABYTES)).jvmOptions(ShortLivedJvm.OPTIONS);
                     if (node.coordinator()) {
                         // starts a thread for each task until it has so many, 1000 by default: then their number follows the rate of queries
                         home.config("query.executor-pool-size", "100");
                     }
                     home.catalogProperty("hive", "s3.endpoint", endpoint);
                     home.catalogProperty("cachedhive", "s3.endpoint", endpoint);
+                    certificates.catalogProperties(node.name()).forEach((key, value) -> home.catalogProperty("cachedhive", key, value));
                 })
-                .cacheWorker((_, home) -> {
+                .cacheWorker((name, home) -> {
                     home.heapMegabytes(CACHE_WORKER_HEAP_MEGABYTES);
-                    fixHeap(CACHE_WORKER_HEAP_MEGABYTES).forEach(home::jvmOption);
+                    home.jvmOptions(fixHeap(CACHE_WORKER_HEAP_MEGABYTES)).jvmOptions(ShortLivedJvm.OPTIONS);
                     home.config("cache.block-size", "256kB");
+                    certificates.cacheWorkerProperties(name).forEach(home::config);
                     home.origin("default", Map.of(
                             "s3.endpoint", endpoint,
                             "s3.region", S3Service.REGION,
@@ -182,10 +189,10 @@ final class ChaosRun
                 .start();
     }
 
-    // all of the heap from the start: what grows then is a leak outside of it; and no second compiler, which takes processors for as long as a short run lasts
+    // all of the heap from the start: what grows then is a leak outside of it
     private static List<String> fixHeap(int megabytes)
     {
-        return List.of("-Xms%sm".formatted(megabytes), "-XX:+AlwaysPreTouch", "-XX:TieredStopAtLevel=1");
+        return List.of("-Xms%sm".formatted(megabytes), "-XX:+AlwaysPreTouch");
     }
 
     private void runFaults(Cluster cluster, QuerySetting queries, FaultSetting setting, Tally tally)

@@ -101,8 +101,7 @@ class TestCacheRules
         queryRunner.createCatalog("hive", "hive", hive);
         properties = ImmutableMap.<String, String>builder()
                 .putAll(hive)
-                .put("cachedhive.worker.socket-path", worker.socketPath().toString())
-                .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .putAll(worker.catalogProperties())
                 .put("cachedhive.rules-file", rulesFile.toString())
                 .buildOrThrow();
         queryRunner.createCatalog("cachedhive", "cachedhive", properties);

@@ -70,8 +70,7 @@ class TestFaultTolerantReads
         queryRunner.createCatalog("hive", "hive", hive);
         queryRunner.createCatalog("cachedhive", "cachedhive", ImmutableMap.<String, String>builder()
                 .putAll(hive)
-                .put("cachedhive.worker.socket-path", worker.socketPath().toString())
-                .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .putAll(worker.catalogProperties())
                 .buildOrThrow());
         queryRunner.execute("CREATE SCHEMA hive.s");
         queryRunner.execute("CREATE TABLE hive.s.lineitem WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.lineitem");

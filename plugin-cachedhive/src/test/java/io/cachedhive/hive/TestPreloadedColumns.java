@@ -88,8 +88,7 @@ class TestPreloadedColumns
         queryRunner.createCatalog("cachedhive", "cachedhive", ImmutableMap.<String, String>builder()
                 .putAll(hive)
                 .put("parquet.max-merge-distance", "32kB")
-                .put("cachedhive.worker.socket-path", worker.socketPath().toString())
-                .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .putAll(worker.catalogProperties())
                 .buildOrThrow());
         queryRunner.execute("CREATE SCHEMA hive.s");
         Await.until("the cache worker is well", DEADLINE, QUERY_PAUSE, () ->

@@ -84,8 +84,7 @@ class TestReadsOfLocalFiles
         queryRunner.createCatalog("hive", "hive", hive);
         Map<String, String> cached = ImmutableMap.<String, String>builder()
                 .putAll(hive)
-                .put("cachedhive.worker.socket-path", worker.socketPath().toString())
-                .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .putAll(worker.catalogProperties())
                 .put("cachedhive.cache-local-files", "true")
                 .buildOrThrow();
         for (String catalog : List.of("cachedhive", "second")) {

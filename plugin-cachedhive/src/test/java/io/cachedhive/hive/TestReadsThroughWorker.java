@@ -93,13 +93,11 @@ class TestReadsThroughWorker
         queryRunner.createCatalog("hive", "hive", hive);
         queryRunner.createCatalog("cachedhive", "cachedhive", ImmutableMap.<String, String>builder()
                 .putAll(hive)
-                .put("cachedhive.worker.socket-path", worker.socketPath().toString())
-                .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .putAll(worker.catalogProperties())
                 .buildOrThrow());
         queryRunner.createCatalog("verifying", "cachedhive", ImmutableMap.<String, String>builder()
                 .putAll(hive)
-                .put("cachedhive.worker.socket-path", worker.socketPath().toString())
-                .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .putAll(worker.catalogProperties())
                 .put("cachedhive.verify-sample-ratio", "1")
                 .buildOrThrow());
         queryRunner.execute("CREATE SCHEMA hive.s");
@@ -422,12 +420,40 @@ class TestReadsThroughWorker
                 .put("fs.s3.enabled", "true")
                 .put("cachedhive.worker.socket-path", directory.resolve("nobody.sock").toString())
                 .put("cachedhive.worker.port", Integer.toString(worker.port()))
+                .put("cachedhive.shared-secret", TestingCacheWorker.SECRET)
                 .buildOrThrow());
         await(
                 "the problem",
                 () -> (String) queryRunner.execute("SELECT problem FROM no_socket.cache.stats").getOnlyValue(),
                 problem -> problem != null && problem.matches("Trino node \\S+ cannot use the cache worker of its host: no cache worker serves on .*nobody.sock .*"));
         assertThat(queryRunner.execute("SELECT problem FROM cachedhive.cache.stats").getOnlyValue()).isNull();
+    }
+
+    /**
+     * The cache worker has one problem, and the catalog another with that cache worker.
+     */
+    @Test
+    void testProblemOfTheCatalogComesFirst()
+    {
+        queryRunner.createCatalog("missing_origin", "cachedhive", ImmutableMap.<String, String>builder()
+                .putAll(s3.clientProperties())
+                .put("hive.metastore", "file")
+                .put("hive.metastore.catalog.dir", "s3://lake/warehouse")
+                .put("fs.s3.enabled", "true")
+                .put("cachedhive.origin", "missing")
+                .putAll(worker.catalogProperties())
+                .buildOrThrow());
+        worker.originFails("lake");
+        try {
+            await(
+                    "the problem",
+                    () -> (String) queryRunner.execute("SELECT problem FROM missing_origin.cache.stats").getOnlyValue(),
+                    problem -> problem != null && problem.contains("has no origin missing"));
+            assertThat((String) queryRunner.execute("SELECT problem FROM cachedhive.cache.stats").getOnlyValue()).startsWith("origin default fails");
+        }
+        finally {
+            worker.originAnswers("lake");
+        }
     }
 
     @Test

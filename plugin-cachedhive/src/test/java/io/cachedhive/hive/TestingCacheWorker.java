@@ -1,10 +1,16 @@
 package io.cachedhive.hive;
 
+import io.cachedhive.protocol.security.Secrets;
 import io.cachedhive.protocol.wire.StatusMessage.Tables;
 import io.cachedhive.protocol.wire.StatusMessage.Usage;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.quota.TableUsage;
+import io.cachedhive.worker.origin.ObjectSourceException;
+import io.cachedhive.worker.origin.ObjectSourceException.Reason;
+import io.cachedhive.worker.origin.Origin;
+import io.cachedhive.worker.server.SocketAccess;
+import io.cachedhive.worker.server.TlsMode;
 import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.service.WorkerSettings;
 import io.cachedhive.worker.usage.UsageCounters.Account;
@@ -18,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
+import static com.google.common.collect.Iterables.getOnlyElement;
 import static java.util.stream.Collectors.joining;
 
 /**
@@ -26,6 +33,9 @@ import static java.util.stream.Collectors.joining;
 public final class TestingCacheWorker
         implements AutoCloseable
 {
+    static final String SECRET = "the shared secret of all workers in a test";
+    public static final Secrets SECRETS = Secrets.of(SECRET);
+
     private final WorkerSettings settings;
     private CacheWorkerService service;
 
@@ -55,8 +65,9 @@ public final class TestingCacheWorker
                 InetAddress.getLoopbackAddress(),
                 port,
                 directory.resolve("worker.sock"),
-                Optional.empty(),
-                Optional.empty(),
+                SocketAccess.OWN_USER,
+                SECRETS,
+                TlsMode.REQUIRED,
                 Optional.empty(),
                 StoreConfig.ramOnly(directory.resolve("state"))
                         .withRam(ram, 64 << 20)
@@ -93,6 +104,24 @@ public final class TestingCacheWorker
     }
 
     /**
+     * The last request of the origin {@code default} for a file of the bucket failed.
+     */
+    void originFails(String bucket)
+    {
+        origin().health().failed(bucket, "GET s3://%s/file".formatted(bucket), new ObjectSourceException(Reason.FAILED, "500", null));
+    }
+
+    void originAnswers(String bucket)
+    {
+        origin().health().succeeded(bucket);
+    }
+
+    private Origin origin()
+    {
+        return getOnlyElement(service.origins().all());
+    }
+
+    /**
      * Returns the number of pages that the counters of a catalog's tables have.
      */
     int pagesOfTables(String catalog)
@@ -111,6 +140,17 @@ public final class TestingCacheWorker
     Optional<TableUsage> tableUsage(String table)
     {
         return service.store().quotas().usage().stream().filter(usage -> usage.table().equals(table)).findFirst();
+    }
+
+    /**
+     * Returns the properties of a catalog that uses this cache worker.
+     */
+    Map<String, String> catalogProperties()
+    {
+        return Map.of(
+                "cachedhive.worker.socket-path", socketPath().toString(),
+                "cachedhive.worker.port", Integer.toString(port()),
+                "cachedhive.shared-secret", SECRET);
     }
 
     public Path socketPath()

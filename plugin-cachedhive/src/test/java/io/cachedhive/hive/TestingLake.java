@@ -73,11 +73,11 @@ public final class TestingLake
         FileOrigins origins = FileOrigins.of("default", properties, false);
         client = new NodeCacheClient(new CacheClientConfig(
                 worker.socketPath(),
-                new ClientIdentity("cluster", "lake", "node", origins.origins(), Optional.empty()),
+                new ClientIdentity("cluster", "lake", "node", origins.origins(), TestingCacheWorker.SECRETS),
                 8 << 20,
                 CacheClientConfig.Limits.DEFAULT,
                 // answers of the worker come, also when the machine is busy
-                new Timeouts(30_000, Timeouts.DEFAULT.fetchMillis(), Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis())));
+                new Timeouts(30_000, 60_000, Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis())));
         cache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, client, () -> factory);
     }
 

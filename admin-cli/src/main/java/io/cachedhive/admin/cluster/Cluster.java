@@ -18,7 +18,10 @@ import static java.util.stream.Collectors.joining;
  * @param name {@code node.environment} of the cache workers
  * @param secretFile with the shared secret
  * @param configurationDirectory on this machine: {@code catalog/*.properties} and {@code origins/*.properties} for the hosts
+ * @param tls of the cache workers and of Trino
  * @param trinoUrl of the coordinator, for commands that run SQL
+ * @param trinoPasswordFile with the password of the user
+ * @param trinoAccessTokenFile with a JSON web token of the user
  */
 public record Cluster(
         Path file,
@@ -27,8 +30,11 @@ public record Cluster(
         SshSettings ssh,
         Optional<Path> secretFile,
         Path configurationDirectory,
+        TlsSettings tls,
         Optional<String> trinoUrl,
-        String trinoUser)
+        String trinoUser,
+        Optional<Path> trinoPasswordFile,
+        Optional<Path> trinoAccessTokenFile)
 {
     /**
      * @param configFile in place of {@code ~/.ssh/config}

@@ -41,12 +41,16 @@ public final class ClusterFile
 {
     /// What may stand at the top for all hosts, in a group, and at a single host.
     private static final Set<String> HOST_SETTINGS = Set.of(
-            "ssh-user", "ssh-port", "sudo", "install-directory", "java-home", "service", "run-as", "trino-home", "trino-etc", "plugin-directory",
-            "ram-size", "ram-directory", "heap-size", "ssd", "worker-port", "http-port", "socket-path", "socket-group", "zone", "worker-properties");
+            "ssh-user", "ssh-port", "sudo", "install-directory", "java-home", "service", "run-as", "trino-home", "trino-run-as", "trino-etc",
+            "plugin-directory", "ram-size", "ram-directory", "heap-size", "ssd", "worker-port", "http-port", "http-scheme",
+            "socket-path", "socket-group", "zone", "worker-properties");
     private static final Set<String> SINGLE_HOST_SETTINGS = Set.of("host", "address", "bind-address");
     private static final Set<String> CLUSTER_SETTINGS = Set.of(
-            "cluster", "coordinators", "workers", "groups", "ssh", "secret-file", "configuration-directory", "trino-url", "trino-user");
+            "cluster", "coordinators", "workers", "groups", "ssh", "secret-file", "configuration-directory", "tls", "trino-url", "trino-user",
+            "trino-password-file", "trino-access-token-file");
     private static final Set<String> SSH_SETTINGS = Set.of("config-file", "parallel", "connect-timeout", "command-timeout");
+
+    private static final Set<String> TLS_SETTINGS = Set.of("truststore-path", "truststore-password", "keystore-path", "keystore-password", "insecure");
 
     private static final Set<String> SSD_PROPERTIES = Set.of("cache.ssd.directories", "cache.ssd.max-sizes", "cache.ssd.max-disk-usage-percentages");
 
@@ -172,7 +176,8 @@ public final class ClusterFile
             hosts.add(host);
         }
 
-        YamlSection ssh = top.has("ssh") ? YamlSection.of(top.node("ssh").orElseThrow(), file, SSH_SETTINGS) : YamlSection.of(new Yaml().represent(Map.of()), file, Set.of());
+        YamlSection ssh = section(top, "ssh", SSH_SETTINGS);
+        YamlSection tls = section(top, "tls", TLS_SETTINGS);
         return new Cluster(
                 file,
                 top.text("cluster").orElse("production"),
@@ -184,8 +189,22 @@ public final class ClusterFile
                         ssh.value("command-timeout", ClusterFile::duration).orElse(Duration.ofMinutes(15))),
                 top.value("secret-file", this::localPath),
                 top.value("configuration-directory", this::localPath).orElseGet(() -> file.toAbsolutePath().resolveSibling("cache-admin.d")),
+                new TlsSettings(
+                        tls.value("truststore-path", this::localPath),
+                        tls.text("truststore-password"),
+                        tls.value("keystore-path", this::localPath),
+                        tls.text("keystore-password"),
+                        tls.value("insecure", ClusterFile::flag).orElse(false)),
                 top.text("trino-url"),
-                top.text("trino-user").orElse("admin"));
+                top.text("trino-user").orElse("admin"),
+                top.value("trino-password-file", this::localPath),
+                top.value("trino-access-token-file", this::localPath));
+    }
+
+    private YamlSection section(YamlSection top, String name, Set<String> allowed)
+            throws ClusterFileException
+    {
+        return YamlSection.of(top.has(name) ? top.node(name).orElseThrow() : new Yaml().represent(Map.of()), file, allowed);
     }
 
     private void readHosts(YamlSection top, String key, Role role, Map<String, Set<Role>> roles, Map<String, YamlSection> own)
@@ -282,6 +301,7 @@ public final class ClusterFile
                 properties.put(key, section.text(key).orElseThrow());
             }
         }
+        String runAs = settings.text("run-as").orElse(ClusterHost.OWN_USER);
         return new ClusterHost(
                 name,
                 roles,
@@ -294,18 +314,20 @@ public final class ClusterFile
                 settings.value("install-directory", ClusterFile::remotePath).orElse("/opt/cachedhive"),
                 settings.value("java-home", ClusterFile::remotePath),
                 settings.value("service", ClusterFile::service).orElse(Service.AUTO),
-                settings.text("run-as"),
+                runAs,
                 trinoHome,
+                settings.text("trino-run-as"),
                 settings.value("trino-etc", ClusterFile::remotePath).orElse(trinoHome.orElse("/usr/lib/trino") + "/etc"),
                 settings.value("plugin-directory", ClusterFile::remotePath).orElse(trinoHome.orElse("/usr/lib/trino") + "/plugin"),
                 settings.value("ram-size", Size::parse).orElse(Size.parse("1GB")),
-                settings.value("ram-directory", ClusterFile::remotePath).orElse("/dev/shm"),
+                settings.value("ram-directory", ClusterFile::remotePath).orElse("/dev/shm/cachedhive"),
                 settings.value("heap-size", Size::parse).orElse(Size.parse("1GB")),
                 ssd,
                 settings.value("worker-port", ClusterFile::port).orElse(8484),
                 settings.value("http-port", ClusterFile::port).orElse(8485),
+                settings.value("http-scheme", ClusterFile::isHttps).orElse(false),
                 settings.value("socket-path", ClusterFile::remotePath).orElse("/run/cachedhive/worker.sock"),
-                settings.text("socket-group"),
+                settings.text("socket-group").or(() -> runAs.equals(ClusterHost.OWN_USER) ? Optional.of(ClusterHost.OWN_SOCKET_GROUP) : Optional.empty()),
                 settings.text("zone"),
                 properties);
     }
@@ -335,6 +357,15 @@ public final class ClusterFile
             case "true" -> true;
             case "false" -> false;
             default -> throw new IllegalArgumentException("%s is neither true nor false".formatted(text));
+        };
+    }
+
+    private static boolean isHttps(String text)
+    {
+        return switch (text) {
+            case "http" -> false;
+            case "https" -> true;
+            default -> throw new IllegalArgumentException("%s is neither http nor https".formatted(text));
         };
     }
 

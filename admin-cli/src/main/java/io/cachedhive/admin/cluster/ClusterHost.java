@@ -20,9 +20,12 @@ import static java.util.Objects.requireNonNull;
  * @param bindAddress that its cache worker listens on; without one, the address
  * @param sshUser without one, ssh's configuration decides
  * @param javaHome of the JDK for the cache worker; without one, it is looked for
- * @param runAs user of the cache worker's process; without one, the user that Trino runs as
+ * @param runAs user of the cache worker's process
+ * @param trinoRunAs user that Trino runs as; without one, the owner of what it writes to
  * @param trinoEtc directory with Trino's {@code config.properties}
  * @param heap of the cache worker's process
+ * @param socketGroup group that may use the socket and the shared memory; without one, only the user of the cache worker
+ * @param https whether the HTTP API of its cache worker is HTTPS only
  * @param workerProperties further properties of the cache worker, over all others
  */
 public record ClusterHost(
@@ -37,8 +40,9 @@ public record ClusterHost(
         String installDirectory,
         Optional<String> javaHome,
         Service service,
-        Optional<String> runAs,
+        String runAs,
         Optional<String> trinoHome,
+        Optional<String> trinoRunAs,
         String trinoEtc,
         String pluginDirectory,
         Size ram,
@@ -47,11 +51,17 @@ public record ClusterHost(
         List<SsdDirectory> ssd,
         int workerPort,
         int httpPort,
+        boolean https,
         String socketPath,
         Optional<String> socketGroup,
         Optional<String> zone,
         Map<String, String> workerProperties)
 {
+    /// User of the cache worker where the hosts file names none. The installation creates it.
+    public static final String OWN_USER = "cachedhive";
+    /// Group of socket and shared memory for this user. The installation creates it, and adds Trino's user to it.
+    public static final String OWN_SOCKET_GROUP = "cachedhive-socket";
+
     public enum Role
     {
         COORDINATOR,
@@ -121,7 +131,7 @@ public record ClusterHost(
     /// As {@link #http()}, on another port.
     public WorkerHost http(int port)
     {
-        return new WorkerHost(address.orElse(name), port);
+        return new WorkerHost(address.orElse(name), port, https);
     }
 
     /// Memory that the cache worker takes beside its RAM tier: heap, direct memory, and what a JVM needs.

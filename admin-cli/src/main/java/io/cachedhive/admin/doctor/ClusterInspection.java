@@ -44,12 +44,15 @@ public final class ClusterInspection
     }
 
     /// @param hosts of the cluster that are looked at
+    /// @throws ClusterFileException if the truststore or keystore cannot be used
     public List<Fault> diagnose(Cluster cluster, List<ClusterHost> hosts)
+            throws ClusterFileException
     {
-        return Diagnosis.of(inspect(cluster, hosts), files.secret(), files.secretIsMissing(), files.origins());
+        return Diagnosis.of(inspect(cluster, hosts), files.secrets(), files.secretIsMissing(), files.origins());
     }
 
     private List<HostState> inspect(Cluster cluster, List<ClusterHost> hosts)
+            throws ClusterFileException
     {
         Map<ClusterHost, HostFacts> facts = new ConcurrentHashMap<>();
         Map<ClusterHost, List<HostFile>> wanted = new ConcurrentHashMap<>();
@@ -62,7 +65,7 @@ public final class ClusterInspection
 
         List<ClusterHost> workers = hosts.stream().filter(ClusterHost::isWorker).toList();
         List<HostAnswer> answers;
-        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), STATUS_TIMEOUT, files.secret())) {
+        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), STATUS_TIMEOUT, files.secret(), cluster.tls().context())) {
             answers = http.ask("/v1/status", _ -> {});
         }
         List<HostState> states = new ArrayList<>();

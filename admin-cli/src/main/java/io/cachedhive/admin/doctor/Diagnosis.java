@@ -17,10 +17,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-
-import static java.util.Objects.requireNonNull;
 
 /**
  * Finds what is wrong with a cluster, out of what its hosts told: each host for itself, against what it is to have, and against the others.
@@ -31,25 +30,26 @@ public final class Diagnosis
     private static final int NEIGHBOURS = 5;
 
     private final List<HostState> states;
-    private final Optional<String> secret;
+    private final List<String> secrets;
     private final boolean secretIsMissing;
     private final Map<String, String> origins;
     private final List<Fault> faults = new ArrayList<>();
 
-    private Diagnosis(List<HostState> states, Optional<String> secret, boolean secretIsMissing, Map<String, String> origins)
+    private Diagnosis(List<HostState> states, List<String> secrets, boolean secretIsMissing, Map<String, String> origins)
     {
         this.states = List.copyOf(states);
-        this.secret = requireNonNull(secret, "secret is null");
+        this.secrets = List.copyOf(secrets);
         this.secretIsMissing = secretIsMissing;
         this.origins = Map.copyOf(origins);
     }
 
+    /// @param secrets that are valid, the preferred one first
     /// @param secretIsMissing whether a file is named for it and does not exist on this machine
     /// @param origins the cache workers' files of object stores, by name
     /// @return in the order of the hosts; empty if all is well
-    public static List<Fault> of(List<HostState> states, Optional<String> secret, boolean secretIsMissing, Map<String, String> origins)
+    public static List<Fault> of(List<HostState> states, List<String> secrets, boolean secretIsMissing, Map<String, String> origins)
     {
-        Diagnosis diagnosis = new Diagnosis(states, secret, secretIsMissing, origins);
+        Diagnosis diagnosis = new Diagnosis(states, secrets, secretIsMissing, origins);
         diagnosis.run();
         return diagnosis.faults;
     }
@@ -140,18 +140,26 @@ public final class Diagnosis
 
     private void secrets(HostState state, HostFacts facts)
     {
+        facts.list("readable_secret").stream().distinct().forEach(file -> add(
+                state,
+                Kind.SECRET,
+                "%s has a secret, and every user of the host can read it: run cache-admin config push --hosts %s, or chmod o-r %s if cache-admin does not write this file.",
+                file,
+                state.host(),
+                file));
         if (secretIsMissing && facts.hasSecret()) {
             add(state, Kind.SECRET, "it has a shared secret, and the secret-file does not exist on this machine: copy it from where cache-admin install ran.");
             return;
         }
-        String expected = HostFile.sha256(secret.orElse(""));
-        if (facts.text("worker.secret").map(found -> !found.equals(expected)).orElse(false)) {
+        // of a file with all of them, or of a property with one
+        Set<String> expected = Set.copyOf(List.of(HostFile.sha256(String.join("", secrets)), HostFile.sha256(secrets.isEmpty() ? "" : secrets.getFirst())));
+        if (facts.text("worker.secret").map(found -> !expected.contains(found)).orElse(false)) {
             add(state, Kind.SECRET,
                     "internal-communication.shared-secret of its cache worker is not the one of secret-file: run cache-admin config push --hosts %s, and restart it.",
                     state.host());
         }
         for (String catalog : facts.list("catalog")) {
-            if (facts.text("catalog." + catalog + ".secret").map(found -> !found.equals(expected)).orElse(false)) {
+            if (facts.text("catalog." + catalog + ".secret").map(found -> !expected.contains(found)).orElse(false)) {
                 add(state, Kind.SECRET,
                         "cachedhive.shared-secret of the catalog %s is not the one of secret-file: run cache-admin config push --hosts %s, and restart Trino there.",
                         catalog, state.host());
@@ -186,7 +194,7 @@ public final class Diagnosis
         else {
             state.statusProblem().ifPresent(problem -> add(
                     state,
-                    problem.contains("proof of the shared secret") ? Kind.SECRET : Kind.PORT,
+                    problem.contains("requires the shared secret") ? Kind.SECRET : Kind.PORT,
                     "its cache worker runs, and this machine cannot ask it: %s",
                     problem));
         }

@@ -23,9 +23,15 @@ public sealed interface HostAnswer
     }
 
     /// @param problem one sentence that says what is wrong and what to do
-    record Failed(WorkerHost host, String problem)
+    /// @param refused whether the host answers, and does not accept the secret
+    record Failed(WorkerHost host, String problem, boolean refused)
             implements HostAnswer
     {
+        public Failed(WorkerHost host, String problem)
+        {
+            this(host, problem, false);
+        }
+
         public Failed
         {
             requireNonNull(host, "host is null");

@@ -10,11 +10,14 @@ import static java.util.Objects.requireNonNull;
  *
  * @param name host name or IP address; a version 6 address without its brackets
  * @param port of the worker's HTTP API
+ * @param https whether the API is reached by HTTPS
  */
-public record WorkerHost(String name, int port)
+public record WorkerHost(String name, int port, boolean https)
 {
     /// The default of a cache worker's `http-server.http.port`.
     public static final int DEFAULT_PORT = 8485;
+
+    private static final String HTTPS = "https://";
 
     public WorkerHost
     {
@@ -24,10 +27,14 @@ public record WorkerHost(String name, int port)
         }
     }
 
-    /// Reads `name`, `name:port`, `[address]` or `[address]:port`.
+    /// Reads `name`, `name:port`, `[address]` or `[address]:port`, behind `https://` if the API is reached by HTTPS.
     public static WorkerHost parse(String text)
     {
         String stripped = text.strip();
+        boolean https = stripped.startsWith(HTTPS);
+        if (https) {
+            stripped = stripped.substring(HTTPS.length());
+        }
         int nameEnd;
         String name;
         if (stripped.startsWith("[")) {
@@ -47,7 +54,7 @@ public record WorkerHost(String name, int port)
         if (name.isEmpty() || !(rest.isEmpty() || rest.startsWith(":"))) {
             throw new IllegalArgumentException("host is not written as host or host:port: " + text);
         }
-        WorkerHost host = new WorkerHost(name, rest.isEmpty() ? DEFAULT_PORT : parsePort(rest.substring(1), text));
+        WorkerHost host = new WorkerHost(name, rest.isEmpty() ? DEFAULT_PORT : parsePort(rest.substring(1), text), https);
         // refuses what no host is called, before anything is asked
         if (host.toUri("/").isEmpty()) {
             throw new IllegalArgumentException("host is neither a name nor an IP address (a version 6 address stands in brackets): " + text);
@@ -75,7 +82,7 @@ public record WorkerHost(String name, int port)
     Optional<URI> toUri(String path)
     {
         try {
-            URI uri = URI.create("http://" + this + path);
+            URI uri = URI.create((https ? "https://" : "http://") + this + path);
             // of "a/b" the host would be "a"
             return bracketed().equals(uri.getHost()) ? Optional.of(uri) : Optional.empty();
         }

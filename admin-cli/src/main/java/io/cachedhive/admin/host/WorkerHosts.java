@@ -5,7 +5,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cachedhive.admin.host.HostAnswer.Answered;
 import io.cachedhive.admin.host.HostAnswer.Failed;
-import io.cachedhive.protocol.wire.HttpToken;
+import io.cachedhive.admin.tls.TlsFailure;
+import io.cachedhive.protocol.security.ProvingHttpClient;
+
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 
 import java.io.IOException;
 import java.net.ConnectException;
@@ -50,19 +54,21 @@ public final class WorkerHosts
     private final HttpClient client;
 
     /// @param secret the workers' shared secret, which is proven and not sent
-    public WorkerHosts(List<WorkerHost> hosts, Duration timeout, Optional<String> secret)
+    /// @param tls for hosts that are reached by HTTPS
+    public WorkerHosts(List<WorkerHost> hosts, Duration timeout, Optional<String> secret, SSLContext tls)
     {
-        this(hosts, timeout, _ -> secret);
+        this(hosts, timeout, _ -> secret, tls);
     }
 
     /// @param secret of each host
-    public WorkerHosts(List<WorkerHost> hosts, Duration timeout, Function<WorkerHost, Optional<String>> secret)
+    public WorkerHosts(List<WorkerHost> hosts, Duration timeout, Function<WorkerHost, Optional<String>> secret, SSLContext tls)
     {
         this.hosts = List.copyOf(hosts);
         this.timeout = requireNonNull(timeout, "timeout is null");
         this.secret = requireNonNull(secret, "secret is null");
         this.client = HttpClient.newBuilder()
                 .version(HTTP_1_1)
+                .sslContext(tls)
                 .followRedirects(NEVER)
                 // shorter than the whole, so that it says first which of the two it was
                 .connectTimeout(timeout.multipliedBy(3).dividedBy(4))
@@ -105,8 +111,11 @@ public final class WorkerHosts
         HttpRequest.Builder request = HttpRequest.newBuilder(uri.get())
                 .method(method, BodyPublishers.noBody())
                 .header("Accept", "application/json");
-        secret.apply(host).ifPresent(value -> request.header("Authorization", HttpToken.authorization(value, System.currentTimeMillis())));
-        CompletableFuture<HttpResponse<byte[]>> response = client.sendAsync(request.build(), BodyHandlers.limiting(BodyHandlers.ofByteArray(), MAX_BODY_BYTES));
+        CompletableFuture<HttpResponse<byte[]>> response = ProvingHttpClient.sendAsync(
+                client,
+                request.build(),
+                secret.apply(host),
+                BodyHandlers.limiting(BodyHandlers.ofByteArray(), MAX_BODY_BYTES));
         // the client's own time-out ends with the headers; a body may drip for ever
         return response.copy()
                 .orTimeout(timeout.toMillis(), MILLISECONDS)
@@ -126,7 +135,7 @@ public final class WorkerHosts
             String remedy = secret.apply(host).isEmpty() ?
                     "name a file with the value of its internal-communication.shared-secret in --secret-file" :
                     "compare the file of --secret-file with its internal-communication.shared-secret, and the clocks of both machines, which may differ by a minute";
-            return new Failed(host, "%s requires the shared secret (HTTP %s): %s.".formatted(host, status, remedy));
+            return new Failed(host, "%s requires the shared secret (HTTP %s): %s.".formatted(host, status, remedy), true);
         }
         if (status == 400 || status == 409) {
             return new Failed(host, "%s refuses %s: %s.".formatted(host, path, new String(response.body(), UTF_8).strip()));
@@ -150,7 +159,10 @@ public final class WorkerHosts
 
     private static String notCacheWorker(WorkerHost host, String why)
     {
-        return "What listens at %s is not the HTTP API of a cache worker (%s): name the port of http-server.http.port in the worker's etc/config.properties.".formatted(host, why);
+        String fix = host.https() ?
+                "name the port of http-server.https.port in the worker's etc/config.properties" :
+                "name the port of http-server.http.port in the worker's etc/config.properties, or set http-scheme to https if it has HTTPS only";
+        return "What listens at %s is not the HTTP%s API of a cache worker (%s): %s.".formatted(host, host.https() ? "S" : "", why, fix);
     }
 
     private String describe(WorkerHost host, Throwable failure)
@@ -172,6 +184,8 @@ public final class WorkerHosts
                     "(bin/launcher status, var/log/server.log), or allow more with --timeout.").formatted(host, timeout.toMillis());
             case ConnectException _ -> ("Nothing listens at %s: start the cache worker there (bin/launcher start), and check that http-server.http.port " +
                     "and node.bind-ip in its etc/ are what --hosts names.").formatted(host);
+            case SSLException e -> "%s cannot be reached by %s (%s): compare http-scheme and tls in the hosts file with http-server.https.* in its etc/config.properties."
+                    .formatted(host, host.https() ? "HTTPS" : "HTTP", TlsFailure.describe(e));
             case IOException e -> notCacheWorker(host, e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage());
             default -> throw new IllegalStateException("asking %s failed in a way that nothing is known of".formatted(host), cause);
         };

@@ -63,7 +63,8 @@ public final class HostChecks
     {
         List<String> missing = facts.list("missing_program");
         if (!missing.isEmpty()) {
-            add(Kind.PROGRAM_MISSING, "%s is missing there: install it (coreutils, diffutils, tar and gzip are needed).", String.join(", ", missing));
+            add(Kind.PROGRAM_MISSING, "%s is missing there: install it (coreutils, diffutils, tar and gzip are needed, and for a login as root the programs of util-linux "
+                    + "and shadow).", String.join(", ", missing));
         }
         if (!facts.text("kernel").orElse("Linux").equals("Linux")) {
             add(Kind.PROGRAM_MISSING, "it runs %s, and cache workers run on Linux: take it out of the hosts file.", facts.text("kernel").orElseThrow());
@@ -91,19 +92,18 @@ public final class HostChecks
     {
         String user = facts.text("run_as").orElse("");
         boolean root = facts.number("uid").orElse(1) == 0;
-        if (!facts.is("run_as_exists")) {
+        boolean exists = facts.is("run_as_exists");
+        // the installation creates these two
+        boolean ownUser = root && user.equals(ClusterHost.OWN_USER);
+        boolean ownGroup = root && host.socketGroup().equals(Optional.of(ClusterHost.OWN_SOCKET_GROUP));
+        if (!root && !user.equals(facts.text("user").orElse(""))) {
+            add(Kind.USER, "the login %s cannot start a process of the user %s: log in as root or as %s (ssh-user), set sudo to true, or set run-as to %s.",
+                    facts.text("user").orElse(""), user, user, facts.text("user").orElse(""));
+        }
+        else if (!exists && !ownUser) {
             add(Kind.USER, "the user %s does not exist there: create it, or name another one as run-as in the hosts file.", user);
         }
-        else if (!root && !user.equals(facts.text("user").orElse(""))) {
-            add(Kind.USER, "the login %s cannot start a process of the user %s: log in as root or as %s (ssh-user), or set sudo to true.", facts.text("user").orElse(""), user,
-                    user);
-        }
-        else if (root && user.equals("root") && host.runAs().isEmpty()) {
-            // nobody would read a warning, and who means it needs one line
-            add(Kind.USER, "its cache worker would run as root, as what Trino writes to there is root's, or was not found: name run-as in the hosts file "
-                    + "(the user that Trino runs as, or root if that is meant).");
-        }
-        if (host.socketGroup().isPresent() && facts.is("run_as_exists")
+        else if (host.socketGroup().isPresent() && exists && !ownGroup
                 && !List.of(facts.text("run_as_groups").orElse("").split(" ")).contains(host.socketGroup().get())) {
             add(Kind.USER, "the user %s is not in the group %s of socket-group: add it (usermod -a -G %s %s).", user, host.socketGroup().get(), host.socketGroup().get(), user);
         }
@@ -115,6 +115,13 @@ public final class HostChecks
             add(Kind.DIRECTORY, "%s is a file, where install-directory %s is to be: remove it, or choose another install-directory.", facts.text("install.blocked_by").get(),
                     host.installDirectory());
             return;
+        }
+        if (facts.text("install.unsafe").isPresent()) {
+            add(Kind.PERMISSION, "install-directory %s is not safe: %s", host.installDirectory(), facts.text("install.unsafe").get());
+        }
+        else if (facts.text("install.controller").isPresent()) {
+            add(Kind.PERMISSION, "install-directory %s is in a directory of the user %s, who could exchange what root installs there: choose another install-directory, "
+                    + "or log in as that user.", host.installDirectory(), facts.text("install.controller").get());
         }
         if (facts.text("install.overlaps").isPresent()) {
             add(Kind.DIRECTORY, "install-directory %s and Trino's %s lie in one another, so that neither could be changed or removed alone: choose another install-directory.",
@@ -164,8 +171,10 @@ public final class HostChecks
 
     private void sharedMemory()
     {
-        if (!facts.is("ram.exists")) {
-            add(Kind.DIRECTORY, "ram-directory %s does not exist: mount a tmpfs there, or use /dev/shm.", host.ramDirectory());
+        // the cache worker creates the directory itself, and none above it
+        String parent = host.ramDirectory().substring(0, Math.max(1, host.ramDirectory().lastIndexOf('/')));
+        if (!facts.is("ram.exists") && !facts.text("ram.nearest").equals(Optional.of(parent))) {
+            add(Kind.DIRECTORY, "ram-directory %s and the directory above it do not exist: mount a tmpfs there, or use /dev/shm/cachedhive.", host.ramDirectory());
             return;
         }
         refusal("ram", "ram-directory", "write to");
@@ -261,6 +270,10 @@ public final class HostChecks
             add(Kind.TRINO, "trino-home %s does not exist there: correct it in the hosts file, or leave it out for a host without Trino.", home);
             return;
         }
+        if (facts.number("uid").orElse(1) == 0 && host.trinoRunAs().isEmpty() && List.of("", "root").contains(facts.text("trino.user").orElse(""))) {
+            add(Kind.USER, "Trino would run as root, as what it writes to there is root's, or was not found: name trino-run-as in the hosts file "
+                    + "(the user that Trino runs as, or root if that is meant).");
+        }
         Optional<String> version = facts.text("trino.version");
         if (version.isEmpty()) {
             add(Kind.TRINO, "trino-home %s has no lib/trino-spi-*.jar, so it is no Trino server: correct it in the hosts file.", home);
@@ -272,6 +285,7 @@ public final class HostChecks
         if (!facts.is("trino.etc")) {
             add(Kind.TRINO, "trino-etc %s does not exist there: name the directory with Trino's config.properties in the hosts file.", host.trinoEtc());
         }
+        facts.text("trino.unsafe").ifPresent(problem -> add(Kind.PERMISSION, "%s", problem));
         if (!facts.is("plugins.exists") || !facts.is("plugins.writable")) {
             add(Kind.PERMISSION, "plugin-directory %s %s: correct it in the hosts file, or log in as a user who may write there.",
                     host.pluginDirectory(), facts.is("plugins.exists") ? "cannot be written by " + facts.text("user").orElse("this login") : "does not exist");

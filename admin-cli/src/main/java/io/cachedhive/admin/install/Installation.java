@@ -31,8 +31,7 @@ import static java.util.stream.Collectors.joining;
 public final class Installation
 {
     private static final String MAIN_CLASS = "io.cachedhive.engine.CachedTrinoServer";
-    /// Of the unit, which systemd makes at each start.
-    private static final String DEFAULT_SOCKET_DIRECTORY = "/run/cachedhive";
+    private static final String RUNTIME_DIRECTORIES = "/run/";
     private static final String PLUGIN = "plugin";
     private static final String ENGINE_EXTENSION = "engine-extension";
 
@@ -118,6 +117,7 @@ public final class Installation
             script.call("unpack", arguments.toArray(String[]::new));
         }
         if (host.isWorker()) {
+            script.call("users");
             for (ClusterHost.SsdDirectory directory : host.ssd()) {
                 script.call("data_directory", directory.path(), "0750");
             }
@@ -166,8 +166,17 @@ public final class Installation
     public static List<String> pushFiles(Ssh ssh, ClusterHost host, HostFiles files, boolean dryRun)
             throws TaskException
     {
+        return pushFiles(ssh, host, wanted(files, host), dryRun);
+    }
+
+    /// Writes files where they differ.
+    ///
+    /// @return what was changed, or would be
+    public static List<String> pushFiles(Ssh ssh, ClusterHost host, List<HostFile> files, boolean dryRun)
+            throws TaskException
+    {
         RemoteScript script = HostScripts.script(host, "install.sh").set("DRY_RUN", dryRun ? "yes" : "no").call("require_record");
-        HostScripts.put(script, wanted(files, host));
+        HostScripts.put(script, files);
         return ssh.run(host, script).values("change");
     }
 
@@ -233,11 +242,13 @@ public final class Installation
     static String systemdDropIn(ClusterHost host)
     {
         List<String> disks = host.ssd().stream().map(ClusterHost.SsdDirectory::path).toList();
-        List<String> writable = new ArrayList<>(List.of(host.installDirectory() + "/data", host.ramDirectory()));
+        // systemd refuses to start a unit with a directory that is missing
+        List<String> writable = new ArrayList<>(List.of(host.installDirectory() + "/data", "-" + host.ramDirectory()));
         writable.addAll(disks);
         String socketDirectory = HostScripts.socketDirectory(host);
-        boolean ownSocketDirectory = !socketDirectory.equals(DEFAULT_SOCKET_DIRECTORY);
-        if (ownSocketDirectory) {
+        // /run is empty after a reboot, and systemd makes directories there in a safe way
+        boolean runtimeDirectory = socketDirectory.startsWith(RUNTIME_DIRECTORIES);
+        if (!runtimeDirectory) {
             writable.add(socketDirectory);
         }
         return """
@@ -252,10 +263,10 @@ public final class Installation
                 WorkingDirectory=%1$s/data
                 Environment=JAVA_HOME=@JAVA_HOME@
                 ExecStartPre=
-                %6$sExecStart=
+                ExecStart=
                 # the log where the launcher has it without systemd, too; the journal has what is said before it
                 ExecStart=%1$s/current/worker/bin/launcher -etc-dir %1$s/etc -data-dir %1$s/data -jvm-dir @JAVA_HOME@ -D log.path=%3$s -D log.enable-console=false run
-                RuntimeDirectoryMode=0755
+                %6$sRuntimeDirectoryMode=0755
                 ReadWritePaths=%2$s
                 MemoryMax=%4$s
                 """.formatted(
@@ -265,7 +276,6 @@ public final class Installation
                 // shared memory that the process touches first is counted as its own
                 host.ram().bytes() + host.daemonBytes() + (256L << 20),
                 disks.isEmpty() ? "" : "RequiresMountsFor=" + String.join(" ", disks) + "\n",
-                // without the limits of the unit: /run is empty after a reboot, and what is there may be somebody else's
-                ownSocketDirectory ? "ExecStartPre=+/bin/sh -c 'test -d %1$s || install -d -m 0755 -o @RUN_AS@ -g @GROUP@ %1$s'\n".formatted(socketDirectory) : "");
+                runtimeDirectory ? "RuntimeDirectory=\nRuntimeDirectory=%s\n".formatted(socketDirectory.substring(RUNTIME_DIRECTORIES.length())) : "");
     }
 }

@@ -9,6 +9,8 @@ import io.cachedhive.admin.host.WorkerHosts;
 import io.cachedhive.admin.task.TaskException;
 import io.cachedhive.admin.worker.WorkerFields;
 
+import javax.net.ssl.SSLContext;
+
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -26,11 +28,13 @@ public final class RollingChange
     private static final double WARM_SHARE = 0.9;
 
     private final Optional<String> secret;
+    private final SSLContext tls;
     private final Duration patience;
 
     /// @param patience for each host
-    public RollingChange(Optional<String> secret, Duration patience)
+    public RollingChange(Optional<String> secret, SSLContext tls, Duration patience)
     {
+        this.tls = requireNonNull(tls, "tls is null");
         this.secret = requireNonNull(secret, "secret is null");
         this.patience = requireNonNull(patience, "patience is null");
     }
@@ -89,7 +93,7 @@ public final class RollingChange
 
     private HostAnswer ask(ClusterHost host)
     {
-        try (WorkerHosts http = new WorkerHosts(List.of(host.http()), ASK_TIMEOUT, secret)) {
+        try (WorkerHosts http = new WorkerHosts(List.of(host.http()), ASK_TIMEOUT, secret, tls)) {
             return http.ask("/v1/status", _ -> {}).getFirst();
         }
     }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
+import static io.cachedhive.admin.settings.IsolationSettings.CATALOG_PREFIX;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -93,11 +94,20 @@ public record CatalogMigration(String catalog, String origin, List<String> hostS
             if (known.contains(name)) {
                 origin.append(name).append('=').append(value).append('\n');
             }
+            else if (isIsolation(name)) {
+                origin.append(name.substring(CATALOG_PREFIX.length())).append('=').append(value).append('\n');
+            }
             else if (name.startsWith("s3.security-mapping.")) {
                 notes.add("%s: who may read what depends on the user, so nothing is cached unless cachedhive.shared-permissions=true.".formatted(name));
             }
         });
         return new CatalogMigration(catalog, origin.toString(), settings, notes);
+    }
+
+    /// Part of the identity of the origin, as the access key is, so that the cache workers accept the catalog.
+    private static boolean isIsolation(String name)
+    {
+        return name.equals(CATALOG_PREFIX + IsolationSettings.DOMAIN) || name.equals(CATALOG_PREFIX + IsolationSettings.SHARED);
     }
 
     private static boolean isOld(String name)

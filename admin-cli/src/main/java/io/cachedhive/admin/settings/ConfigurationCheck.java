@@ -52,7 +52,7 @@ public final class ConfigurationCheck
             add(THIS_MACHINE, "some workers have a zone and some have none: give all of them one, or none.");
         }
         if (cluster.secretFile().isEmpty() && cluster.workers().stream().anyMatch(host -> !host.bindAddress().orElse(host.address().orElse(host.name())).startsWith("127."))) {
-            add(THIS_MACHINE, "there is no secret-file, without which cache workers listen on loopback addresses only: name one in %s.".formatted(cluster.file()));
+            add(THIS_MACHINE, "there is no secret-file, without which cache workers serve only Trino on their own host: name one in %s.".formatted(cluster.file()));
         }
     }
 
@@ -105,6 +105,8 @@ public final class ConfigurationCheck
                             file, name, properties.getOrDefault(name, ""), origin, stored.getOrDefault(name, "nothing")));
                 }
             }
+            IsolationSettings.difference(properties, stored, origin)
+                    .ifPresent(sentence -> add(THIS_MACHINE, "%s: %s".formatted(file, sentence)));
         });
     }
 

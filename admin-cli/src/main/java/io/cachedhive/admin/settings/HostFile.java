@@ -11,13 +11,19 @@ import static java.util.Objects.requireNonNull;
  * A file that a host is to have.
  *
  * @param path on the host
+ * @param secret whether its lines are secrets, of which nothing may be shown
  */
-public record HostFile(String path, Reader reader, String content)
+public record HostFile(String path, Reader reader, String content, boolean secret)
 {
     public enum Reader
     {
         CACHE_WORKER,
         TRINO
+    }
+
+    public HostFile(String path, Reader reader, String content)
+    {
+        this(path, reader, content, false);
     }
 
     public HostFile

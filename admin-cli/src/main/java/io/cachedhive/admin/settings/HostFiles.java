@@ -12,10 +12,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,17 +29,20 @@ import static java.util.stream.Collectors.joining;
  */
 public final class HostFiles
 {
-    private static final int SECRET_BYTES = 32;
+    private static final String WORKER_SECRET = "internal-communication.shared-secret";
+    private static final String CATALOG_SECRET = "cachedhive.shared-secret";
+    private static final String FILE = "-file";
+    private static final String HTTP_PORT = "http-server.http.port";
 
     private final Cluster cluster;
-    private final Optional<String> secret;
+    private final Optional<SecretFile.Content> secrets;
     private final Map<String, String> catalogs;
     private final Map<String, String> origins;
 
-    private HostFiles(Cluster cluster, Optional<String> secret, Map<String, String> catalogs, Map<String, String> origins)
+    private HostFiles(Cluster cluster, Optional<SecretFile.Content> secrets, Map<String, String> catalogs, Map<String, String> origins)
     {
         this.cluster = cluster;
-        this.secret = secret;
+        this.secrets = secrets;
         this.catalogs = catalogs;
         this.origins = origins;
     }
@@ -53,7 +53,7 @@ public final class HostFiles
     public static HostFiles read(Cluster cluster)
             throws ClusterFileException
     {
-        return new HostFiles(cluster, readSecret(cluster), readDirectory(cluster.configurationDirectory().resolve("catalog")),
+        return new HostFiles(cluster, readSecrets(cluster), readDirectory(cluster.configurationDirectory().resolve("catalog")),
                 readDirectory(cluster.configurationDirectory().resolve("origins")));
     }
 
@@ -66,12 +66,9 @@ public final class HostFiles
         if (!isSecretMissing(cluster)) {
             return Optional.empty();
         }
-        byte[] secret = new byte[SECRET_BYTES];
-        new SecureRandom().nextBytes(secret);
         Path file = cluster.secretFile().get();
         try {
-            Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-            Files.writeString(file, Base64.getUrlEncoder().withoutPadding().encodeToString(secret) + "\n");
+            SecretFile.create(file);
         }
         catch (IOException e) {
             throw new ClusterFileException("The file %s for the secret cannot be written (%s): name another place as secret-file in %s.".formatted(file, e, cluster.file()));
@@ -97,25 +94,20 @@ public final class HostFiles
         }
     }
 
+    /// The preferred secret, if there is one.
     public static Optional<String> readSecret(Cluster cluster)
+            throws ClusterFileException
+    {
+        return readSecrets(cluster).map(SecretFile.Content::preferred);
+    }
+
+    private static Optional<SecretFile.Content> readSecrets(Cluster cluster)
             throws ClusterFileException
     {
         if (cluster.secretFile().isEmpty() || isSecretMissing(cluster)) {
             return Optional.empty();
         }
-        Path file = cluster.secretFile().get();
-        String secret;
-        try {
-            secret = Files.readString(file).strip();
-        }
-        catch (IOException e) {
-            throw new ClusterFileException("The secret %s cannot be read (%s): let its owner run this, or name another file as secret-file in %s."
-                    .formatted(file, e, cluster.file()));
-        }
-        if (secret.isEmpty() || secret.contains("\n")) {
-            throw new ClusterFileException("The secret %s is not a single line: copy it again from where cache-admin install ran.".formatted(file));
-        }
-        return Optional.of(secret);
+        return Optional.of(SecretFile.read(cluster.secretFile().get()));
     }
 
     private static Map<String, String> readDirectory(Path directory)
@@ -137,15 +129,22 @@ public final class HostFiles
         return files;
     }
 
+    /// The preferred secret.
     public Optional<String> secret()
     {
-        return secret;
+        return secrets.map(SecretFile.Content::preferred);
+    }
+
+    /// All valid secrets, the preferred one first.
+    public List<String> secrets()
+    {
+        return secrets.map(SecretFile.Content::secrets).orElse(List.of());
     }
 
     /// Whether a file is named for it, and was not there.
     public boolean secretIsMissing()
     {
-        return cluster.secretFile().isPresent() && secret.isEmpty();
+        return cluster.secretFile().isPresent() && secrets.isEmpty();
     }
 
     /// By name, as they are on this machine.
@@ -168,17 +167,78 @@ public final class HostFiles
         List<HostFile> files = new ArrayList<>();
         if (host.isWorker()) {
             String etc = host.installDirectory() + "/etc/";
-            files.add(new HostFile(etc + "config.properties", Reader.CACHE_WORKER, PropertiesText.with(example("config.properties"), workerProperties(host))));
+            files.add(new HostFile(etc + "config.properties", Reader.CACHE_WORKER, PropertiesText.with(workerExample(host), workerProperties(host))));
             files.add(new HostFile(etc + "jvm.config", Reader.CACHE_WORKER, jvmConfig(host)));
             files.add(new HostFile(etc + "log.properties", Reader.CACHE_WORKER, example("log.properties")));
             files.add(new HostFile(etc + "node.properties", Reader.CACHE_WORKER, PropertiesText.with(example("node.properties"), nodeProperties(host))));
             Map<String, String> stores = origins.isEmpty() ? Map.of("default", example("origins/default.properties")) : origins;
             stores.forEach((name, content) -> files.add(new HostFile(etc + "origins/" + name + ".properties", Reader.CACHE_WORKER, content)));
         }
+        secrets.ifPresent(content -> files.addAll(secretFiles(host, content)));
         if (host.trinoHome().isPresent()) {
             catalogs.forEach((name, content) -> files.add(new HostFile(host.trinoEtc() + "/catalog/" + name + ".properties", Reader.TRINO, catalog(host, content))));
         }
         return files;
+    }
+
+    /// The files with the shared secrets. The user of Trino cannot read those of the cache worker, so there are two on a host with both.
+    ///
+    /// @param content may be another one than on this machine
+    public List<HostFile> secretFiles(ClusterHost host, SecretFile.Content content)
+    {
+        List<HostFile> files = new ArrayList<>();
+        if (host.isWorker() && !hasOwnSecret(host.workerProperties(), WORKER_SECRET)) {
+            files.add(new HostFile(workerSecretFile(host), Reader.CACHE_WORKER, content.hostText(), true));
+        }
+        if (host.trinoHome().isPresent() && catalogs.values().stream()
+                .map(PropertiesText::read)
+                .anyMatch(properties -> isCachedHive(properties) && !hasOwnSecret(properties, CATALOG_SECRET))) {
+            files.add(new HostFile(trinoSecretFile(host), Reader.TRINO, content.hostText(), true));
+        }
+        return files;
+    }
+
+    /// Where the configuration on this machine sets a secret itself, instead of the files with the secret.
+    public List<String> ownSecrets()
+    {
+        List<String> places = new ArrayList<>();
+        cluster.workers().stream()
+                .filter(host -> hasOwnSecret(host.workerProperties(), WORKER_SECRET))
+                .forEach(host -> places.add("%s in worker-properties of %s".formatted(WORKER_SECRET, host)));
+        catalogs.forEach((name, content) -> {
+            Map<String, String> properties = PropertiesText.read(content);
+            if (isCachedHive(properties) && hasOwnSecret(properties, CATALOG_SECRET)) {
+                places.add("%s in the catalog %s".formatted(CATALOG_SECRET, name));
+            }
+        });
+        return places;
+    }
+
+    private static boolean hasOwnSecret(Map<String, String> properties, String name)
+    {
+        return properties.containsKey(name) || properties.containsKey(name + FILE);
+    }
+
+    private static boolean isCachedHive(Map<String, String> properties)
+    {
+        return "cachedhive".equals(properties.get("connector.name"));
+    }
+
+    /// Whether a configuration file of a host takes its shared secret from a file.
+    public static boolean namesSecretFile(String content)
+    {
+        Map<String, String> properties = PropertiesText.read(content);
+        return properties.containsKey(WORKER_SECRET + FILE) || properties.containsKey(CATALOG_SECRET + FILE);
+    }
+
+    static String workerSecretFile(ClusterHost host)
+    {
+        return host.installDirectory() + "/etc/shared-secret";
+    }
+
+    static String trinoSecretFile(ClusterHost host)
+    {
+        return host.trinoEtc() + "/cachedhive-shared-secret";
     }
 
     /// @return where other hosts reach it
@@ -202,11 +262,25 @@ public final class HostFiles
         return host.bindAddress().isPresent() ? host.bindAddress().get() : address(host);
     }
 
+    private static String workerExample(ClusterHost host)
+    {
+        String example = example("config.properties");
+        // airlift refuses the port of what is switched off
+        return host.https() ? PropertiesText.without(example, HTTP_PORT::equals) : example;
+    }
+
     private Map<String, String> workerProperties(ClusterHost host)
     {
         Map<String, String> properties = new LinkedHashMap<>();
         properties.put("cache.worker.port", Integer.toString(host.workerPort()));
-        properties.put("http-server.http.port", Integer.toString(host.httpPort()));
+        if (host.https()) {
+            properties.put("http-server.http.enabled", "false");
+            properties.put("http-server.https.enabled", "true");
+            properties.put("http-server.https.port", Integer.toString(host.httpPort()));
+        }
+        else {
+            properties.put(HTTP_PORT, Integer.toString(host.httpPort()));
+        }
         properties.put("cache.worker.socket-path", host.socketPath());
         host.socketGroup().ifPresent(group -> properties.put("cache.worker.socket-group", group));
         host.zone().ifPresent(zone -> properties.put("cache.worker.zone", zone));
@@ -223,7 +297,9 @@ public final class HostFiles
             }
         }
         properties.put("cache.origins-directory", host.installDirectory() + "/etc/origins");
-        secret.ifPresent(value -> properties.put("internal-communication.shared-secret", value));
+        if (secrets.isPresent() && !hasOwnSecret(host.workerProperties(), WORKER_SECRET)) {
+            properties.put(WORKER_SECRET + FILE, workerSecretFile(host));
+        }
         properties.putAll(host.workerProperties());
         return properties;
     }
@@ -250,7 +326,7 @@ public final class HostFiles
     private String catalog(ClusterHost host, String content)
     {
         Map<String, String> given = PropertiesText.read(content);
-        if (!"cachedhive".equals(given.get("connector.name"))) {
+        if (!isCachedHive(given)) {
             return content;
         }
         Map<String, String> missing = new LinkedHashMap<>();
@@ -260,7 +336,9 @@ public final class HostFiles
         if (!host.socketPath().equals("/run/cachedhive/worker.sock")) {
             missing.put("cachedhive.worker.socket-path", host.socketPath());
         }
-        secret.ifPresent(value -> missing.put("cachedhive.shared-secret", value));
+        if (secrets.isPresent() && !hasOwnSecret(given, CATALOG_SECRET)) {
+            missing.put(CATALOG_SECRET + FILE, trinoSecretFile(host));
+        }
         missing.keySet().removeAll(given.keySet());
         return PropertiesText.with(content, missing);
     }

@@ -4,6 +4,10 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cachedhive.admin.task.TaskException;
+import io.cachedhive.admin.tls.TlsFailure;
+
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 
 import java.io.IOException;
 import java.net.URI;
@@ -13,11 +17,13 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.Objects;
 
+import static java.net.http.HttpClient.Redirect.NEVER;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Runs statements on a Trino coordinator by its HTTP protocol, for a user without a password.
+ * Runs statements on a Trino coordinator by its HTTP protocol.
  */
 public final class TrinoClient
         implements AutoCloseable
@@ -26,13 +32,20 @@ public final class TrinoClient
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final URI server;
-    private final String user;
-    private final HttpClient client = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
+    private final TrinoLogin login;
+    private final HttpClient client;
 
-    public TrinoClient(String url, String user)
+    /// @param tls of a coordinator that is reached by HTTPS
+    /// @throws TaskException if the login would be sent in clear text
+    public TrinoClient(String url, TrinoLogin login, SSLContext tls)
+            throws TaskException
     {
         this.server = URI.create(url.endsWith("/") ? url.substring(0, url.length() - 1) : url);
-        this.user = requireNonNull(user, "user is null");
+        this.login = requireNonNull(login, "login is null");
+        if (login.hasCredentials() && !"https".equals(server.getScheme())) {
+            throw new TaskException("%s is not HTTPS, and the password or access token would be sent in clear text: set trino-url to the HTTPS address.".formatted(url));
+        }
+        this.client = HttpClient.newBuilder().connectTimeout(TIMEOUT).sslContext(tls).followRedirects(NEVER).build();
     }
 
     /// Runs a statement to its end; its rows, if it has any, are read and dropped.
@@ -52,7 +65,12 @@ public final class TrinoClient
             if (!answer.hasNonNull("nextUri")) {
                 return id;
             }
-            answer = send(HttpRequest.newBuilder(URI.create(answer.get("nextUri").asText())).GET());
+            URI next = URI.create(answer.get("nextUri").asText());
+            if (!Objects.equals(next.getScheme(), server.getScheme())) {
+                throw new TaskException(("%s refers to %s, which is not of the same scheme: "
+                        + "set http-server.process-forwarded=true in Trino's etc/config.properties if a proxy is between.").formatted(server, next));
+            }
+            answer = send(HttpRequest.newBuilder(next).GET());
         }
     }
 
@@ -73,11 +91,15 @@ public final class TrinoClient
     {
         try {
             HttpResponse<String> response = client.send(
-                    request.header("X-Trino-User", user).header("X-Trino-Source", "cache-admin").timeout(TIMEOUT).build(),
+                    login.addTo(request).header("X-Trino-Source", "cache-admin").timeout(TIMEOUT).build(),
                     BodyHandlers.ofString());
             if (response.statusCode() == 401 || response.statusCode() == 403) {
-                throw new TaskException(("%s requires authentication (HTTP %s), which this tool does not support: "
-                        + "run the statement with the Trino CLI.").formatted(server, response.statusCode()));
+                if (login.hasCredentials()) {
+                    throw new TaskException("%s refuses the login of %s (HTTP %s): correct trino-user and the file of its password or access token."
+                            .formatted(server, login.user(), response.statusCode()));
+                }
+                throw new TaskException("%s requires authentication (HTTP %s): set trino-password-file or trino-access-token-file in the hosts file."
+                        .formatted(server, response.statusCode()));
             }
             if (response.statusCode() != 200) {
                 throw new TaskException("%s does not answer as a Trino coordinator (HTTP %s): correct trino-url in the hosts file.".formatted(server, response.statusCode()));
@@ -86,6 +108,9 @@ public final class TrinoClient
         }
         catch (JsonProcessingException _) {
             throw new TaskException("%s does not answer as a Trino coordinator: correct trino-url in the hosts file.".formatted(server));
+        }
+        catch (SSLException e) {
+            throw new TaskException("%s cannot be reached by HTTPS (%s): correct tls in the hosts file.".formatted(server, TlsFailure.describe(e)));
         }
         catch (IOException e) {
             throw new TaskException("%s cannot be reached (%s): correct trino-url in the hosts file, or start the coordinator.".formatted(server, e));

@@ -41,6 +41,12 @@ public final class RemoteScript
         return new RemoteScript(body.toString());
     }
 
+    /// Writes what follows the script on the standard input to a file, which it creates.
+    static RemoteScript receive(String path)
+    {
+        return new RemoteScript("umask 077\nrm -f -- \"$FILE\"\nset -C\ncat > \"$FILE\" || exit\n").set("FILE", path);
+    }
+
     public RemoteScript set(String name, Object value)
     {
         variables.put(name, "'" + value.toString().replace("'", "'\\''") + "'");

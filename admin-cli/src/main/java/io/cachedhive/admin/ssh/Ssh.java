@@ -8,7 +8,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,24 +42,27 @@ public final class Ssh
     public RemoteResult run(ClusterHost host, RemoteScript script)
             throws TaskException
     {
-        return execute(host, host.sudo() ? "sudo -n bash -s" : "bash -s", Optional.of(script), Optional.empty());
+        return execute(host, script, Optional.empty());
     }
 
     /// Writes a local file to a path of the host, whose directory exists.
     public void send(ClusterHost host, Path file, String remotePath)
             throws TaskException
     {
-        // the path is quoted twice: the host's shell reads it
-        String command = "cat > '%s'".formatted(remotePath.replace("'", "'\\''"));
-        String elevated = host.sudo() ? "sudo -n bash -c '%s'".formatted(command.replace("'", "'\\''")) : command;
-        execute(host, elevated, Optional.empty(), Optional.of(file));
+        // behind the script on the standard input: sudo has one command to allow
+        execute(host, RemoteScript.receive(remotePath), Optional.of(file));
     }
 
-    private RemoteResult execute(ClusterHost host, String command, Optional<RemoteScript> script, Optional<Path> input)
+    /// What runs on the host, which is all that its sudoers file has to allow (docs/operations/cache-admin.md).
+    static String command(ClusterHost host)
+    {
+        return host.sudo() ? "sudo -n /bin/bash -s" : "bash -s";
+    }
+
+    private RemoteResult execute(ClusterHost host, RemoteScript script, Optional<Path> input)
             throws TaskException
     {
-        ProcessBuilder builder = new ProcessBuilder(arguments(host, command));
-        input.ifPresent(file -> builder.redirectInput(Redirect.from(file.toFile())));
+        ProcessBuilder builder = new ProcessBuilder(arguments(host, command(host)));
         Process process;
         try {
             process = builder.start();
@@ -70,14 +73,18 @@ public final class Ssh
         try {
             CompletableFuture<byte[]> output = read(process.getInputStream());
             CompletableFuture<byte[]> error = read(process.getErrorStream());
-            if (script.isPresent()) {
+            // on a thread of its own: a host that does not read must not keep this one beyond the time-out
+            Thread.startVirtualThread(() -> {
                 try (OutputStream out = process.getOutputStream()) {
-                    out.write(script.get().text().getBytes(UTF_8));
+                    out.write(script.text().getBytes(UTF_8));
+                    if (input.isPresent()) {
+                        Files.copy(input.get(), out);
+                    }
                 }
                 catch (IOException _) {
                     // ssh has ended: its exit code and standard error say why
                 }
-            }
+            });
             Duration timeout = settings.commandTimeout();
             if (!process.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
                 process.destroyForcibly();
@@ -152,7 +159,7 @@ public final class Ssh
             return "%s: a program is missing there (%s): install it (bash, coreutils, tar and gzip are needed).".formatted(host, said);
         }
         if (said.contains("sudo:")) {
-            return "%s: sudo refuses (%s): allow the ssh user to run bash by sudo without a password, or set sudo to false.".formatted(host, said);
+            return "%s: sudo refuses (%s): allow the ssh user to run /bin/bash -s by sudo without a password, or set sudo to false.".formatted(host, said);
         }
         return "%s: the command failed with exit code %s (%s): fix the cause and run it again.".formatted(host, code, said.isEmpty() ? "no output" : said);
     }

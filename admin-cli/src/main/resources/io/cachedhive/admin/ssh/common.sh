@@ -33,11 +33,11 @@ find_java() {
     return 1
 }
 
-# Sets trino_user to the owner of what Trino writes to; to nothing where there is none.
+# Sets trino_user to the user of the hosts file, else to the owner of what Trino writes to; to nothing where there is none.
 find_trino_user() {
     local data place places=()
-    trino_user=
-    [ -n "$TRINO_HOME" ] || return
+    trino_user=$TRINO_RUN_AS
+    [ -z "$trino_user" ] && [ -n "$TRINO_HOME" ] || return
     # the home may be root's, where the data are elsewhere
     data=$(sed -n 's/^ *node\.data-dir *[=:] *//p' "$TRINO_ETC/node.properties" 2> /dev/null | tail -n 1 | sed 's/[[:space:]]*$//')
     case $data in
@@ -54,14 +54,150 @@ find_trino_user() {
     done
 }
 
-# The user of the cache worker: the one that is wanted, else the one that Trino runs as, else the one of this login.
-find_user() {
-    run_as=$RUN_AS
-    if [ -z "$run_as" ] && [ "$(id -u)" = 0 ]; then
-        find_trino_user
-        run_as=$trino_user
+is_root() { [ "$(id -u)" = 0 ]; }
+
+# as UID GID COMMAND...: with the rights of this user and this group alone, if this login is root.
+as() {
+    local uid=$1 gid=$2
+    shift 2
+    if [ "$uid" != 0 ] && is_root; then
+        env -i "PATH=$PATH" LC_ALL=C setpriv --reuid "$uid" --regid "$gid" --clear-groups -- "$@"
+    else
+        "$@"
     fi
-    [ -n "$run_as" ] || run_as=$(id -un)
+}
+
+# Runs a command as the user of the cache worker, as far as this login can: what is in directories of the cache worker is read and changed by it alone.
+as_worker() {
+    if is_root && [ "$RUN_AS" != root ]; then
+        # before the installation has made it: with the rights of every other user
+        if id -u "$RUN_AS" > /dev/null 2>&1; then runuser -u "$RUN_AS" -- "$@"; else as 65534 65534 "$@"; fi
+    else
+        "$@"
+    fi
+}
+
+# find_controller PATH: sets controller to the id of the user who decides what the directory PATH is, or would be if it were made. All directories and links
+# on the way must belong to root, or from some directory on to one other user: else one user could lead elsewhere what is written for another. Sets
+# controller_problem if that is not so.
+find_controller() {
+    local rest=$1 place= name target links=0
+    controller=$(id -u)
+    [ "$controller" = 0 ] || return 0
+    controller_place=
+    add_controller / directory || return
+    while rest=${rest#"${rest%%[!/]*}"}; [ -n "$rest" ]; do
+        name=${rest%%/*}
+        rest=${rest#"$name"}
+        case $name in
+            .) ;;
+            ..) place=${place%/*} ;;
+            *)
+                if [ -L "$place/$name" ]; then
+                    links=$((links + 1))
+                    if [ "$links" -gt 40 ]; then
+                        controller_problem="$1 has too many links in it: correct them, or name another path."
+                        return 1
+                    fi
+                    add_controller "$place/$name" link || return
+                    target=$(readlink "$place/$name")
+                    rest=$target/$rest
+                    case $target in /*) place= ;; esac
+                elif [ -e "$place/$name" ]; then
+                    place=$place/$name
+                    add_controller "$place" directory || return
+                else
+                    return 0
+                fi ;;
+        esac
+    done
+}
+
+# add_controller PATH directory|link: takes one more into account
+add_controller() {
+    local owner group mode
+    read -r owner group mode < <(stat -c '%u %g %a' -- "$1")
+    if [ "$owner" != "$controller" ]; then
+        if [ "$controller" != 0 ]; then
+            controller_problem="$1 belongs to $(user_name "$owner"), and $controller_place above it to $(user_name "$controller"), who could exchange it: let one user own both."
+            return 1
+        fi
+        controller=$owner
+        controller_place=$1
+    elif [ "$owner" = 0 ] && [ "$2" = directory ] && [ "$((8#$mode & 8#1000))" = 0 ]; then
+        # in a directory with the sticky bit no other user exchanges what is another's
+        if [ "$((8#$mode & 8#2))" != 0 ] || { [ "$((8#$mode & 8#20))" != 0 ] && [ "$group" != 0 ]; }; then
+            controller_problem="$1 belongs to root, and other users may write there (mode $mode): run chmod go-w $1, or let one user own it."
+            return 1
+        fi
+    fi
+}
+
+user_name() { id -un "$1" 2> /dev/null || echo "the user $1"; }
+
+# try_inside DIRECTORY PROGRAM ARGUMENTS...: runs a program of bash in the directory, as the user who controls it, and only if the directory is really that
+# user's. The program names files without directories, and follows no links. Its output goes to inside_output; inside_group is its group.
+inside_output=/dev/null
+inside_group=
+try_inside() {
+    local directory=$1 program=$2 owner=any group=$inside_group
+    shift 2
+    find_controller "$directory" || fail "$controller_problem"
+    if is_root; then
+        owner=$controller
+        [ -n "$group" ] || group=$(id -g "$controller" 2> /dev/null) || group=$(stat -c %g -- "$directory")
+    fi
+    inside_said=$(as "$controller" "$group" bash -c '
+        set -u
+        directory=$1 owner=$2
+        shift 2
+        cd -P -- "$directory" || exit
+        if [ "$owner" != any ] && [ "$(stat -c %u .)" != "$owner" ]; then
+            echo "it became the directory of another user" >&2
+            exit 1
+        fi
+        '"$program" cache-admin "$directory" "$owner" "$@" 2>&1 > "$inside_output")
+}
+
+# As try_inside, for what must work.
+inside() {
+    try_inside "$@" || fail "$1 cannot be changed (${inside_said##*$'\n'}): see that $(user_name "$controller") may write there and that the disk has room, and run the command again, it goes on where it was."
+}
+
+# read_file PATH: sets file_content to what the user who controls the directory reads there, in base 64. A link of that user must not show, or copy to where
+# that user reads it, a file that only root reads.
+read_file() {
+    local output code
+    find_controller "$(dirname "$1")" || fail "$controller_problem"
+    output=$(mktemp) || fail "no temporary file can be made there: see that the disk has room."
+    inside_output=$output
+    try_inside "$(dirname "$1")" 'base64 -w 0 < "./$1"' "$(basename "$1")" < /dev/null
+    code=$?
+    inside_output=/dev/null
+    file_content=$(cat "$output")
+    rm -f "$output"
+    return "$code"
+}
+
+# create_directory PATH MODE OWNER: one, in a directory that exists; owner may be empty
+create_directory() {
+    local path=$1 owner=$3
+    find_controller "$(dirname "$path")" || fail "$controller_problem"
+    if ! is_root; then
+        owner=
+    elif [ -n "$owner" ] && [ "$controller" != 0 ]; then
+        # what root would give away there, could be something else by then
+        [ "$(id -u "$owner" 2> /dev/null)" = "$controller" ] ||
+            fail "$path is to belong to $owner, and $controller_place to $(user_name "$controller"): create $path, and run chown $owner: $path."
+        owner=
+    fi
+    inside "$(dirname "$path")" 'mkdir -m "$2" -- "./$1" && { [ -z "$3" ] || chown -h -- "$3:" "./$1"; }' "$(basename "$path")" "$2" "$owner" < /dev/null
+}
+
+# What is directly in the install directory is root's alone, if this login is root: processes of root run from there.
+require_own_install() {
+    find_controller "$INSTALL" || fail "$controller_problem"
+    [ "$controller" = "$(id -u)" ] || fail "install-directory $INSTALL is in $controller_place, which belongs to $(user_name "$controller"): choose another install-directory, or log in as that user."
 }
 
 uses_systemd() {
@@ -78,7 +214,7 @@ service_pid() {
     if uses_systemd; then
         pid=$(systemctl show --property=MainPID --value cachedhive-worker.service 2> /dev/null)
     else
-        pid=$(head -n 1 "$INSTALL/data/var/run/launcher.pid" 2> /dev/null)
+        pid=$(as_worker head -n 1 "$INSTALL/data/var/run/launcher.pid" 2> /dev/null)
     fi
     [ -n "$pid" ] && [ "$pid" != 0 ] && grep -qa io.cachedhive.worker.CacheWorker "/proc/$pid/cmdline" 2> /dev/null && echo "$pid"
 }
@@ -105,7 +241,7 @@ worker_log() {
     if [ "$1" = launcher ] && uses_systemd; then
         journalctl --unit=cachedhive-worker.service --output=cat --no-pager --quiet --lines="$2" 2> /dev/null
     else
-        tail -n "$2" "$INSTALL/data/var/log/$1.log" 2> /dev/null
+        as_worker tail -n "$2" "$INSTALL/data/var/log/$1.log" 2> /dev/null
     fi
 }
 

@@ -4,17 +4,22 @@ fact time_millis "$(date +%s%3N)"
 fact user "$(id -un)"
 fact uid "$(id -u)"
 fact kernel "$(uname -s)"
-for program in tar gzip sha256sum base64 timeout cmp; do
+programs=(tar gzip sha256sum base64 timeout cmp)
+is_root && programs+=(setpriv runuser)
+if is_root && [ "$IS_WORKER" = yes ]; then
+    if [ "$RUN_AS" = "$OWN_USER" ] && ! id -u "$RUN_AS" > /dev/null 2>&1; then programs+=(useradd); fi
+    if [ "$SOCKET_GROUP" = "$OWN_SOCKET_GROUP" ]; then programs+=(groupadd usermod); fi
+fi
+for program in "${programs[@]}"; do
     command -v "$program" > /dev/null || fact missing_program "$program"
 done
 
 find_java
 fact java_home "$java_home"
 fact java_seen "$java_seen"
-find_user
-fact run_as "$run_as"
-id -u "$run_as" > /dev/null 2>&1 && fact run_as_exists yes
-fact run_as_groups "$(id -Gn "$run_as" 2> /dev/null)"
+fact run_as "$RUN_AS"
+id -u "$RUN_AS" > /dev/null 2>&1 && fact run_as_exists yes
+fact run_as_groups "$(id -Gn "$RUN_AS" 2> /dev/null)"
 uses_systemd && fact service systemd || fact service launcher
 
 # memory of the host, and the smallest limit of the control groups around this login
@@ -57,15 +62,6 @@ directory() {
     [ -d "$2" ] && fact "$1.used_bytes" "$(du -s -B1 "$2" 2> /dev/null | awk '{ print $1 }')"
 }
 
-# Runs a command as the user of the cache worker, as far as this login can tell what that may do.
-as_worker() {
-    if [ "$(id -u)" = 0 ] && [ "$run_as" != root ]; then
-        id -u "$run_as" > /dev/null 2>&1 || return 0
-        runuser -u "$run_as" -- "$@"
-    else
-        [ "$(id -un)" != "$run_as" ] || "$@"
-    fi
-}
 # refuses_worker NAME PATH write|enter: says where the cache worker may not do that; of a directory that is to be made, whether it can be entered
 refuses_worker() {
     local place
@@ -84,6 +80,26 @@ noexec_mount() {
     awk -v mount="$mount" '$2 == mount { options = $4 } END { if (("," options ",") ~ /,noexec,/) print mount }' /proc/mounts
 }
 
+# readable_secret FILE: says so if every user of the host may read a file that has a secret by the names of its properties, or is the file of the secret
+readable_secret() {
+    [ "$((8#$(stat -L -c %a -- "$1") & 8#4))" != 0 ] || return 0
+    case $1 in */shared-secret | */cachedhive-shared-secret) fact readable_secret "$1"; return ;; esac
+    ! grep -qiE '^[^#=]*(secret|password|passphrase|token|credential|[.-]key|private|sas)[a-z0-9_.-]*[[:space:]]*[=:]' "$1" || fact readable_secret "$1"
+}
+
+# secret_digest FILE PROPERTY SECRET_FILE: of the secret in a properties file, or of SECRET_FILE if it is named there; nothing if another file is
+secret_digest() {
+    local content
+    if grep -qs "^ *$2-file *= *$3 *\$" "$1"; then
+        content=$([ -f "$3" ] && [ ! -L "$3" ] && cat -- "$3" 2> /dev/null)
+    elif grep -qs "^ *$2-file *=" "$1"; then
+        return
+    else
+        content=$(sed -n "s/^ *$2 *= *//p" "$1")
+    fi
+    tr -d '\n' <<< "$content" | sha256sum | cut -d ' ' -f 1
+}
+
 fact releases "$(ls "$INSTALL/releases" 2> /dev/null | grep -v '\.part$' | tr '\n' ' ')"
 current=$(readlink "$INSTALL/current" 2> /dev/null)
 fact current "${current##*/}"
@@ -96,6 +112,11 @@ done
 previous=$(readlink "$INSTALL/previous" 2> /dev/null)
 fact previous "${previous##*/}"
 directory install "$INSTALL"
+if ! find_controller "$INSTALL"; then
+    fact install.unsafe "$controller_problem"
+elif [ "$controller" != "$(id -u)" ]; then
+    fact install.controller "$(user_name "$controller")"
+fi
 # what uninstall would take for ours
 if [ ! -f "$INSTALL/kept/record" ]; then
     for name in etc data releases current previous incoming; do
@@ -133,7 +154,7 @@ if [ "$IS_WORKER" = yes ]; then
         fact running_release "$(tr '\0' '\n' < "/proc/$pid/cmdline" | sed -n 's|.*/releases/\([^/]*\)/worker/.*|\1|p' | head -n 1)"
     fi
     directory ram "$RAM_DIRECTORY"
-    fact ram.size_bytes "$(size_bytes "$RAM_DIRECTORY")"
+    fact ram.size_bytes "$(size_bytes "$(nearest "$RAM_DIRECTORY")")"
     index=0
     for path in "${SSD_DIRECTORIES[@]}"; do
         directory "ssd.$index" "$path"
@@ -164,6 +185,14 @@ if [ -n "$TRINO_HOME" ]; then
     fact trino.heap_percent "$(sed -n 's/^-XX:MaxRAMPercentage=//p' "$TRINO_ETC/jvm.config" 2> /dev/null | tail -n 1)"
     fact trino.main_class "$(sed -n 's/^main-class=//p' "$TRINO_HOME/bin/launcher.properties" 2> /dev/null)"
     [ -d "$TRINO_ETC" ] && fact trino.etc yes
+    find_trino_user
+    fact trino.user "$trino_user"
+    for place in "$TRINO_ETC/catalog" "$PLUGIN_DIRECTORY" "$TRINO_HOME/bin" "$TRINO_HOME/lib"; do
+        if ! find_controller "$place"; then
+            fact trino.unsafe "$controller_problem"
+            break
+        fi
+    done
     directory plugins "$PLUGIN_DIRECTORY"
     if [ -e "$PLUGIN_DIRECTORY/cachedhive" ]; then
         fact plugin.target "$(readlink -f "$PLUGIN_DIRECTORY/cachedhive")"
@@ -174,18 +203,20 @@ if [ -n "$TRINO_HOME" ]; then
         [ -f "$file" ] && grep -q '^ *connector.name *= *cachedhive *$' "$file" || continue
         name=$(basename "$file" .properties)
         fact catalog "$name"
+        readable_secret "$file"
         sed -n 's/^ *\(cachedhive\.worker\.port\|cachedhive\.worker\.socket-path\|cachedhive\.origin\|s3\.endpoint\|s3\.region\|fs\.cache\.enabled\) *= */\1=/p' "$file" |
             while read -r line; do fact "catalog.$name.${line%%=*}" "${line#*=}"; done
-        fact "catalog.$name.secret" "$(sed -n 's/^ *cachedhive\.shared-secret *= *//p' "$file" | tr -d '\n' | sha256sum | cut -d ' ' -f 1)"
+        fact "catalog.$name.secret" "$(secret_digest "$file" 'cachedhive\.shared-secret' "$TRINO_ETC/cachedhive-shared-secret")"
     done
 fi
 
 if [ -f "$INSTALL/etc/config.properties" ]; then
-    fact worker.secret "$(sed -n 's/^ *internal-communication\.shared-secret *= *//p' "$INSTALL/etc/config.properties" | tr -d '\n' | sha256sum | cut -d ' ' -f 1)"
+    fact worker.secret "$(secret_digest "$INSTALL/etc/config.properties" 'internal-communication\.shared-secret' "$INSTALL/etc/shared-secret")"
 fi
 for file in "${FILES[@]}"; do
     if [ -f "$file" ]; then
         fact "file:$file" "$(sha256sum < "$file" | cut -d ' ' -f 1)"
+        readable_secret "$file"
     else
         fact "file:$file" missing
     fi

@@ -1,18 +1,23 @@
 # Functions that change this host. What was there before is kept in kept/, and kept/record says of each change how to undo it:
 #   file PATH            made by us
-#   kept PATH NAME       replaced by us, the old one is kept/NAME
+#   kept PATH NAME UID   replaced by us, the old one is kept/NAME, an archive that this user wrote
 #   directory PATH       made by us
+#   user NAME            made by us, and so on with
+#   group NAME
+#   member GROUP USER    added by us
 # It is written before the change, so that a change that was cut off is undone, too.
 
 kept=$INSTALL/kept
 record=$kept/record
 
+require_own_install
+
 recorded() { grep -qsxF -e "file	$1" -e "directory	$1" "$record" || grep -qsF "kept	$1	" "$record"; }
 remember() { printf '%s\n' "$1" >> "$record" || fail "$record cannot be written: see that $(id -un) may write there and that the disk has room."; }
 
-# make_directory PATH [OWNER]: with the directories above it
+# make_directory PATH [OWNER] [MODE]: with the directories above it, which are of the user who controls the place
 make_directory() {
-    local path=$1 owner=${2:-} missing=()
+    local path=$1 owner=${2:-} mode=${3:-0755} missing=()
     [ -d "$path" ] && return
     change "directory $path"
     [ "$DRY_RUN" = yes ] && return
@@ -23,9 +28,8 @@ make_directory() {
     for path in "${missing[@]}"; do
         # the record is in the first of them
         [ -d "$kept" ] && { recorded "$path" || remember "directory	$path"; }
-        run mkdir "$path"
+        if [ "$path" = "$1" ]; then create_directory "$path" "$mode" "$owner"; else create_directory "$path" 0755 ''; fi
     done
-    [ -z "$owner" ] || [ "$(id -u)" != 0 ] || run chown "$owner:" "$1"
 }
 
 # The install directory, and the record in it.
@@ -40,7 +44,8 @@ prepare() {
         made=("$path" "${made[@]}")
         path=$(dirname "$path")
     done
-    run mkdir -p "$kept"
+    # replaced files may have secrets
+    run mkdir -p -m 0700 "$kept"
     for path in "${made[@]}"; do remember "directory	$path"; done
     remember "directory	$kept"
     [ "${#made[@]}" = 0 ] || change "directory $INSTALL"
@@ -59,9 +64,12 @@ keep() {
         name=$(printf '%s' "$path" | sha256sum | cut -c 1-16)-${path##*/}
         # recorded when the copy is whole: by the record it is put back, and by it no other copy is made
         run rm -rf "$kept/$name.part" "$kept/$name"
-        run cp -a "$path" "$kept/$name.part"
+        # an archive, which its owner writes and will unpack: with no other rights
+        inside_output=$kept/$name.part
+        inside "$(dirname "$path")" 'tar -c --format=posix -f - -- "./$1"' "$(basename "$path")" < /dev/null
+        inside_output=/dev/null
         run mv -T "$kept/$name.part" "$kept/$name"
-        remember "kept	$path	$name"
+        remember "kept	$path	$name	$controller"
     else
         remember "file	$path"
     fi
@@ -79,7 +87,7 @@ has_rights() {
 
 # put PATH MODE OWNER CONTENT: a file; owner may be empty, the content is in base 64
 put() {
-    local path=$1
+    local path=$1 owner
     if [ -f "$path" ] && cmp -s "$path" <(base64 -d <<< "$4"); then
         has_rights "$path" "$2" "$3" && return
         change "owner and mode of $path"
@@ -89,18 +97,25 @@ put() {
     [ "$DRY_RUN" = yes ] && return
     make_directory "$(dirname "$path")"
     keep "$path"
-    # beside it and renamed: no reader sees half of it, or a secret before the mode is right
-    (umask 077 && base64 -d <<< "$4" > "$path.cache-admin") || fail "$path cannot be written: see that $(id -un) may write there and that the disk has room, and run the command again."
-    run chmod "$2" "$path.cache-admin"
-    if [ -n "$3" ]; then
-        if [ "$(id -u)" = 0 ]; then
-            run chown "$3" "$path.cache-admin"
-        else
-            # the owner is this login; of the groups it may give those that it is in
-            chgrp "${3#*:}" "$path.cache-admin" 2> /dev/null
-        fi
-    fi
-    run mv -f "$path.cache-admin" "$path"
+    find_controller "$(dirname "$path")" || fail "$controller_problem"
+    owner=$3
+    # only root can give files to others, and only where no other user can exchange them meanwhile
+    if [ "$controller" != 0 ] && [ -n "$owner" ]; then owner=:${owner#*:}; fi
+    [ "$owner" != : ] || owner=
+    # beside it, by a new name, and renamed: no reader sees half of it, or a secret before the mode is right
+    inside "$(dirname "$path")" '
+        rm -f -- "./$1".cache-admin.*
+        part=$(mktemp -u "./$1.cache-admin.XXXXXXXXXX") || exit
+        umask "$2"
+        set -C
+        cat > "$part" || exit
+        # of other groups a login may give those that it is in
+        case $3 in
+            "") ;;
+            :*) chgrp -h -- "${3#:}" "$part" 2> /dev/null ;;
+            *) chown -h -- "$3" "$part" || exit ;;
+        esac
+        mv -fT -- "$part" "./$1"' "$(basename "$path")" "$(printf '%04o' "$((~8#$2 & 8#777))")" "$owner" < <(base64 -d <<< "$4")
 }
 
 # link PATH TARGET
@@ -109,9 +124,9 @@ link() {
     change "link $1 to $2"
     [ "$DRY_RUN" = yes ] && return
     keep "$1"
-    [ -L "$1" ] || run rm -rf "$1"
-    run ln -sfn "$2" "$1.cache-admin"
-    run mv -fT "$1.cache-admin" "$1"
+    inside "$(dirname "$1")" '
+        [ -L "./$1" ] || rm -rf -- "./$1" || exit
+        rm -f -- "./$1.cache-admin" && ln -sT -- "$2" "./$1.cache-admin" && mv -fT -- "./$1.cache-admin" "./$1"' "$(basename "$1")" "$2" < /dev/null
 }
 
 # unpack RELEASE TOP DIGEST PARTS...: of the package that was copied to incoming/
@@ -217,52 +232,105 @@ prune() {
     done
 }
 
-# data_directory PATH MODE: one that the cache worker writes to
-data_directory() {
-    [ -d "$1" ] && return
-    find_user
-    make_directory "$1" "$run_as"
-    [ "$DRY_RUN" = yes ] || run chmod "$2" "$1"
+# The user and the group that are the cache worker's own. The user of the cache worker and that of Trino are in the group, and share nothing else.
+users() {
+    local shell user
+    is_root || return 0
+    if [ "$RUN_AS" = "$OWN_USER" ] && ! id -u "$OWN_USER" > /dev/null 2>&1; then
+        change "user $OWN_USER"
+        if [ "$DRY_RUN" != yes ]; then
+            shell=$(command -v nologin) || shell=/bin/false
+            if ! getent group "$OWN_USER" > /dev/null; then
+                remember "group	$OWN_USER"
+                run groupadd --system "$OWN_USER"
+            fi
+            remember "user	$OWN_USER"
+            run useradd --system --gid "$OWN_USER" --home-dir "$INSTALL/data" --no-create-home --shell "$shell" "$OWN_USER"
+        fi
+    fi
+    [ "$SOCKET_GROUP" = "$OWN_SOCKET_GROUP" ] || return 0
+    if ! getent group "$OWN_SOCKET_GROUP" > /dev/null; then
+        change "group $OWN_SOCKET_GROUP"
+        if [ "$DRY_RUN" != yes ]; then
+            remember "group	$OWN_SOCKET_GROUP"
+            run groupadd --system "$OWN_SOCKET_GROUP"
+        fi
+    fi
+    find_trino_user
+    for user in "$RUN_AS" "$trino_user"; do
+        case $user in '' | root) continue ;; esac
+        case " $(id -Gn "$user" 2> /dev/null) " in *" $OWN_SOCKET_GROUP "*) continue ;; esac
+        change "member $user of the group $OWN_SOCKET_GROUP"
+        if [ "$DRY_RUN" != yes ]; then
+            remember "member	$OWN_SOCKET_GROUP	$user"
+            run usermod --append --groups "$OWN_SOCKET_GROUP" "$user"
+        fi
+    done
 }
 
-# Of the socket. That of the default path is made by systemd at each start.
+# data_directory PATH MODE: one that the cache worker writes to
+data_directory() { make_directory "$1" "$RUN_AS" "$2"; }
+
+# Of the socket. systemd makes one in /run at each start.
 socket_directory() {
-    if uses_systemd && [ "$1" = /run/cachedhive ]; then return; fi
+    if uses_systemd && [ "${1#/run/}" != "$1" ]; then return; fi
     data_directory "$1" 0755
 }
 
 # put_owned PATH CONTENT: a file with secrets, for the cache worker only
-put_owned() {
-    find_user
-    put "$1" 0600 "$run_as:" "$2"
-}
+put_owned() { put "$1" 0600 "$RUN_AS:" "$2"; }
 
-# put_trino PATH CONTENT: a file with secrets for Trino, which has to read it: one that is there stays as readable as it is
+# put_trino PATH CONTENT: a catalog, which may have secrets: for its owner, and by the group for Trino if that is another user
 put_trino() {
-    local owner group mode=0600
-    if [ -f "$1" ]; then
-        put "$1" "$(stat -L -c %a "$1")" "$(stat -L -c %u:%g "$1")" "$2"
-        return
-    fi
-    owner=$(stat -L -c %U "$TRINO_ETC")
-    group=$(stat -L -c %g "$TRINO_ETC")
+    local owner group mode=0600 trino_id
     find_trino_user
-    # both may be root's, and then the best that is known of Trino's user is that of the cache worker
-    if [ -n "$RUN_AS" ] && { [ -z "$trino_user" ] || [ "$trino_user" = root ]; }; then trino_user=$RUN_AS; fi
-    if [ -n "$trino_user" ] && [ "$trino_user" != "$owner" ]; then
-        # not the owner, so by the group
-        mode=0640
-        group=$(id -g "$trino_user" 2> /dev/null) || fail "the user $trino_user does not exist, who is to read $1: create it, or correct run-as in the hosts file."
+    find_controller "$(dirname "$1")" || fail "$controller_problem"
+    owner=$(stat -L -c %u "$TRINO_ETC")
+    group=$(stat -L -c %g "$TRINO_ETC")
+    if [ -f "$1" ]; then
+        owner=$(stat -L -c %u "$1")
+        group=$(stat -L -c %g "$1")
+        mode=$(printf '%04o' "$((8#$(stat -L -c %a "$1") & 8#640))")
     fi
-    put "$1" "$mode" "$(stat -L -c %u "$TRINO_ETC"):$group" "$2"
+    if [ "$controller" != 0 ]; then
+        owner=$controller
+        # of the groups of that user only
+        case " $(id -G "$controller" 2> /dev/null) " in *" $group "*) ;; *) group=$(id -g "$controller" 2> /dev/null) || group=$(stat -L -c %g "$TRINO_ETC") ;; esac
+    fi
+    if [ -n "$trino_user" ]; then
+        trino_id=$(id -u "$trino_user" 2> /dev/null) || fail "the user $trino_user does not exist, who is to read $1: create it, or correct trino-run-as in the hosts file."
+        if [ "$trino_id" != "$owner" ] && [ "$trino_id" != 0 ]; then
+            # not the owner, so by the group
+            mode=0640
+            group=$(id -g "$trino_user")
+        fi
+    fi
+    inside_group=$group
+    put "$1" "$mode" "$owner:$group" "$2"
+    inside_group=
 }
 
 # main_class NAME
 main_class() {
     local file=$TRINO_HOME/bin/launcher.properties
     [ -f "$file" ] || fail "$file does not exist, in which the main class is named: correct trino-home in the hosts file, or install without --engine-extension."
-    grep -qx "main-class=$1" "$file" && return
-    put "$file" "$(stat -c %a "$file")" "$(stat -c %U:%G "$file")" "$( { grep -v '^main-class=' "$file"; echo "main-class=$1"; } | base64 -w 0)"
+    read_file "$file" || fail "$file cannot be read by $(user_name "$controller"), whose directory it is in: let this user read it, or install without --engine-extension."
+    base64 -d <<< "$file_content" | grep -qx "main-class=$1" && return
+    put "$file" "$(printf '%04o' "$((8#$(stat -L -c %a "$file") & 8#666))")" "$(stat -L -c %u:%g "$file")" \
+        "$( { base64 -d <<< "$file_content" | grep -v '^main-class='; echo "main-class=$1"; } | base64 -w 0)"
+}
+
+# The directory of the RAM tier for the cache worker and its group. /dev/shm is empty after a reboot, so systemd creates it at boot, before another user can.
+# Without systemd, the cache worker creates it.
+memory_directory() {
+    local file=/etc/tmpfiles.d/cachedhive-cache-admin.conf changes mode=0700 group
+    case $RAM_DIRECTORY in /dev/shm/?*) ;; *) return 0 ;; esac
+    command -v systemd-tmpfiles > /dev/null || return 0
+    group=$(id -gn "$RUN_AS" 2> /dev/null || echo "$RUN_AS")
+    if [ -n "$SOCKET_GROUP" ]; then mode=0750 group=$SOCKET_GROUP; fi
+    changes=$(put "$file" 0644 '' "$(echo "d $RAM_DIRECTORY $mode $RUN_AS $group -" | base64 -w 0)") || { printf '%s\n' "$changes"; exit 1; }
+    [ -z "$changes" ] || printf '%s\n' "$changes"
+    if [ "$DRY_RUN" != yes ] && { [ -n "$changes" ] || [ ! -d "$RAM_DIRECTORY" ]; }; then run systemd-tmpfiles --create "$file"; fi
 }
 
 # unit RELEASE DROP_IN: hands the cache worker over to systemd, by the unit of the release
@@ -274,14 +342,14 @@ unit() {
         [ -f "$directory/cachedhive-worker.service" ] || change "file $directory/cachedhive-worker.service"
         return
     fi
-    find_user
     find_java
     changes=$(
         put "$directory/cachedhive-worker.service" 0644 '' "$(base64 -w 0 < "$source")"
         # what only this host knows
         put "$directory/cachedhive-worker.service.d/cache-admin.conf" 0644 '' \
-            "$(base64 -d <<< "$2" | sed -e "s|@RUN_AS@|$run_as|g" -e "s|@GROUP@|$(id -gn "$run_as")|g" -e "s|@JAVA_HOME@|$java_home|g" | base64 -w 0)"
+            "$(base64 -d <<< "$2" | sed -e "s|@RUN_AS@|$RUN_AS|g" -e "s|@GROUP@|$(id -gn "$RUN_AS" 2> /dev/null || echo "$RUN_AS")|g" -e "s|@JAVA_HOME@|$java_home|g" | base64 -w 0)"
     ) || { printf '%s\n' "$changes"; exit 1; }
+    memory_directory
     # also behind a run that was cut off after the files
     if [ -n "$changes" ]; then
         printf '%s\n' "$changes"

@@ -3,17 +3,15 @@
 # There while an upgrade or a rollback has stopped the cache worker and has not seen it back and warm: the number of its blocks on SSD before.
 restart_pending=$INSTALL/restart-pending
 
+require_own_install
+
 launcher() {
     local command=("$INSTALL/current/worker/bin/launcher" -etc-dir "$INSTALL/etc" -data-dir "$INSTALL/data" -jvm-dir "$java_home" "$@")
-    if [ "$(id -u)" = 0 ] && [ "$run_as" != root ]; then
-        command=(runuser -u "$run_as" -- "${command[@]}")
-    fi
-    (cd "$INSTALL" && "${command[@]}") 2>&1 < /dev/null
+    (cd "$INSTALL" && as_worker "${command[@]}") 2>&1 < /dev/null
 }
 
 require_installed() {
     [ -x "$INSTALL/current/worker/bin/launcher" ] || fail "no cache worker is installed in $INSTALL: run cache-admin install first."
-    find_user
     find_java || fail "no JDK 25 or newer was found there (found: ${java_seen:-none}): install one, or name its directory as java-home in the hosts file."
 }
 
@@ -29,12 +27,9 @@ start() {
         run systemctl start cachedhive-worker.service
     else
         # /run is empty after a reboot
-        if [ ! -d "$(dirname "$SOCKET_PATH")" ]; then
-            run mkdir -p "$(dirname "$SOCKET_PATH")"
-            [ "$(id -u)" != 0 ] || run chown "$run_as:" "$(dirname "$SOCKET_PATH")"
-        fi
+        [ -d "$(dirname "$SOCKET_PATH")" ] || create_directory "$(dirname "$SOCKET_PATH")" 0755 "$RUN_AS"
         # of a process that has ended: another one, or a zombie, may have its number
-        rm -f "$INSTALL/data/var/run/launcher.pid"
+        as_worker rm -f "$INSTALL/data/var/run/launcher.pid"
         said=$(launcher start) || fail "the launcher cannot start the cache worker (${said##*$'\n'}): see $INSTALL/data/var/log."
     fi
     while ! listens "$LISTEN_ADDRESS" "$HTTP_PORT"; do
@@ -70,12 +65,12 @@ end_process() {
         waited=$((waited + 1))
     done
     # the launcher takes a zombie, as in containers, for a running process
-    uses_systemd || rm -f "$INSTALL/data/var/run/launcher.pid"
+    uses_systemd || as_worker rm -f "$INSTALL/data/var/run/launcher.pid"
 }
 
 # Says `damaged=...` for each finding in the SSD directories.
 check_directories() {
-    local path said code command
+    local path said code
     require_installed
     worker_pid > /dev/null && fail "the cache worker runs, and its directories cannot be checked: stop it first (cache-admin stop)."
     for path in "${SSD_DIRECTORIES[@]}"; do
@@ -88,9 +83,7 @@ check_directories() {
                 printf 'damaged=%s\n' "$path has nothing of a cache worker in it: see that its disk is mounted; if it is new or was emptied, the next start fills it."
             continue
         fi
-        command=(env "JAVA_HOME=$java_home" "$INSTALL/current/worker/bin/cache-worker" fsck "$path")
-        if [ "$(id -u)" = 0 ] && [ "$run_as" != root ]; then command=(runuser -u "$run_as" -- "${command[@]}"); fi
-        said=$("${command[@]}" 2>&1 < /dev/null)
+        said=$(as_worker env "JAVA_HOME=$java_home" "$INSTALL/current/worker/bin/cache-worker" fsck --etc-dir "$INSTALL/etc" --data-dir "$INSTALL/data" "$path" 2>&1 < /dev/null)
         code=$?
         case $code in
             0) ;;
@@ -114,9 +107,9 @@ show_log() {
 show_files() {
     local path
     for path in "$@"; do
-        [ -f "$path" ] && [ -r "$path" ] && printf 'content:%s=%s\n' "$path" "$(base64 -w 0 < "$path")"
+        [ -f "$path" ] || continue
+        if read_file "$path"; then printf 'content:%s=%s\n' "$path" "$file_content"; fi
     done
-    return 0
 }
 
 # stop_outdated BLOCKS: stops a cache worker that does not run the current release. Says `restart_pending=BLOCKS` if it is to be started and waited for:

@@ -26,7 +26,7 @@ class TestWorkerHost
     {
         WorkerHost host = WorkerHost.parse(text);
 
-        assertThat(host).isEqualTo(new WorkerHost(name, port));
+        assertThat(host).isEqualTo(new WorkerHost(name, port, false));
         assertThat(WorkerHost.parse(host.toString())).isEqualTo(host);
     }
 
@@ -46,6 +46,7 @@ class TestWorkerHost
     void testUri()
     {
         assertThat(WorkerHost.parse("worker1").toUri("/v1/status")).contains(URI.create("http://worker1:8485/v1/status"));
+        assertThat(WorkerHost.parse("https://worker1:443").toUri("/v1/status")).contains(URI.create("https://worker1:443/v1/status"));
         assertThat(WorkerHost.parse("[::1]:80").toUri("/v1/status")).contains(URI.create("http://[::1]:80/v1/status"));
     }
 }

@@ -107,6 +107,13 @@ class TestHostChecks
         assertFault(Kind.DIRECTORY, "install.blocked_by", "/opt");
         assertFault(Kind.DISK_SPACE, "install.free_bytes", "1000");
         assertFault(Kind.DIRECTORY, "ram.exists", "");
+        // the cache worker creates it
+        facts.put("ram.exists", "");
+        facts.put("ram.nearest", "/dev/shm");
+        assertThat(check("")).isEmpty();
+        facts.put("ram.nearest", "/dev");
+        assertThat(check("")).extracting(Fault::kind).containsExactly(Kind.DIRECTORY);
+        setUpSoundHost();
         assertFault(Kind.SHARED_MEMORY, "ram.size_bytes", Long.toString(GB / 2));
         assertFault(Kind.SHARED_MEMORY, "ram.free_bytes", Long.toString(GB / 2));
         assertFault(Kind.PERMISSION, "ssd.1.writable", "");
@@ -117,6 +124,7 @@ class TestHostChecks
         assertFault(Kind.TRINO, "trino.exists", "");
         assertFault(Kind.TRINO, "trino.version", "440");
         assertFault(Kind.PERMISSION, "plugins.writable", "");
+        assertFault(Kind.PERMISSION, "trino.unsafe", "/trino/etc/catalog belongs to joe: let one user own both.");
         assertFault(Kind.DIRECTORY, "install.noexec", "/mnt");
         assertFault(Kind.DIRECTORY, "install.foreign", "/opt/cachedhive/etc");
         assertFault(Kind.DIRECTORY, "install.overlaps", "/trino");
@@ -161,16 +169,39 @@ class TestHostChecks
     }
 
     @Test
-    void testRootIsNamed()
+    void testUsers()
             throws IOException, ClusterFileException
     {
+        // a login that can start its own processes only
+        facts.put("run_as", "cachedhive");
+        assertThat(check("run-as: cachedhive\n")).singleElement().satisfies(fault -> assertThat(fault.sentence()).contains("set sudo to true", "set run-as to trino"));
+
         facts.put("uid", "0");
         facts.put("user", "root");
-        assertThat(check("")).isEmpty();
-        assertFault(Kind.USER, "run_as", "root");
-        facts.put("run_as", "root");
-        assertThat(check("")).singleElement().satisfies(fault -> assertThat(fault.sentence()).contains("name run-as"));
-        assertThat(check("run-as: root\n")).isEmpty();
+        facts.put("trino.user", "trino");
+        assertThat(check("run-as: cachedhive\n")).isEmpty();
+        // these the installation creates, and no others
+        facts.remove("run_as_exists");
+        facts.put("run_as_groups", "");
+        assertThat(check("run-as: cachedhive\n")).isEmpty();
+        facts.put("run_as", "joe");
+        assertThat(check("run-as: joe\n")).singleElement().satisfies(fault -> assertThat(fault.sentence()).contains("the user joe does not exist"));
+        facts.put("run_as_exists", "yes");
+        assertThat(check("run-as: joe\nsocket-group: others\n")).singleElement().satisfies(fault -> assertThat(fault.sentence()).contains("usermod -a -G others joe"));
+
+        for (String user : List.of("root", "")) {
+            facts.put("trino.user", user);
+            assertThat(check("run-as: joe\n")).singleElement().satisfies(fault -> assertThat(fault.sentence()).contains("name trino-run-as"));
+            assertThat(check("run-as: joe\ntrino-run-as: root\n")).isEmpty();
+        }
+    }
+
+    @Test
+    void testInstallDirectoryOfAnotherUser()
+            throws IOException, ClusterFileException
+    {
+        assertFault(Kind.PERMISSION, "install.controller", "joe");
+        assertFault(Kind.PERMISSION, "install.unsafe", "/opt belongs to root, and other users may write there: run chmod go-w /opt.");
     }
 
     @Test
@@ -222,10 +253,11 @@ class TestHostChecks
         ClusterHost host = ClusterFile.read(Files.writeString(directory.resolve("hosts.yaml"), """
                 workers: [w1]
                 trino-home: /trino
+                run-as: trino
                 ssd:
                   - {directory: /a, size: 60GB}
                   - {directory: /b, size: 60GB}
-                """ + settings)).hosts().getFirst();
+                """.replace("run-as: trino\n", settings.startsWith("run-as:") ? "" : "run-as: trino\n") + settings)).hosts().getFirst();
         String output = facts.entrySet().stream().map(fact -> fact.getKey() + "=" + fact.getValue() + "\n").collect(joining());
         return HostChecks.check(host, new HostFacts(new RemoteResult(output), NOW, NOW + 100), 5 * GB);
     }

@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,7 @@ import static io.cachedhive.admin.ssh.RemoteScript.base64;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.nio.file.StandardOpenOption.APPEND;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
  * The scripts on this machine, below a directory of the test's.
@@ -34,25 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("slow")
 class TestHostScripts
 {
-    /// Files of other users without the right to make them: root's login, and owners by directory.
-    private static final String OWNERS = """
-            id() { if [ "$*" = -u ]; then echo 0; elif [ "$*" = -un ]; then echo root; else command id "$@"; fi; }
-            chown() { printf 'chown=%s\\n' "$1" >&3; }
-            exec 3>&1
-            stat() {
-                local owner=
-                case "${*: -1}" in
-                    */etc) owner=$owner_of_etc ;;
-                    */data) owner=$owner_of_data ;;
-                    */trino) owner=${owner_of_home:-$owner_of_data} ;;
-                esac
-                case "$*" in
-                    *' %U '*) echo "$owner" ;;
-                    *' %u '*) command id -u "$owner" ;;
-                    *' %g '*) command id -g "$owner" ;;
-                esac
-            }
-            """;
+    private static final boolean ROOT = "root".equals(System.getProperty("user.name"));
 
     @TempDir
     private Path directory;
@@ -80,9 +64,9 @@ class TestHostScripts
         // a disk that becomes full under the copy
         RemoteResult failed = bash(script("install.sh")
                 .call("prepare")
-                .call("eval", "cp() { printf 'the' > \"${@: -1}\"; return 1; }")
+                .call("eval", "tar() { printf 'the'; echo 'No space left on device' >&2; return 1; }; export -f tar")
                 .call("put", file.toString(), "0644", "", base64("ours")));
-        assertThat(failed.facts().get("problem")).contains("cp failed");
+        assertThat(failed.facts().get("problem")).contains("cannot be changed (No space left on device)");
         assertThat(file).hasContent("the original");
 
         bash(script("uninstall.sh").set("PURGE", "no").call("uninstall"));
@@ -91,7 +75,7 @@ class TestHostScripts
         // a second installation takes the copy anew
         bash(script("install.sh")
                 .call("prepare")
-                .call("eval", "cp() { printf 'the' > \"${@: -1}\"; return 1; }")
+                .call("eval", "tar() { printf 'the'; echo 'No space left on device' >&2; return 1; }; export -f tar")
                 .call("put", file.toString(), "0644", "", base64("ours")));
         bash(script("install.sh").call("put", file.toString(), "0644", "", base64("ours")));
         assertThat(file).hasContent("ours");
@@ -119,11 +103,10 @@ class TestHostScripts
         }
 
         // another user's directory
-        boolean root = "root".equals(System.getProperty("user.name"));
         Files.setPosixFilePermissions(ssd, PosixFilePermissions.fromString("r-xr-xr-x"));
-        Map<String, String> refused = bash(facts(install).set("RUN_AS", root ? "nobody" : "")).facts();
+        Map<String, String> refused = bash(facts(install).set("RUN_AS", ROOT ? "nobody" : System.getProperty("user.name"))).facts();
         assertThat(refused.get("ssd.0.refuses")).isEqualTo(ssd.toString());
-        if (root) {
+        if (ROOT) {
             // the directory of the test is root's alone
             assertThat(refused.get("install.refuses")).isEqualTo(directory.toString());
         }
@@ -233,7 +216,6 @@ class TestHostScripts
     void testOwnerAndModeAreMended()
             throws Exception
     {
-        boolean root = "root".equals(System.getProperty("user.name"));
         Path config = install.resolve("etc/config.properties");
         bash(script("install.sh").call("prepare").call("put_owned", config.toString(), base64("secret")));
         RemoteScript again = script("install.sh").call("put_owned", config.toString(), base64("secret"));
@@ -245,7 +227,7 @@ class TestHostScripts
         assertThat(config).hasContent("secret");
         assertThat(bash(again).values("change")).isEmpty();
 
-        if (root) {
+        if (ROOT) {
             // run-as is another one now
             RemoteScript nobody = script("install.sh", "run-as: nobody\n").call("put_owned", config.toString(), base64("secret"));
             assertThat(bash(nobody).values("change")).containsExactly("owner and mode of " + config);
@@ -270,19 +252,65 @@ class TestHostScripts
                         *) printf 'called=%%s\n' "$*" >&3 ;;
                     esac
                 }
+                systemd-tmpfiles() { printf 'called=tmpfiles %%s\n' "$*" >&3; }
                 exec 3>&1
                 """;
-        RemoteResult mended = bash(script("install.sh", "run-as: root\n").set("SERVICE", "SYSTEMD")
+        // /dev/shm is empty after a reboot
+        RemoteResult repaired = bash(script("install.sh", "run-as: root\nram-directory: /dev/shm/cachedhive-missing\n").set("SERVICE", "SYSTEMD")
                 .call("eval", systemd.formatted("yes", "disabled"))
                 .call("unit", "1.0-a", base64("")));
-        assertThat(mended.values("called")).containsExactly("daemon-reload", "enable cachedhive-worker.service");
-        assertThat(mended.values("change")).containsExactly("systemd reads its units again", "enable cachedhive-worker.service");
+        assertThat(repaired.values("called")).containsExactly(
+                "tmpfiles --create /etc/tmpfiles.d/cachedhive-cache-admin.conf",
+                "daemon-reload",
+                "enable cachedhive-worker.service");
+        assertThat(repaired.values("change")).containsExactly("systemd reads its units again", "enable cachedhive-worker.service");
 
-        RemoteResult sound = bash(script("install.sh", "run-as: root\n").set("SERVICE", "SYSTEMD")
+        RemoteResult sound = bash(script("install.sh", "run-as: root\nram-directory: %s\n".formatted(Files.createDirectories(directory.resolve("ram")))).set("SERVICE", "SYSTEMD")
                 .call("eval", systemd.formatted("no", "enabled"))
                 .call("unit", "1.0-a", base64("")));
         assertThat(sound.values("called")).isEmpty();
         assertThat(sound.values("change")).isEmpty();
+    }
+
+    @Test
+    void testDirectoryOfMemoryAtBoot()
+            throws Exception
+    {
+        String print = "put() { fact put \"$1 $2 $(base64 -d <<< \"$4\")\"; }; systemd-tmpfiles() { :; }";
+        RemoteScript own = script("install.sh", "run-as: daemon\nsocket-group: users\n").call("eval", print).call("memory_directory");
+        assertThat(bash(own).facts()).containsEntry("put", "/etc/tmpfiles.d/cachedhive-cache-admin.conf 0644 d /dev/shm/cachedhive 0750 daemon users -");
+        RemoteScript alone = script("install.sh", "run-as: daemon\nram-directory: /dev/shm/lake\n").call("eval", print).call("memory_directory");
+        assertThat(bash(alone).facts()).containsEntry("put", "/etc/tmpfiles.d/cachedhive-cache-admin.conf 0644 d /dev/shm/lake 0700 daemon daemon -");
+        // a directory of all users, or of the operator, keeps its owner
+        for (String other : List.of("/dev/shm", "/mnt/huge/cachedhive")) {
+            assertThat(bash(script("install.sh", "run-as: daemon\nram-directory: %s\n".formatted(other)).call("eval", print).call("memory_directory")).facts()).isEmpty();
+        }
+    }
+
+    @Test
+    void testDirectoryOfMemoryGoes()
+            throws Exception
+    {
+        Path memory = Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-test-");
+        try {
+            RemoteScript remove = script("uninstall.sh", "ram-directory: %s\n".formatted(memory)).call("remove_memory_directory");
+            Path other = Files.createFile(memory.resolve("cachedhive-other-0123456789abcdef.ram"));
+            bash(remove);
+            assertThat(other).exists();
+            Files.delete(other);
+            bash(remove);
+            assertThat(memory).doesNotExist();
+        }
+        finally {
+            if (Files.exists(memory)) {
+                try (Stream<Path> files = Files.list(memory)) {
+                    for (Path file : files.toList()) {
+                        Files.delete(file);
+                    }
+                }
+                Files.delete(memory);
+            }
+        }
     }
 
     @Test
@@ -329,28 +357,112 @@ class TestHostScripts
         // Trino is the owner
         assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(fresh))).isEqualTo("rw-------");
 
-        // etc is root's, and Trino is another user
-        Path others = trino.resolve("etc/catalog/others.properties");
-        String group = bash(script("install.sh").call("eval", "fact group \"$(id -g nobody)\"")).facts().get("group");
-        RemoteResult put = bash(script("install.sh")
-                .call("eval", OWNERS + "owner_of_etc=root owner_of_data=nobody")
-                .call("put_trino", others.toString(), base64("ours")));
-        assertThat(put.values("chown")).containsExactly("0:" + group);
-        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(others))).isEqualTo("rw-r-----");
+        // what everybody could read
+        Files.setPosixFilePermissions(old, PosixFilePermissions.fromString("rw-r--r--"));
+        RemoteScript again = script("install.sh").call("put_trino", old.toString(), base64("ours"));
+        assertThat(bash(again).values("change")).containsExactly("owner and mode of " + old);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(old))).isEqualTo("rw-r-----");
+        assertThat(bash(again).values("change")).isEmpty();
+
+        if (ROOT) {
+            // etc is root's, and Trino is another user
+            Path others = trino.resolve("etc/catalog/others.properties");
+            RemoteScript other = script("install.sh", "trino-run-as: nobody\n").call("put_trino", others.toString(), base64("ours"));
+            assertThat(bash(other).values("change")).containsExactly("file " + others);
+            assertThat(Files.readAttributes(others, PosixFileAttributes.class)).satisfies(attributes -> {
+                assertThat(attributes.owner()).hasToString("root");
+                assertThat(attributes.group()).hasToString("nogroup");
+                assertThat(PosixFilePermissions.toString(attributes.permissions())).isEqualTo("rw-r-----");
+            });
+            assertThat(bash(other).values("change")).isEmpty();
+        }
     }
 
     @Test
-    void testUserOfTheCacheWorker()
+    void testSecretsThatEveryUserCanRead()
             throws Exception
     {
+        Path lake = Files.writeString(trino.resolve("etc/catalog/lake.properties"), "connector.name=cachedhive\ns3.aws-secret-key=abc\n");
+        Files.writeString(trino.resolve("etc/catalog/plain.properties"), "connector.name=cachedhive\n#s3.aws-secret-key=abc\n");
+        Files.writeString(trino.resolve("etc/catalog/other.properties"), "connector.name=postgresql\nconnection-password=abc\n");
+        try (Stream<Path> files = Files.list(lake.getParent())) {
+            for (Path file : files.toList()) {
+                Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+            }
+        }
+        assertThat(bash(facts(install)).values("readable_secret")).containsExactly(lake.toString());
+        Files.setPosixFilePermissions(lake, PosixFilePermissions.fromString("rw-r-----"));
+        assertThat(bash(facts(install)).values("readable_secret")).isEmpty();
+    }
+
+    @Test
+    void testUserOfTrino()
+            throws Exception
+    {
+        RemoteScript user = script("install.sh").call("eval", "find_trino_user; fact trino_user \"$trino_user\"");
+        assertThat(bash(user).facts()).containsEntry("trino_user", System.getProperty("user.name"));
+        assertThat(bash(script("install.sh", "trino-run-as: joe\n").call("eval", "find_trino_user; fact trino_user \"$trino_user\"")).facts())
+                .containsEntry("trino_user", "joe");
+
+        assumeTrue(ROOT, "only root can give directories to others");
         Path data = Files.createDirectories(directory.resolve("data"));
-        String home = OWNERS + "owner_of_etc=root owner_of_home=root owner_of_data=nobody; find_user; fact run_as \"$run_as\"";
-
-        assertThat(bash(script("install.sh").call("eval", home)).facts()).containsEntry("run_as", "root");
-
+        Files.setOwner(data, data.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("nobody"));
         Files.writeString(trino.resolve("etc/node.properties"), "node.environment=test\nnode.data-dir = %s \n".formatted(data));
-        assertThat(bash(script("install.sh").call("eval", home)).facts()).containsEntry("run_as", "nobody");
-        assertThat(bash(script("install.sh", "run-as: joe\n").call("eval", home)).facts()).containsEntry("run_as", "joe");
+        assertThat(bash(user).facts()).containsEntry("trino_user", "nobody");
+    }
+
+    /**
+     * The programs that change users are replaced: the test leaves those of the machine alone.
+     */
+    @Test
+    void testUsersOfTheCacheWorker()
+            throws Exception
+    {
+        assumeTrue(ROOT, "only root creates users");
+        Path accounts = Files.writeString(directory.resolve("accounts"), "");
+        String programs = """
+                database='%s'
+                account() { grep -qxF -- "$*" "$database"; }
+                id() {
+                    case $* in
+                        "-u cachedhive") account user cachedhive && echo 997 ;;
+                        "-Gn cachedhive") ! account member cachedhive cachedhive-socket || echo cachedhive cachedhive-socket ;;
+                        "-Gn nobody") ! account member nobody cachedhive-socket || echo cachedhive-socket ;;
+                        *) command id "$@" ;;
+                    esac
+                }
+                getent() { account group "$2"; }
+                groupadd() { echo "group $2" >> "$database"; }
+                useradd() { echo "user ${@: -1}" >> "$database"; }
+                usermod() { echo "member $4 $3" >> "$database"; }
+                userdel() { sed -i -e "/^user $1$/d" -e "/^member $1 /d" -e "/^group $1$/d" "$database"; }
+                gpasswd() { sed -i "/^member $2 $3$/d" "$database"; }
+                groupdel() { sed -i -e "/^group $1$/d" -e "/^member .* $1$/d" "$database"; }
+                """.formatted(accounts);
+        String settings = "run-as: cachedhive\ntrino-run-as: nobody\n";
+        RemoteScript users = script("install.sh", settings).call("eval", programs).call("prepare").call("users");
+        Path data = install.resolve("data");
+
+        assertThat(bash(users).values("change")).contains(
+                "user cachedhive", "group cachedhive-socket", "member cachedhive of the group cachedhive-socket", "member nobody of the group cachedhive-socket");
+        assertThat(accounts).hasContent("""
+                group cachedhive
+                user cachedhive
+                group cachedhive-socket
+                member cachedhive cachedhive-socket
+                member nobody cachedhive-socket
+                """);
+        assertThat(bash(users).values("change")).isEmpty();
+
+        // what the user owns stays, and so does the user
+        Files.writeString(Files.createDirectories(data).resolve("log"), "");
+        Files.writeString(install.resolve("kept/record"), "directory\t%s\n".formatted(data), APPEND);
+        assertThat(bash(script("uninstall.sh", settings).set("PURGE", "no").call("eval", programs).call("uninstall")).facts()).doesNotContainKey("problem");
+        assertThat(accounts).content().hasLineCount(5);
+        RemoteScript purge = script("uninstall.sh", settings).set("PURGE", "yes").call("eval", programs).call("uninstall");
+        assertThat(bash(purge).values("change")).contains("remove user cachedhive", "remove group cachedhive-socket");
+        assertThat(accounts).hasContent("");
+        assertThat(install).doesNotExist();
     }
 
     @Test
@@ -624,13 +736,14 @@ class TestHostScripts
     private ClusterHost host(String settings)
             throws IOException, ClusterFileException
     {
+        boolean ownUser = settings.lines().noneMatch(line -> line.startsWith("run-as:"));
         Path file = Files.writeString(directory.resolve("hosts.yaml"), """
                 workers: [127.0.0.1]
                 service: launcher
                 install-directory: %s
                 trino-home: %s
                 socket-path: %s/w.sock
-                """.formatted(install, trino, directory) + settings);
+                """.formatted(install, trino, directory) + (ownUser ? "run-as: %s\n".formatted(System.getProperty("user.name")) : "") + settings);
         return ClusterFile.read(file).hosts().getFirst();
     }
 

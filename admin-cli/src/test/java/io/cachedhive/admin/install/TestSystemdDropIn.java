@@ -28,14 +28,18 @@ class TestSystemdDropIn
             throws IOException, ClusterFileException
     {
         List<String> plain = dropIn("").lines().toList();
-        assertThat(plain).contains("ReadWritePaths=/opt/cachedhive/data /dev/shm").noneMatch(line -> line.startsWith("ExecStartPre=+"));
+        assertThat(plain).contains("ReadWritePaths=/opt/cachedhive/data -/dev/shm/cachedhive", "RuntimeDirectory=cachedhive");
 
         List<String> other = dropIn(OTHER_PLACES).lines().toList();
         assertThat(other).contains(
-                "ReadWritePaths=/opt/cachedhive/data /dev/shm /mnt/a/cachedhive /mnt/b/cachedhive /run/lake",
+                "ReadWritePaths=/opt/cachedhive/data -/dev/shm/cachedhive /mnt/a/cachedhive /mnt/b/cachedhive",
                 "RequiresMountsFor=/mnt/a/cachedhive /mnt/b/cachedhive");
-        // /run is empty after a reboot
-        assertThat(other).filteredOn(line -> line.startsWith("ExecStartPre=+")).singleElement().asString().contains("install -d ", " /run/lake'");
+        // /run is empty after a reboot, and root runs nothing there that follows links
+        assertThat(other).contains("RuntimeDirectory=", "RuntimeDirectory=lake").noneMatch(line -> line.startsWith("ExecStartPre=+"));
+
+        assertThat(dropIn("socket-path: /srv/lake/w.sock\n").lines())
+                .contains("ReadWritePaths=/opt/cachedhive/data -/dev/shm/cachedhive /srv/lake")
+                .noneMatch(line -> line.startsWith("RuntimeDirectory="));
     }
 
     @Test

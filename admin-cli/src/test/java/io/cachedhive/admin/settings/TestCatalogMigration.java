@@ -9,6 +9,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -54,6 +55,23 @@ class TestCatalogMigration
                 "  cache.block-size: '2MB'");
         assertThat(migration.notes()).hasSize(2);
         assertThat(migration.notes().getFirst()).contains("fs.cache.something-new");
+    }
+
+    @Test
+    void testIdentityIsThatOfTheCatalog()
+    {
+        for (String identity : List.of(
+                "s3.aws-access-key=k\ns3.aws-secret-key=s\n",
+                "s3.auth-type=IAM_ROLE\ns3.iam-role=arn:aws:iam::1:role/r\n",
+                "s3.auth-type=ANONYMOUS\n",
+                "s3.aws-access-key=k\ns3.aws-secret-key=s\ncachedhive.isolation-domain=finance\n",
+                "s3.aws-access-key=k\ns3.aws-secret-key=s\ncachedhive.shared-permissions=true\n")) {
+            CatalogMigration migration = CatalogMigration.of("connector.name=cachedhive\ns3.region=eu-1\n" + identity);
+            assertThat(IsolationSettings.difference(PropertiesText.read(migration.catalog()), PropertiesText.read(migration.origin()), "default"))
+                    .describedAs(identity)
+                    .isEmpty();
+            assertThat(KnownProperties.ofOrigins()).containsAll(PropertiesText.read(migration.origin()).keySet());
+        }
     }
 
     @Test

@@ -56,6 +56,37 @@ class TestConfigurationCheck
         assertThat(check("")).singleElement().asString().contains("s3.regoin is no property of an origin");
     }
 
+    @Test
+    void testIsolationDomains()
+            throws IOException, ClusterFileException
+    {
+        String key = "s3.aws-access-key=AKIAIOSFODNN7EXAMPLE\ns3.aws-secret-key=s\n";
+        writeKeys(key, key);
+        assertThat(check("")).isEmpty();
+        writeKeys(key, "");
+        assertThat(check("")).singleElement().asString()
+                .contains("AKIA***MPLE, and the origin default has no isolation domain", "cachedhive.isolation-domain")
+                .doesNotContain("AKIAIOSFODNN7EXAMPLE");
+        writeKeys(key, key.replace("EXAMPLE", "ANOTHER"));
+        assertThat(check("")).hasSize(1);
+        writeKeys(key + "cachedhive.isolation-domain=lake\n", key.replace("EXAMPLE", "ANOTHER") + "isolation-domain=lake\n");
+        assertThat(check("")).isEmpty();
+        writeKeys(key + "cachedhive.shared-permissions=true\n", key.replace("EXAMPLE", "ANOTHER"));
+        assertThat(check("")).hasSize(1);
+        writeKeys(key + "cachedhive.shared-permissions=true\n", key.replace("EXAMPLE", "ANOTHER") + "shared-permissions=true\n");
+        assertThat(check("")).isEmpty();
+        // the values are known on the hosts only
+        writeKeys(key.replace("AKIAIOSFODNN7EXAMPLE", "${ENV:KEY}"), key);
+        assertThat(check("")).isEmpty();
+    }
+
+    private void writeKeys(String catalog, String origin)
+            throws IOException
+    {
+        Files.writeString(directory.resolve("conf/catalog/lake.properties"), CATALOG + catalog);
+        Files.writeString(directory.resolve("conf/origins/default.properties"), "s3.region=a\n" + origin);
+    }
+
     private List<String> check(String settings)
             throws IOException, ClusterFileException
     {

@@ -79,6 +79,37 @@ class TestSsh
         assertThat(result.facts()).containsEntry("value", odd).containsEntry("install", odd).containsEntry("count", "2").containsEntry("second", odd);
     }
 
+    /**
+     * bash reads no more than the script, and the path is not followed.
+     */
+    @Test
+    void testFileBehindTheScript()
+            throws IOException, InterruptedException
+    {
+        Path outside = Files.writeString(directory.resolve("outside"), "as it was");
+        Path file = Files.createSymbolicLink(directory.resolve("it's a file"), outside);
+        String content = "\u0000\n}\nexit 1\n".repeat(100_000);
+
+        assertThat(bash(RemoteScript.receive(file.toString()).text() + content)).isEmpty();
+
+        assertThat(Files.isSymbolicLink(file)).isFalse();
+        assertThat(Files.readString(file)).isEqualTo(content);
+        assertThat(outside).hasContent("as it was");
+    }
+
+    @Test
+    void testOneCommandForSudo()
+            throws IOException, ClusterFileException
+    {
+        assertThat(Ssh.command(host)).isEqualTo("bash -s");
+        Path file = Files.writeString(directory.resolve("sudo.yaml"), "workers: [w1]\nsudo: true\n");
+        String command = Ssh.command(ClusterFile.read(file).hosts().getFirst());
+
+        assertThat(command).startsWith("sudo -n ");
+        String page = Files.readString(Path.of(System.getProperty("user.dir")).resolveSibling("docs/operations/cache-admin.md"));
+        assertThat(page.lines()).contains("cacheadmin ALL=(root) NOPASSWD: " + command.substring("sudo -n ".length()));
+    }
+
     private static String bash(String script)
             throws IOException, InterruptedException
     {

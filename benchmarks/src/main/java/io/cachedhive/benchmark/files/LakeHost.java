@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.files;
 
+import io.cachedhive.benchmark.memory.MemoryDirectory;
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.counters.ReadSource;
@@ -11,6 +12,7 @@ import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.security.Secrets;
 import io.cachedhive.protocol.wire.FillTerms;
 import io.cachedhive.testing.cluster.ClusterNode;
 import io.cachedhive.testing.cluster.FreePorts;
@@ -99,7 +101,7 @@ final class LakeHost
     static LakeHost start(int ramMegabytes)
             throws Exception
     {
-        LakeHost host = new LakeHost(Files.createTempDirectory("cachedhive-benchmark"), Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-benchmark"));
+        LakeHost host = new LakeHost(Files.createTempDirectory("cachedhive-benchmark"), MemoryDirectory.create());
         try {
             host.startProcesses(ramMegabytes);
             return host;
@@ -143,10 +145,10 @@ final class LakeHost
         resources.addFirst(factory::destroy);
         properties.put("fs.s3.enabled", "true");
         origins = FileOrigins.of(ORIGIN, properties, false);
-        ClientIdentity identity = new ClientIdentity("benchmark", CATALOG, "benchmark", origins.origins(), Optional.empty());
+        ClientIdentity identity = new ClientIdentity("benchmark", CATALOG, "benchmark", origins.origins(), Secrets.of(home.sharedSecret()));
         client = new NodeCacheClient(new CacheClientConfig(home.socketPath(), identity, CHUNK_BYTES));
         resources.addFirst(client::close);
-        coordinator = WorkerAdmin.start(identity, Timeouts.DEFAULT);
+        coordinator = WorkerAdmin.start(identity, Optional.empty(), Timeouts.DEFAULT);
         resources.addFirst(coordinator);
         cache = new CachedHiveFileSystemCache(new CatalogName(CATALOG), origins, client, () -> factory);
         long start = System.nanoTime();

@@ -49,9 +49,6 @@ public class EvictingWriterBenchmark
     @Param({"false", "true"})
     public boolean writing;
 
-    @Param("/dev/shm")
-    public String directory;
-
     private final BlockInfo info = new BlockInfo();
     private final byte[] target = new byte[READ_BYTES];
     private final SplittableRandom random = new SplittableRandom(483);
@@ -71,7 +68,7 @@ public class EvictingWriterBenchmark
     public void setup()
             throws IOException, StoreException
     {
-        memory = Files.createTempDirectory(Path.of(directory), "cachedhive-benchmark");
+        memory = MemoryDirectory.create();
         state = Files.createTempDirectory("cachedhive-benchmark");
         store = BlockStore.open(StoreConfig.ramOnly(state).withRam(memory, RAM_BYTES).withBlockSize(BLOCK_BYTES), StoreEnvironment.system());
         store.bind(file, Optional.of("etag"), false, "schema.table");

@@ -46,11 +46,10 @@ final class SharedBlocks
     }
 
     /**
-     * @param directory a tmpfs, best /dev/shm
      * @param totalBytes of the blocks
      */
     @SuppressWarnings("MustBeClosedChecker") // closed with the blocks
-    static SharedBlocks create(Path directory, int blockSizeBytes, long totalBytes, long seed)
+    static SharedBlocks create(int blockSizeBytes, long totalBytes, long seed)
             throws IOException
     {
         SplittableRandom random = new SplittableRandom(seed);
@@ -59,7 +58,7 @@ final class SharedBlocks
         MemoryLayout layout = MemoryLayout.forFileSize(totalBytes + totalBytes / 16 + (4 << 20), blockSizeBytes);
         int blockCount = Math.toIntExact(totalBytes / blockSizeBytes);
 
-        Path path = Files.createTempFile(directory, "cachedhive-benchmark", ".memory");
+        Path path = Files.createTempFile(MemoryDirectory.parent(), "cachedhive-benchmark", ".memory");
         Arena arena = Arena.ofShared();
         try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
             try (Arena writing = Arena.ofConfined()) {

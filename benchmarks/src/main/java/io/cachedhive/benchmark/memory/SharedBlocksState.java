@@ -7,7 +7,6 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 import java.io.IOException;
-import java.nio.file.Path;
 
 /**
  * The blocks that all threads of a benchmark read.
@@ -21,16 +20,13 @@ public class SharedBlocksState
     @Param("268435456")
     public long workingSetBytes;
 
-    @Param("/dev/shm")
-    public String directory;
-
     private SharedBlocks blocks;
 
     @Setup
     public void setup()
             throws IOException
     {
-        blocks = SharedBlocks.create(Path.of(directory), BLOCK_BYTES, workingSetBytes, SEED);
+        blocks = SharedBlocks.create(BLOCK_BYTES, workingSetBytes, SEED);
     }
 
     @TearDown

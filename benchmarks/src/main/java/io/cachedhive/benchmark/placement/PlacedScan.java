@@ -7,7 +7,9 @@ import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.placement.PlacementCounts;
+import io.cachedhive.plugin.placement.RecentLoad;
 import io.cachedhive.plugin.placement.ScanPlacement;
+import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.trino.split.CachedSplit;
 import io.cachedhive.trino.split.CachedSplitSource;
 import io.trino.plugin.hive.HiveSplit;
@@ -41,7 +43,12 @@ final class PlacedScan
 
     PlacedScan(List<HiveSplit> splits, RingView view, NodeSelectionStrategy strategy)
     {
-        placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, strategy, MAX_SKEW, view);
+        this(splits, view, strategy, new RecentLoad(() -> 0).query("scan"));
+    }
+
+    PlacedScan(List<HiveSplit> splits, RingView view, NodeSelectionStrategy strategy, RecentLoad.Query load)
+    {
+        placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, strategy, MAX_SKEW, view, load);
         source = new CachedSplitSource(
                 new FixedSplitSource(splits),
                 new HiveAdapter(),
@@ -64,6 +71,11 @@ final class PlacedScan
     PlacementCounts counts()
     {
         return placement.counts();
+    }
+
+    static long locationHash(String location)
+    {
+        return ChunkKey.locationHash(ORIGINS.find(location).orElseThrow().id(), location);
     }
 
     /**

@@ -6,6 +6,7 @@ import io.cachedhive.benchmark.placement.OwnedChunks.Moved;
 import io.cachedhive.benchmark.placement.SimulatedCluster.Host;
 import io.cachedhive.plugin.config.NodeSelectionStrategy;
 import io.cachedhive.plugin.membership.RingView;
+import io.cachedhive.plugin.placement.RecentLoad;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.ChunkKey;
 import io.cachedhive.protocol.ring.HashRing;
@@ -39,6 +40,10 @@ public final class PlacementBenchmark
     private static final double SPLIT_MICROS = 20;
     private static final double SERVED_AFTER_LOSS = 1.5;
     private static final double RING_CHANGE_SECONDS = 10;
+    private static final int CONCURRENT_SCANS = 50;
+    private static final int CONCURRENT_WORKERS = 64;
+    private static final double CONCURRENT_TO_PLAIN = 1.1;
+    private static final double MOST_LOADED = 2;
     private static final double PLAIN_SECONDS_PER_BYTE = 1 / 100e6;
 
     private final Scale scale;
@@ -80,6 +85,15 @@ public final class PlacementBenchmark
         for (int workers : SCANNING_CLUSTERS) {
             for (TableShape shape : TableShape.values()) {
                 measureScans(workers, shape);
+            }
+        }
+        for (TableShape shape : List.of(TableShape.TEN_FILES_OF_512_MIB, TableShape.FORTY_FILES_OF_40_MIB, TableShape.TWO_HUNDRED_FILES_OF_1_GIB)) {
+            measureConcurrentScans(shape, false);
+            measureConcurrentScans(shape, true);
+        }
+        for (int gibibytes : new int[] {1, 5, 20}) {
+            for (int workers : new int[] {8, 100, 1000}) {
+                measureUse(gibibytes, workers);
             }
         }
         worst("served_by_survivors_of_60_percent_lost", "ratio", SERVED_AFTER_LOSS, random -> servedAfterLoss(random, 0.6));
@@ -170,6 +184,52 @@ public final class PlacementBenchmark
                 scan.nextBatch();
             }
             return (double) scan.counts().overflowed() / splits.size();
+        });
+    }
+
+    /**
+     * Many scans of one table at the same time: until the last one ends, against nodes that the engine chooses.
+     */
+    private void measureConcurrentScans(TableShape shape, boolean warm)
+    {
+        double[] seconds = new double[scale.runs()];
+        double[] plain = new double[scale.runs()];
+        for (int run = 0; run < scale.runs(); run++) {
+            SplittableRandom random = new SplittableRandom(seed + run);
+            RingView view = Rings.view(Rings.random(random, CONCURRENT_WORKERS));
+            List<HiveSplit> splits = shape.splits("hot", random);
+            seconds[run] = concurrentSeconds(splits, view, NodeSelectionStrategy.SOFT_AFFINITY, warm, random);
+            plain[run] = concurrentSeconds(splits, view, NodeSelectionStrategy.NO_PREFERENCE, warm, random);
+        }
+        String name = "%s_scans_%s_%s_workers_%s_to_any_node".formatted(CONCURRENT_SCANS, shape.name().toLowerCase(Locale.ROOT), CONCURRENT_WORKERS, warm ? "warm" : "cold");
+        done.accept(Figure.ofRatio(name, OptionalDouble.of(CONCURRENT_TO_PLAIN), seconds, plain));
+    }
+
+    private static double concurrentSeconds(List<HiveSplit> splits, RingView view, NodeSelectionStrategy strategy, boolean warm, SplittableRandom random)
+    {
+        CacheCost cost = new CacheCost(view, true);
+        if (warm) {
+            cost.warm(splits);
+        }
+        List<PlacedScan> scans = new ArrayList<>();
+        RecentLoad load = new RecentLoad(() -> 0);
+        for (int scan = 0; scan < CONCURRENT_SCANS; scan++) {
+            scans.add(new PlacedScan(splits, view, strategy, load.query(scan)));
+        }
+        return SimulatedEngine.run(scans, Rings.nodes(view), cost, random).seconds();
+    }
+
+    /**
+     * One scan alone on a cluster: the most loaded worker against the mean, so far as there are splits for all.
+     */
+    private void measureUse(int gibibytes, int workers)
+    {
+        worst("most_loaded_of_%s_workers_by_%s_gib".formatted(workers, gibibytes), "of the mean", MOST_LOADED, random -> {
+            List<HiveSplit> splits = TableShape.TEN_FILES_OF_512_MIB.splitsOfGibibytes("use", random, gibibytes);
+            Map<HostAndPort, Long> bytes = PlacedScan.preferredBytes(splits, Rings.view(Rings.random(random, workers)));
+            long total = splits.stream().mapToLong(HiveSplit::getLength).sum();
+            long most = bytes.values().stream().mapToLong(Long::longValue).max().orElseThrow();
+            return most / ((double) total / Math.min(workers, splits.size()));
         });
     }
 

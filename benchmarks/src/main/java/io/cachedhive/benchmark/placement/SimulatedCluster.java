@@ -33,7 +33,7 @@ final class SimulatedCluster
     private static final long PING_INTERVAL_MILLIS = 1_000;
 
     private final SplittableRandom random;
-    private final Places places = new Places(WORKER_PORT, GRACE_MILLIS, MIN_LIVE_SHARE);
+    private final Places places = new Places(WORKER_PORT, GRACE_MILLIS, MIN_LIVE_SHARE, Long.MAX_VALUE);
     private final List<Host> hosts = new ArrayList<>();
     private int hostCount;
     private long nowMillis = 1_000;

@@ -19,7 +19,7 @@ import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Gives the splits of a scan to nodes as Trino's {@code UniformNodeSelector} and {@code SourcePartitionedScheduler} do, on a clock of its own.
+ * Gives the splits of scans to nodes as Trino's {@code UniformNodeSelector} and {@code SourcePartitionedScheduler} do, on a clock of its own.
  *
  * <p>A split with addresses goes to the least busy of their nodes only; one without, or whose nodes are all gone, to the least busy of ten at random.
  * If they are full the split waits, no further batch is taken, and when one of them has half of its queue free all waiting splits are tried again.
@@ -33,11 +33,23 @@ final class SimulatedEngine
     private static final int SLOTS = 16;
 
     private final SplittableRandom random;
-    private final ToDoubleFunction<HostAndPort> secondsPerByte;
+    private final SplitCost cost;
     private final List<Node> nodes = new ArrayList<>();
     private final Map<HostAndPort, Node> nodesByAddress = new HashMap<>();
     private final PriorityQueue<Completion> completions = new PriorityQueue<>(Comparator.comparingDouble(Completion::time));
     private double now;
+
+    /**
+     * How long a node takes for a split.
+     */
+    @FunctionalInterface
+    interface SplitCost
+    {
+        /**
+         * Is called when the node begins with the split, in the order of these times.
+         */
+        double seconds(HostAndPort node, ConnectorSplit split);
+    }
 
     /**
      * @param seconds from the first split to the end of the last
@@ -55,7 +67,7 @@ final class SimulatedEngine
     private static final class Node
     {
         private final HostAndPort address;
-        private final Deque<Double> queue = new ArrayDeque<>();
+        private final Deque<ConnectorSplit> queue = new ArrayDeque<>();
         private int running;
         private int total;
 
@@ -70,10 +82,46 @@ final class SimulatedEngine
         }
     }
 
-    private SimulatedEngine(List<HostAndPort> addresses, ToDoubleFunction<HostAndPort> secondsPerByte, SplittableRandom random)
+    /**
+     * A scan whose splits are not all placed.
+     */
+    private final class Scheduler
+    {
+        private final PlacedScan scan;
+        private List<ConnectorSplit> waiting = List.of();
+        private final Set<Node> blocking = new LinkedHashSet<>();
+
+        private Scheduler(PlacedScan scan)
+        {
+            this.scan = scan;
+        }
+
+        private boolean isFinished()
+        {
+            return waiting.isEmpty() && scan.isFinished();
+        }
+
+        /**
+         * Places splits unless all nodes that it waits for are busy, and returns whether it did.
+         */
+        private boolean advance()
+        {
+            if (isFinished() || (!waiting.isEmpty() && blocking.stream().allMatch(node -> node.busy() > MAX_SPLITS / 2))) {
+                return false;
+            }
+            if (waiting.isEmpty()) {
+                waiting = scan.nextBatch();
+            }
+            blocking.clear();
+            waiting = place(waiting, blocking);
+            return true;
+        }
+    }
+
+    private SimulatedEngine(List<HostAndPort> addresses, SplitCost cost, SplittableRandom random)
     {
         this.random = random;
-        this.secondsPerByte = secondsPerByte;
+        this.cost = cost;
         for (HostAndPort address : addresses) {
             Node node = new Node(address);
             nodes.add(node);
@@ -83,19 +131,32 @@ final class SimulatedEngine
 
     static Run run(PlacedScan scan, List<HostAndPort> nodes, ToDoubleFunction<HostAndPort> secondsPerByte, SplittableRandom random)
     {
-        return new SimulatedEngine(nodes, secondsPerByte, random).run(scan);
+        return run(List.of(scan), nodes, (node, split) -> length(split) * secondsPerByte.applyAsDouble(node), random);
     }
 
-    private Run run(PlacedScan scan)
+    /**
+     * Runs scans that begin at the same time.
+     */
+    static Run run(List<PlacedScan> scans, List<HostAndPort> nodes, SplitCost cost, SplittableRandom random)
     {
-        while (!scan.isFinished()) {
-            List<ConnectorSplit> waiting = scan.nextBatch();
-            while (!waiting.isEmpty()) {
-                Set<Node> blocking = new LinkedHashSet<>();
-                waiting = place(waiting, blocking);
-                if (!waiting.isEmpty()) {
-                    awaitSpace(blocking);
-                }
+        return new SimulatedEngine(nodes, cost, random).run(scans);
+    }
+
+    static long length(ConnectorSplit split)
+    {
+        return ((HiveSplit) CachedSplit.unwrap(split)).getLength();
+    }
+
+    private Run run(List<PlacedScan> scans)
+    {
+        List<Scheduler> schedulers = scans.stream().map(Scheduler::new).toList();
+        while (!schedulers.stream().allMatch(Scheduler::isFinished)) {
+            boolean advanced = false;
+            for (Scheduler scheduler : schedulers) {
+                advanced |= scheduler.advance();
+            }
+            if (!advanced) {
+                complete();
             }
         }
         while (!completions.isEmpty()) {
@@ -122,7 +183,7 @@ final class SimulatedEngine
                 waiting.add(split);
             }
             else {
-                assign(chosen, ((HiveSplit) CachedSplit.unwrap(split)).getLength());
+                assign(chosen, split);
             }
         }
         return waiting;
@@ -144,10 +205,10 @@ final class SimulatedEngine
         return List.copyOf(any);
     }
 
-    private void assign(Node node, long bytes)
+    private void assign(Node node, ConnectorSplit split)
     {
         node.total++;
-        node.queue.add(bytes * secondsPerByte.applyAsDouble(node.address));
+        node.queue.add(split);
         startNext(node);
     }
 
@@ -155,16 +216,8 @@ final class SimulatedEngine
     {
         while (node.running < SLOTS && !node.queue.isEmpty()) {
             node.running++;
-            completions.add(new Completion(now + node.queue.remove(), node));
+            completions.add(new Completion(now + cost.seconds(node.address, node.queue.remove()), node));
         }
-    }
-
-    private void awaitSpace(Set<Node> blocking)
-    {
-        do {
-            complete();
-        }
-        while (blocking.stream().allMatch(node -> node.busy() > MAX_SPLITS / 2));
     }
 
     private void complete()

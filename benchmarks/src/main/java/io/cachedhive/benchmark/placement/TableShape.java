@@ -19,6 +19,7 @@ enum TableShape
 {
     ONE_FILE_OF_100_GIB(1, _ -> 100L << 30, true),
     FOUR_FILES_OF_1_GIB(4, _ -> 1L << 30, true),
+    TEN_FILES_OF_512_MIB(10, _ -> 512L << 20, true),
     FORTY_FILES_OF_40_MIB(40, _ -> 40L << 20, true),
     TWO_HUNDRED_FILES_OF_1_GIB(200, _ -> 1L << 30, true),
     // compressed as a whole
@@ -47,6 +48,19 @@ enum TableShape
      * The splits of a table, file by file.
      */
     List<HiveSplit> splits(String table, SplittableRandom random)
+    {
+        return splits(table, random, files);
+    }
+
+    /**
+     * The splits of a table that has as many gibibytes.
+     */
+    List<HiveSplit> splitsOfGibibytes(String table, SplittableRandom random, int gibibytes)
+    {
+        return splits(table, random, Math.toIntExact(((long) gibibytes << 30) / fileBytes.applyAsLong(random)));
+    }
+
+    private List<HiveSplit> splits(String table, SplittableRandom random, int files)
     {
         List<HiveSplit> splits = new ArrayList<>();
         for (int file = 0; file < files; file++) {

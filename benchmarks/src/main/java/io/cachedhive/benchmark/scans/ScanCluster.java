@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.scans;
 
+import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.testing.cluster.Cluster;
@@ -232,7 +233,7 @@ final class ScanCluster
     private OriginId origin()
     {
         Map<String, String> client = cluster.s3().clientProperties();
-        return OriginId.of("s3", Optional.ofNullable(client.get("s3.endpoint")), Optional.ofNullable(client.get("s3.region")));
+        return OriginId.of("s3", Optional.ofNullable(client.get("s3.endpoint")), Optional.ofNullable(client.get("s3.region")), IsolationDomain.ofS3(client));
     }
 
     private static String fileName(int file)

@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.ssd;
 
+import io.cachedhive.benchmark.memory.MemoryDirectory;
 import io.cachedhive.benchmark.store.StoreBenchmark;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
@@ -75,7 +76,7 @@ public class SsdWriteBenchmark
         new SplittableRandom(483).nextBytes(bytes);
         pages.put(0, bytes);
         path = DirectFiles.createDirectory(directory);
-        memory = Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-benchmark");
+        memory = MemoryDirectory.create();
         StoreConfig config = StoreConfig.ramOnly(path.resolve("state"))
                 .withRam(memory, RAM_BYTES)
                 .withBlockSize(BLOCK_BYTES)

@@ -5,9 +5,13 @@ import io.cachedhive.benchmark.figure.Figure;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -32,8 +36,13 @@ public final class StoreBenchmark
     private static final double MAX_FIRST_HIT_SECONDS = 3;
     private static final double MAX_RESTORE_SECONDS = 10;
     private static final double MAX_READ_MILLIS = 10;
+    private static final double MAX_ENCRYPTED_RESTORE = 1.2;
+    private static final double MIN_RESTORED = 0.99;
     // in it: what was filled
     private static final String FILLED_NAME = "filled";
+    private static final String ENCRYPTED_NAME = "encrypted";
+    private static final String KEY_NAME = "key";
+    private static final int KEY_BYTES = 32;
 
     private final Path directory;
     private final Scale scale;
@@ -53,6 +62,10 @@ public final class StoreBenchmark
          * Reads while checkpoints are written.
          */
         READS,
+        /**
+         * Fills an encrypted store as well, and restores both in turns.
+         */
+        ENCRYPTED,
     }
 
     /**
@@ -102,13 +115,11 @@ public final class StoreBenchmark
             throws IOException, InterruptedException
     {
         if (phases.contains(Phase.FILL)) {
-            fill();
+            fill(directory);
         }
         List<Figure> figures = new ArrayList<>();
-        if (phases.contains(Phase.STARTS) || phases.contains(Phase.READS)) {
-            if (!isFilled()) {
-                throw new IOException("%s is not filled with %s: fill it first, or go on with that".formatted(directory, scale.shape()));
-            }
+        if (!phases.equals(Set.of(Phase.FILL)) && !isFilled(directory)) {
+            throw new IOException("%s is not filled with %s: fill it first, or go on with that".formatted(directory, scale.shape()));
         }
         if (phases.contains(Phase.STARTS)) {
             figures.addAll(measureStarts());
@@ -116,20 +127,23 @@ public final class StoreBenchmark
         if (phases.contains(Phase.READS)) {
             figures.add(measureReads());
         }
+        if (phases.contains(Phase.ENCRYPTED)) {
+            figures.addAll(measureEncrypted());
+        }
         return figures;
     }
 
-    private boolean isFilled()
+    private boolean isFilled(Path directory)
             throws IOException
     {
         Path filled = directory.resolve(FILLED_NAME);
         return Files.exists(filled) && Files.readString(filled).equals(scale.shape());
     }
 
-    private void fill()
+    private void fill(Path directory)
             throws IOException, InterruptedException
     {
-        if (isFilled()) {
+        if (isFilled(directory)) {
             return;
         }
         try (WorkerProcess worker = start(directory)) {
@@ -211,6 +225,51 @@ public final class StoreBenchmark
         return Figure.of(name("read_p999_during_checkpoint"), "ms", budget(MAX_READ_MILLIS), millis);
     }
 
+    private List<Figure> measureEncrypted()
+            throws IOException, InterruptedException
+    {
+        Path encrypted = Files.createDirectories(directory.resolve(ENCRYPTED_NAME));
+        Path key = encrypted.resolve(KEY_NAME);
+        if (!Files.exists(key)) {
+            byte[] bytes = new byte[KEY_BYTES];
+            new SecureRandom().nextBytes(bytes);
+            Files.createFile(key, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+            Files.writeString(key, HexFormat.of().formatHex(bytes));
+        }
+        Path memory = encrypted.resolve(RAM_DIRECTORY);
+        Files.deleteIfExists(memory);
+        Files.createSymbolicLink(memory, directory.resolve(RAM_DIRECTORY).toRealPath());
+        fill(encrypted);
+        double[] plainSeconds = new double[scale.runs];
+        double[] encryptedSeconds = new double[scale.runs];
+        for (int run = 0; run < scale.runs; run++) {
+            plainSeconds[run] = secondsToRestore(directory);
+            encryptedSeconds[run] = secondsToRestore(encrypted);
+            progress.accept("restored in %.2f s, encrypted in %.2f s".formatted(plainSeconds[run], encryptedSeconds[run]));
+        }
+        return List.of(
+                Figure.of(name("all_restored_encrypted"), "s", budget(MAX_RESTORE_SECONDS), encryptedSeconds),
+                Figure.ofRatio(name("all_restored_encrypted_to_plain"), budget(MAX_ENCRYPTED_RESTORE), encryptedSeconds, plainSeconds));
+    }
+
+    /**
+     * After a clean stop. No block is read: a payload that is generated cannot be decrypted.
+     */
+    private double secondsToRestore(Path directory)
+            throws IOException, InterruptedException
+    {
+        try (WorkerProcess worker = start(directory)) {
+            long restored = worker.ask("restored", "RESTORED")[0];
+            double seconds = worker.seconds();
+            if (restored < scale.blocks * MIN_RESTORED) {
+                throw new IOException("only %s of %s blocks of %s were restored".formatted(restored, scale.blocks, directory));
+            }
+            worker.ask("close", "CLOSED");
+            worker.awaitEnd();
+            return seconds;
+        }
+    }
+
     private String name(String figure)
     {
         return "%s_%s_blocks_in_file".formatted(figure, scale.blocksPerFile);
@@ -261,7 +320,7 @@ public final class StoreBenchmark
             throws IOException, InterruptedException
     {
         dropFromPageCache(directory);
-        return new WorkerProcess(directory, scale);
+        return new WorkerProcess(directory, scale, Optional.of(directory.resolve(KEY_NAME)).filter(Files::exists));
     }
 
     private static Start awaitStart(WorkerProcess worker, int seed)

@@ -2,6 +2,7 @@ package io.cachedhive.benchmark.store;
 
 import io.cachedhive.testing.cluster.FreePorts;
 import io.cachedhive.testing.cluster.home.Distribution;
+import io.cachedhive.testing.cluster.home.SharedSecrets;
 
 import java.io.BufferedReader;
 import java.io.File;
@@ -13,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 import static com.google.common.collect.MoreCollectors.onlyElement;
@@ -33,8 +35,9 @@ final class WorkerProcess
     /**
      * @param directory of the store, with {@link StoreBenchmark#RAM_DIRECTORY} in it
      * @param scale says the heap of the process; everything else is as in a cache worker's {@code jvm.config}
+     * @param encryptionKey file with the key of an encrypted store
      */
-    WorkerProcess(Path directory, StoreBenchmark.Scale scale)
+    WorkerProcess(Path directory, StoreBenchmark.Scale scale, Optional<Path> encryptionKey)
             throws IOException
     {
         this.log = directory.resolve("worker.log");
@@ -71,6 +74,7 @@ final class WorkerProcess
         Files.writeString(config, """
                 cache.worker.port=%s
                 cache.worker.socket-path=%s
+                internal-communication.shared-secret=%s
                 http-server.http.port=%s
                 cache.ram.directory=%s
                 cache.ram.max-size=%sB
@@ -79,9 +83,11 @@ final class WorkerProcess
                 cache.block-size=%sB
                 cache.state-directory=%s
                 cache.origins-directory=%s
+                %s
                 """.formatted(
                 FreePorts.next(),
                 directory.resolve("worker.sock"),
+                SharedSecrets.generate(),
                 FreePorts.next(),
                 directory.resolve(StoreBenchmark.RAM_DIRECTORY),
                 scale.ramBytes(),
@@ -89,7 +95,8 @@ final class WorkerProcess
                 StoreBenchmark.capacityBytes(scale.blocks()),
                 SyntheticBlocks.BLOCK_BYTES,
                 directory.resolve("state"),
-                directory.resolve("origins")));
+                directory.resolve("origins"),
+                encryptionKey.map(file -> "cache.encryption.key-file=" + file).orElse("")));
         ProcessBuilder builder = new ProcessBuilder(command)
                 // as by the launcher: jvm.config names files relative to it
                 .directory(directory.toFile())

@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.worker;
 
+import io.cachedhive.benchmark.memory.MemoryDirectory;
 import io.cachedhive.client.CacheClient;
 import io.cachedhive.client.CacheClientConfig;
 import io.cachedhive.client.CachedFile;
@@ -10,17 +11,20 @@ import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.client.counters.ReadSource;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.security.Secrets;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.testing.cluster.ClusterNode;
 import io.cachedhive.testing.cluster.FreePorts;
 import io.cachedhive.testing.cluster.home.CacheWorkerHome;
 import io.cachedhive.testing.cluster.home.Distribution;
+import io.cachedhive.testing.cluster.home.SharedSecrets;
 import io.cachedhive.testing.cluster.s3.S3Server;
 import io.cachedhive.testing.cluster.s3.S3Service;
 import io.cachedhive.transport.ClientIdentity;
@@ -74,7 +78,7 @@ final class WorkerHosts
     {
         WorkerHosts hosts = new WorkerHosts(
                 Files.createTempDirectory("cachedhive-benchmark"),
-                Files.createTempDirectory(Path.of("/dev/shm"), "cachedhive-benchmark"),
+                MemoryDirectory.create(),
                 fileBytes);
         try {
             hosts.start(count);
@@ -100,6 +104,7 @@ final class WorkerHosts
         Instant modified = Instant.now().minusSeconds(3600).truncatedTo(ChronoUnit.SECONDS);
         s3.setLastModified(BUCKET, KEY, modified);
 
+        String sharedSecret = SharedSecrets.generate();
         List<CacheWorkerHome> homes = new ArrayList<>();
         List<ClusterNode> workers = new ArrayList<>();
         for (int number = 0; number < count; number++) {
@@ -107,6 +112,7 @@ final class WorkerHosts
                     .address("127.0.0." + (number + 2))
                     .workerPort(FreePorts.next())
                     .httpPort(FreePorts.next())
+                    .sharedSecret(sharedSecret)
                     .ramDirectory(Files.createDirectories(memory.resolve("worker-" + number)))
                     .ramMaxSize(fileBytes / (1 << 20) * 2 + 32 + "MB")
                     // what was read from the other host is to be read from there again
@@ -121,8 +127,8 @@ final class WorkerHosts
         }
         workers.forEach(ClusterNode::awaitReady);
 
-        OriginId origin = OriginId.of("s3", Optional.of(s3.endpoint().toString()), Optional.of(S3Service.REGION));
-        ClientIdentity identity = new ClientIdentity("benchmark", "benchmark", "benchmark", List.of(new NamedOrigin("default", origin)), Optional.empty());
+        OriginId origin = OriginId.of("s3", Optional.of(s3.endpoint().toString()), Optional.of(S3Service.REGION), IsolationDomain.ofS3(s3.clientProperties()));
+        ClientIdentity identity = new ClientIdentity("benchmark", "benchmark", "benchmark", List.of(new NamedOrigin("default", origin)), Secrets.of(sharedSecret));
         HashRing ring = publishRing(identity, homes);
         CacheClient client = CacheClient.start(new CacheClientConfig(homes.getFirst().socketPath(), identity, CHUNK_BYTES));
         resources.addFirst(client);
@@ -147,7 +153,7 @@ final class WorkerHosts
     private static HashRing publishRing(ClientIdentity identity, List<CacheWorkerHome> homes)
             throws Exception
     {
-        try (WorkerAdmin admin = WorkerAdmin.start(identity, Timeouts.DEFAULT)) {
+        try (WorkerAdmin admin = WorkerAdmin.start(identity, Optional.empty(), Timeouts.DEFAULT)) {
             List<WorkerAddress> addresses = homes.stream().map(home -> new WorkerAddress(home.address(), home.workerPort())).toList();
             CacheWorkerId owner = admin.ping(addresses.getLast()).get().worker();
             HashRing ring = HashRing.of(List.of(new RingMember(owner, 1, Optional.empty())));

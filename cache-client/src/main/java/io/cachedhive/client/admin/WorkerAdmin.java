@@ -29,6 +29,7 @@ import io.cachedhive.transport.WorkerConnections;
 import io.cachedhive.transport.WorkerException;
 import io.cachedhive.transport.WorkerSession;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -53,12 +54,13 @@ public final class WorkerAdmin
     private final Timeouts timeouts;
     private final WorkerConnections connections;
 
-    private WorkerAdmin(ClientIdentity identity, Timeouts timeouts)
+    private WorkerAdmin(ClientIdentity identity, Optional<Path> ownSocket, Timeouts timeouts)
     {
         this.timeouts = requireNonNull(timeouts, "timeouts is null");
         this.connections = new WorkerConnections(
                 "cachedhive-admin-" + identity.catalog(),
                 identity,
+                ownSocket,
                 timeouts,
                 IO_THREADS,
                 REQUESTS_PER_WORKER,
@@ -71,9 +73,12 @@ public final class WorkerAdmin
         connections.peers().forEach(peer -> peer.session().ifPresent(WorkerSession::forgetSentQuotas));
     }
 
-    public static WorkerAdmin start(ClientIdentity identity, Timeouts timeouts)
+    /**
+     * @param ownSocket the Unix socket of this host's worker, over which a client without a secret reaches it; such a client reaches no other worker
+     */
+    public static WorkerAdmin start(ClientIdentity identity, Optional<Path> ownSocket, Timeouts timeouts)
     {
-        return new WorkerAdmin(identity, timeouts);
+        return new WorkerAdmin(identity, ownSocket, timeouts);
     }
 
     public CompletableFuture<Pong> ping(WorkerAddress address)
@@ -160,9 +165,9 @@ public final class WorkerAdmin
      * @param timeoutMillis for all of it, which is as much as is written to disks
      * @return fails at once if the worker is of a release that cannot do it
      */
-    public CompletableFuture<InvalidationMessage.Flushed> flush(WorkerAddress address, List<Tombstone> tombstones, long timeoutMillis)
+    public CompletableFuture<InvalidationMessage.Flushed> flush(WorkerAddress address, List<Tombstone> tombstones, boolean requested, long timeoutMillis)
     {
-        return ask(address, new InvalidationMessage.Flush(tombstones), InvalidationMessage.Flushed.class, timeoutMillis);
+        return ask(address, new InvalidationMessage.Flush(tombstones, requested), InvalidationMessage.Flushed.class, timeoutMillis);
     }
 
     /**

@@ -71,6 +71,10 @@ public enum BypassCause
      */
     ORIGIN_MISMATCH,
     /**
+     * {@link NoCause#LOCATION_NOT_ALLOWED}
+     */
+    LOCATION_NOT_ALLOWED,
+    /**
      * {@link NoCause#UNAVAILABLE}
      */
     UNAVAILABLE,
@@ -78,6 +82,10 @@ public enum BypassCause
      * {@link NoCause#INVALID_REQUEST}
      */
     INVALID_REQUEST,
+    /**
+     * {@link NoCause#ENCRYPTED}
+     */
+    ENCRYPTED,
     /**
      * A worker was silent for longer than usual, and the origin, asked as well, was faster.
      */
@@ -117,6 +125,8 @@ public enum BypassCause
             case UNAVAILABLE -> UNAVAILABLE;
             case INVALID_REQUEST -> INVALID_REQUEST;
             case CORRUPT -> CORRUPT;
+            case LOCATION_NOT_ALLOWED -> LOCATION_NOT_ALLOWED;
+            case ENCRYPTED -> ENCRYPTED;
         };
     }
 }

@@ -3,6 +3,7 @@ package io.cachedhive.client.local;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.MemoryState;
+import io.cachedhive.protocol.memory.UnsafeFileException;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
@@ -180,6 +181,12 @@ public final class LocalTier
             ringsSequence = 0;
             mapping = new Mapping(memory, memory.instance(), memory.blockSizeBytes());
             memoryProblem = Optional.empty();
+        }
+        catch (UnsafeFileException e) {
+            memoryProblem = Optional.of(("shared memory %s is refused, and all bytes come over the socket, because %s: "
+                    + "remove the file, let only the cache worker's user write to cache.ram.directory, and restart the cache worker").formatted(
+                            welcome.memoryFile(),
+                            e.getMessage()));
         }
         catch (IOException | RuntimeException e) {
             memoryProblem = Optional.of(("shared memory %s cannot be mapped, and all bytes come over the socket (%s): "

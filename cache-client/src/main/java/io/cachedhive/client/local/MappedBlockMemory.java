@@ -2,6 +2,7 @@ package io.cachedhive.client.local;
 
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.memory.BlockInfo;
+import io.cachedhive.protocol.memory.FileStatus;
 import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.memory.SharedMemoryReader;
@@ -26,10 +27,15 @@ public final class MappedBlockMemory
         this.reader = requireNonNull(reader, "reader is null");
     }
 
-    public static MappedBlockMemory open(Path file, HitVerification verification)
+    /**
+     * Maps the file, which must belong to the user who owns the worker's socket, or to root.
+     *
+     * @throws io.cachedhive.protocol.memory.UnsafeFileException if another user may have made or may change the file
+     */
+    public static MappedBlockMemory open(Path file, HitVerification verification, Path socket)
             throws IOException
     {
-        return new MappedBlockMemory(SharedMemoryReader.open(file, verification));
+        return new MappedBlockMemory(SharedMemoryReader.open(file, verification, FileStatus.ofTarget(socket).userId()));
     }
 
     @Override

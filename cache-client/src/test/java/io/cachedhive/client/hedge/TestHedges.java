@@ -1,14 +1,15 @@
 package io.cachedhive.client.hedge;
 
+import io.cachedhive.testing.Await;
 import io.cachedhive.transport.LatencyHistogram;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -17,13 +18,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-@Timeout(60)
+@Timeout(600)
 class TestHedges
 {
     private static final int LIMIT = 100;
     private static final long UNKNOWN = MILLISECONDS.toNanos(1000);
 
-    private final ExecutorService executor = new ThreadPoolExecutor(0, 2, 1, TimeUnit.SECONDS, new SynchronousQueue<>());
+    private final ThreadPoolExecutor executor = new ThreadPoolExecutor(0, 2, 1, TimeUnit.SECONDS, new SynchronousQueue<>());
     private final AtomicLong reserved = new AtomicLong();
     private final Hedges hedges = new Hedges(
             executor,
@@ -83,16 +84,21 @@ class TestHedges
             throws Exception
     {
         addReads(1_000_000);
-        int begun = 0;
-        // more than one try for each, since a thread is free a moment after its bytes are there
-        for (int i = 0; i < 100_000; i++) {
-            Optional<Hedge> hedge = begin(1);
-            if (hedge.isPresent()) {
-                begun++;
-                hedge.get().await();
-            }
+        for (int i = 0; i < HedgeBudget.MAX_SAVED_HEDGES; i++) {
+            beginWhenAThreadIsFree().await();
         }
-        assertThat(begun).isEqualTo(HedgeBudget.MAX_SAVED_HEDGES);
+        Await.until("the threads are free", () -> executor.getActiveCount() == 0);
+        for (int i = 0; i < 1000; i++) {
+            assertThat(begin(1)).as("no more is saved").isEmpty();
+        }
+    }
+
+    /**
+     * A thread is free a moment after its bytes are there.
+     */
+    private Hedge beginWhenAThreadIsFree()
+    {
+        return Await.untilPresent("a hedge", Await.DEADLINE, Duration.ofMillis(1), () -> begin(1));
     }
 
     @Test

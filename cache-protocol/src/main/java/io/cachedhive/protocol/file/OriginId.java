@@ -2,6 +2,8 @@ package io.cachedhive.protocol.file;
 
 import java.net.URI;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -9,8 +11,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Identifies an origin by a digest of scheme, endpoint and region, so that equal paths on two endpoints are two files.
- * The plugin computes it from the catalog properties, the cache worker from its file; the handshake compares both.
+ * Identifies an origin by a digest of scheme, endpoint, region and isolation domain. Equal paths on two endpoints are two
+ * files, and so are equal paths that are read with the rights of two isolation domains. The plugin computes it from the
+ * catalog properties, the cache worker from its file; the handshake compares both.
  */
 public record OriginId(Digest128 digest)
 {
@@ -20,21 +23,33 @@ public record OriginId(Digest128 digest)
     }
 
     /**
+     * Computes the id of an origin without isolation domain.
+     */
+    public static OriginId of(String scheme, Optional<String> endpoint, Optional<String> region)
+    {
+        return of(scheme, endpoint, region, IsolationDomain.NONE);
+    }
+
+    /**
      * Computes the id of an origin.
      *
      * @param scheme the scheme of the locations; {@code s3a} and {@code s3n} are synonyms of {@code s3}
      * @param endpoint the configured endpoint; empty for the default endpoint of the provider
      * @param region the configured region; empty if none is configured
+     * @param domain the rights that the files are read with
      */
-    public static OriginId of(String scheme, Optional<String> endpoint, Optional<String> region)
+    public static OriginId of(String scheme, Optional<String> endpoint, Optional<String> region, IsolationDomain domain)
     {
-        String text = String.join(
-                "\n",
-                "cachedhive-origin-1",
-                normalizeScheme(scheme),
-                endpoint.map(OriginId::normalizeEndpoint).orElse(""),
-                region.map(value -> value.strip().toLowerCase(Locale.ROOT)).orElse(""));
-        return new OriginId(Digest128.sha256(ByteBuffer.wrap(text.getBytes(UTF_8))));
+        List<String> lines = new ArrayList<>();
+        lines.add("cachedhive-origin-1");
+        lines.add(normalizeScheme(scheme));
+        lines.add(endpoint.map(OriginId::normalizeEndpoint).orElse(""));
+        lines.add(region.map(value -> value.strip().toLowerCase(Locale.ROOT)).orElse(""));
+        if (domain.kind() != IsolationDomain.Kind.NONE) {
+            // begins with an upper-case letter, which no region contains, so that no region can imitate a domain
+            lines.add(domain.text());
+        }
+        return new OriginId(Digest128.sha256(ByteBuffer.wrap(String.join("\n", lines).getBytes(UTF_8))));
     }
 
     /**

@@ -33,6 +33,14 @@ public record Pin(Digest128 id, OriginId origin, String location, String table, 
     }
 
     /**
+     * Returns this pin with a creation time that is not after the given one.
+     */
+    public Pin createdNotAfter(long millis)
+    {
+        return createdMillis <= millis ? this : new Pin(id, origin, location, table, partition, pinned, millis);
+    }
+
+    /**
      * Returns whether this pin replaces another pin of the same location.
      */
     public boolean isNewerThan(Pin other)

@@ -23,6 +23,14 @@ public record Tombstone(Digest128 id, OriginId origin, String location, long cre
         }
     }
 
+    /**
+     * Returns this tombstone with a creation time that is not after the given one.
+     */
+    public Tombstone createdNotAfter(long millis)
+    {
+        return createdMillis <= millis ? this : new Tombstone(id, origin, location, millis);
+    }
+
     public boolean covers(FileVersion file)
     {
         return file.origin().equals(origin) && covers(file.location());

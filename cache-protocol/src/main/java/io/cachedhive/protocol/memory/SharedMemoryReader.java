@@ -17,6 +17,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
@@ -51,7 +52,6 @@ import static io.cachedhive.protocol.memory.MemoryLayout.RING_SLOT_BYTES;
 import static io.cachedhive.protocol.memory.MemoryLayout.RING_SLOT_COUNT;
 import static io.cachedhive.protocol.memory.MemoryLayout.STATE_OFFSET;
 import static io.cachedhive.protocol.memory.MemoryLayout.UNIT_BYTES;
-import static java.nio.file.StandardOpenOption.READ;
 import static java.util.Comparator.comparing;
 import static java.util.Comparator.reverseOrder;
 import static java.util.Objects.checkFromIndexSize;
@@ -141,8 +141,9 @@ public final class SharedMemoryReader
     }
 
     /**
-     * Maps the file that the worker named in its welcome.
+     * Maps a file of this process's own user.
      *
+     * @throws UnsafeFileException if another user may have made or may change the file
      * @throws MemoryFormatException if the file has another layout
      * @throws IOException if the file cannot be opened or mapped
      */
@@ -153,20 +154,42 @@ public final class SharedMemoryReader
     }
 
     /**
+     * Maps a file of this process's own user.
+     *
+     * @throws UnsafeFileException if another user may have made or may change the file
+     * @throws MemoryFormatException if the file has another layout
+     * @throws IOException if the file cannot be opened or mapped
+     */
+    public static SharedMemoryReader open(Path file, HitVerification verification)
+            throws IOException
+    {
+        return open(file, verification, FileStatus.ofTarget(Path.of("/proc/self")).userId());
+    }
+
+    /**
      * Maps the file that the worker named in its welcome.
      *
+     * <p>The directory of the file may be open to all users. The path is therefore not followed if it is a link, and
+     * the open file must be a regular one with one name that belongs to the worker's user or to root, and that no other
+     * user can write to.
+     *
+     * @param ownerId numeric id of the worker's user
+     * @throws UnsafeFileException if another user may have made or may change the file
      * @throws MemoryFormatException if the file has another layout
      * @throws IOException if the file cannot be opened or mapped
      */
     @SuppressWarnings("MustBeClosedChecker") // SharedMemoryReader.close closes it
-    public static SharedMemoryReader open(Path file, HitVerification verification)
+    public static SharedMemoryReader open(Path file, HitVerification verification, int ownerId)
             throws IOException
     {
         Arena arena = Arena.ofShared();
-        try (FileChannel channel = FileChannel.open(file, READ)) {
-            MemorySegment memory = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
-            MemoryLayout layout = MemoryLayout.validate(memory, file);
-            return new SharedMemoryReader(arena, memory, layout, file, requireNonNull(verification, "verification is null"));
+        try (CheckedFile checked = CheckedFile.open(file)) {
+            check(checked.status(), ownerId);
+            try (FileChannel channel = checked.channel()) {
+                MemorySegment memory = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
+                MemoryLayout layout = MemoryLayout.validate(memory, file);
+                return new SharedMemoryReader(arena, memory, layout, file, requireNonNull(verification, "verification is null"));
+            }
         }
         catch (InternalError e) {
             arena.close();
@@ -175,6 +198,20 @@ public final class SharedMemoryReader
         catch (IOException | RuntimeException e) {
             arena.close();
             throw e;
+        }
+    }
+
+    private static void check(FileStatus status, int ownerId)
+            throws UnsafeFileException
+    {
+        // root can change every file anyway
+        int expectedId = status.userId() == FileStatus.ROOT_ID ? FileStatus.ROOT_ID : ownerId;
+        Optional<String> problem = status.problemForOwner(expectedId);
+        if (problem.isPresent()) {
+            throw new UnsafeFileException(problem.get());
+        }
+        if (status.isWritableByOthers()) {
+            throw new UnsafeFileException("users other than its owner can write to it (mode %s)".formatted(status.permissions()));
         }
     }
 

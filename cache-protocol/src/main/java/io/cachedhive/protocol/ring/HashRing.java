@@ -230,6 +230,16 @@ public final class HashRing
         return nearest;
     }
 
+    /**
+     * Returns the first members of the zone of a member, itself included, in the ranking order of the chunk.
+     *
+     * @param count the maximum number of members to return
+     */
+    public List<CacheWorkerId> inZoneOf(CacheWorkerId id, ChunkKey chunk, int count)
+    {
+        return zoneOf(id).first(chunk, count);
+    }
+
     private HashRing zoneOf(CacheWorkerId id)
     {
         return zones.getOrDefault(members.get(indexes.get(id)).zone(), this);

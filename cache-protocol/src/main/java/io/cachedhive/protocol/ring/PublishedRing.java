@@ -14,9 +14,17 @@ import static java.util.Objects.requireNonNull;
  */
 public record PublishedRing(HashRing ring, Map<CacheWorkerId, WorkerAddress> addresses, long publishedMillis)
 {
+    /**
+     * The maximum number of members of a ring.
+     */
+    public static final int MAX_MEMBERS = 4096;
+
     public PublishedRing
     {
         requireNonNull(ring, "ring is null");
+        if (ring.members().size() > MAX_MEMBERS) {
+            throw new IllegalArgumentException("ring has %s members, at most %s are allowed".formatted(ring.members().size(), MAX_MEMBERS));
+        }
         addresses = Map.copyOf(addresses);
         for (CacheWorkerId id : addresses.keySet()) {
             if (ring.member(id).isEmpty()) {

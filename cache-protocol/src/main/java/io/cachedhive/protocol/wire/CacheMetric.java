@@ -8,10 +8,11 @@ import static java.util.Objects.requireNonNull;
  * A counter or gauge of a cache worker. The list of all metrics is the source of the names and descriptions in JMX,
  * {@code /metrics}, the table {@code cache.stats_detail} and the monitoring page.
  *
- * @param name unique, in snake case; the suffix {@code _bytes} is the unit, counts have none
+ * @param name unique, in snake case; the suffixes {@code _bytes} and {@code _seconds} are the unit, counts have none
  * @param description a noun phrase that stands alone
+ * @param optional whether a cache worker may have no value, which is then absent instead of 0
  */
-public record CacheMetric(String name, Type type, Scope scope, String description)
+public record CacheMetric(String name, Type type, Scope scope, String description, boolean optional)
 {
     public static final List<CacheMetric> ALL = List.of(
             table(CounterNames.REQUESTS, "Reads by the Trino worker of this host"),
@@ -65,6 +66,7 @@ public record CacheMetric(String name, Type type, Scope scope, String descriptio
             counter(CounterNames.ORIGIN_ERRORS, "Requests to origins that failed"),
             counter(CounterNames.ORIGIN_THROTTLED, "Requests to origins that were throttled"),
             counter(CounterNames.ORIGIN_RETRIES, "Retried requests to origins"),
+            counter(CounterNames.ORIGIN_LOCATIONS_REFUSED, "Block reads refused because their origin does not allow the location"),
             gauge(CounterNames.FETCH_REQUESTS, "Requests to origins in progress"),
             gauge(CounterNames.FETCH_QUEUED_BLOCKS, "Blocks waiting for a request to the origin"),
             gauge(CounterNames.FETCH_REQUEST_LIMIT, "Lowest current request limit of any bucket; 0 before the first request"),
@@ -87,6 +89,10 @@ public record CacheMetric(String name, Type type, Scope scope, String descriptio
             counter(CounterNames.HANDOVER_FAILURES, "Failed requests for blocks to former owners"),
             counter(CounterNames.HANDOVER_BLOCKS_SENT, "Blocks sent to new owners while this cache worker was drained"),
             counter(CounterNames.REJECTED_CONNECTIONS, "Connections rejected"),
+            counter(CounterNames.REJECTED_REQUESTS, "Requests rejected because the peer may not send them, or because they are not valid"),
+            counter(CounterNames.PLAIN_CONNECTIONS, "TCP connections accepted without TLS"),
+            gauge(CounterNames.FORMER_SECRET_CONNECTIONS, "Open connections of peers that use another shared secret than the preferred one"),
+            optionalGauge(CounterNames.CERTIFICATE_EXPIRY_SECONDS, "Seconds until the certificate of the block port expires; no value without a configured certificate"),
             gauge(CounterNames.CONNECTIONS, "Open connections"),
             counter(CounterNames.ACCEPTED_CONNECTIONS, "Connections accepted since the cache worker process started"),
             gauge(CounterNames.ACTIVE_REQUESTS, "Requests in progress"),
@@ -134,16 +140,21 @@ public record CacheMetric(String name, Type type, Scope scope, String descriptio
 
     private static CacheMetric table(String name, String description)
     {
-        return new CacheMetric(name, Type.COUNTER, Scope.TABLE, description);
+        return new CacheMetric(name, Type.COUNTER, Scope.TABLE, description, false);
     }
 
     private static CacheMetric counter(String name, String description)
     {
-        return new CacheMetric(name, Type.COUNTER, Scope.WORKER, description);
+        return new CacheMetric(name, Type.COUNTER, Scope.WORKER, description, false);
     }
 
     private static CacheMetric gauge(String name, String description)
     {
-        return new CacheMetric(name, Type.GAUGE, Scope.WORKER, description);
+        return new CacheMetric(name, Type.GAUGE, Scope.WORKER, description, false);
+    }
+
+    private static CacheMetric optionalGauge(String name, String description)
+    {
+        return new CacheMetric(name, Type.GAUGE, Scope.WORKER, description, true);
     }
 }

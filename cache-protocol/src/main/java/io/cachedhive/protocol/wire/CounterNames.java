@@ -65,6 +65,7 @@ public final class CounterNames
     public static final String ORIGIN_ERRORS = "origin_errors";
     public static final String ORIGIN_THROTTLED = "origin_throttled";
     public static final String ORIGIN_RETRIES = "origin_retries";
+    public static final String ORIGIN_LOCATIONS_REFUSED = "origin_locations_refused";
     public static final String FETCH_REQUESTS = "fetch_requests";
     public static final String FETCH_QUEUED_BLOCKS = "fetch_queued_blocks";
     public static final String FETCH_REQUEST_LIMIT = "fetch_request_limit";
@@ -88,6 +89,10 @@ public final class CounterNames
     public static final String HANDOVER_FAILURES = "handover_failures";
     public static final String HANDOVER_BLOCKS_SENT = "handover_blocks_sent";
     public static final String REJECTED_CONNECTIONS = "rejected_connections";
+    public static final String REJECTED_REQUESTS = "rejected_requests";
+    public static final String PLAIN_CONNECTIONS = "plain_connections";
+    public static final String FORMER_SECRET_CONNECTIONS = "former_secret_connections";
+    public static final String CERTIFICATE_EXPIRY_SECONDS = "certificate_expiry_seconds";
     public static final String CONNECTIONS = "connections";
     public static final String ACCEPTED_CONNECTIONS = "accepted_connections";
     public static final String ACTIVE_REQUESTS = "active_requests";

@@ -69,11 +69,25 @@ public sealed interface HandshakeMessage
      *
      * @param version the negotiated protocol version
      * @param proofRequired whether the client has to prove that it knows the shared secret
-     * @param proof the proof of the server; empty without a secret
+     * @param worker the id of the cache worker, which both sides sign
+     * @param proofs the proofs of the server, one for each valid secret; empty without a secret
      */
-    record Challenge(int version, boolean proofRequired, byte[] nonce, byte[] proof)
+    record Challenge(int version, boolean proofRequired, byte[] nonce, CacheWorkerId worker, List<byte[]> proofs)
             implements HandshakeMessage
     {
+        /**
+         * The maximum number of proofs, one per valid secret.
+         */
+        public static final int MAX_PROOFS = 2;
+
+        public Challenge
+        {
+            if (proofs.size() > MAX_PROOFS) {
+                throw new IllegalArgumentException("%s proofs, at most %s are allowed".formatted(proofs.size(), MAX_PROOFS));
+            }
+            proofs = List.copyOf(proofs);
+        }
+
         @Override
         public MessageType type()
         {
@@ -83,20 +97,25 @@ public sealed interface HandshakeMessage
         @Override
         public void writeTo(WireWriter writer)
         {
-            writer.putInt(version).putBoolean(proofRequired).putBytes(nonce).putBytes(proof);
+            writer.putInt(version).putBoolean(proofRequired).putBytes(nonce).putString(worker.value()).putList(proofs, WireWriter::putBytes);
         }
 
         static Challenge read(WireReader reader)
                 throws WireException
         {
-            return new Challenge(reader.getInt(), reader.getBoolean(), reader.getBytes(), reader.getBytes());
+            return new Challenge(
+                    reader.getInt(),
+                    reader.getBoolean(),
+                    reader.getBytes(),
+                    new CacheWorkerId(reader.getString()),
+                    reader.getList(WireReader::getBytes));
         }
     }
 
     /**
      * The client's proof that it knows the shared secret.
      *
-     * @param proof empty if none is required
+     * @param proof empty if the client has no secret, which only the Unix socket accepts
      */
     record Proof(byte[] proof)
             implements HandshakeMessage

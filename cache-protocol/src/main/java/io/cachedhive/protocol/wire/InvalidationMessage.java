@@ -110,8 +110,11 @@ public sealed interface InvalidationMessage
     /**
      * Removes these files from the cache, durably. Answered by {@link Flushed} when done. As soon as the worker has read
      * the message, it forwards the tombstones to its peers, even if the answer is lost.
+     *
+     * @param requested whether a user requested the flush; false if a statement removed the files. A worker refuses the
+     * latter, with a problem in {@link Flushed}, when it has no room for more than requested flushes
      */
-    record Flush(List<Tombstone> tombstones)
+    record Flush(List<Tombstone> tombstones, boolean requested)
             implements InvalidationMessage
     {
         public static final int MAX_TOMBSTONES = 1024;
@@ -130,13 +133,13 @@ public sealed interface InvalidationMessage
         @Override
         public void writeTo(WireWriter writer)
         {
-            writer.putList(tombstones, WireForms::writeTombstone);
+            writer.putList(tombstones, WireForms::writeTombstone).putBoolean(requested);
         }
 
         static Flush read(WireReader reader)
                 throws WireException
         {
-            return new Flush(reader.getList(WireForms::readTombstone));
+            return new Flush(reader.getList(WireForms::readTombstone), reader.getBoolean());
         }
     }
 

@@ -76,6 +76,66 @@ public enum MessageType
         return code;
     }
 
+    /**
+     * Returns the maximum size of a body, in bytes. A cache worker skips a larger body of a request instead of holding
+     * it. The party that waits for a reply limits the reply.
+     */
+    public int maxBodyBytes()
+    {
+        return switch (this) {
+            case HELLO,
+                    CHALLENGE,
+                    PROOF,
+                    WELCOME -> FrameHeader.MAX_HANDSHAKE_BODY_BYTES;
+            case READ,
+                    RELEASE_LEASE,
+                    REVALIDATE,
+                    QUARANTINE,
+                    CANCEL,
+                    CHUNK_SIZE,
+                    TABLE_QUOTA,
+                    PING,
+                    GET_RINGS,
+                    GET_STATS,
+                    GET_TABLES,
+                    GET_TOMBSTONES,
+                    GET_FILES,
+                    GET_PINS,
+                    PRELOAD,
+                    DESCRIBE,
+                    REPORT_PROBLEM -> 64 << 10;
+            case USAGE,
+                    RECLASSIFY -> 1 << 20;
+            case ON_TERMS,
+                    FETCH_AHEAD,
+                    HAND_OVER,
+                    PUBLISH_RING -> 2 << 20;
+            case FILL,
+                    OFFER_GUEST,
+                    FLUSH,
+                    SET_PINS,
+                    RELEASE_FILES,
+                    FETCHING,
+                    BLOCK_FRAME,
+                    BLOCK_BYTES,
+                    BLOCK_LEASE,
+                    BLOCK_NO,
+                    PONG,
+                    RINGS,
+                    STATS,
+                    PRELOADED,
+                    DESCRIPTION,
+                    HANDED_OVER,
+                    FLUSHED,
+                    TOMBSTONES,
+                    FILES,
+                    PINS,
+                    TABLES,
+                    ACK,
+                    ERROR -> FrameHeader.MAX_BODY_BYTES;
+        };
+    }
+
     public static MessageType fromCode(byte code)
             throws WireException
     {

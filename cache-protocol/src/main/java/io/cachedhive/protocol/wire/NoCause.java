@@ -42,7 +42,15 @@ public enum NoCause
     /**
      * The block in RAM does not match its checksums.
      */
-    CORRUPT;
+    CORRUPT,
+    /**
+     * The worker's origin does not allow the location of the file.
+     */
+    LOCATION_NOT_ALLOWED,
+    /**
+     * The object is encrypted under a key of the origin's key service, and the worker may not keep it in plain text.
+     */
+    ENCRYPTED;
 
     private static final NoCause[] VALUES = values();
 

@@ -81,7 +81,8 @@ public final class WireForms
         record Place(RingMember member, Optional<WorkerAddress> address) {}
 
         long publishedMillis = reader.getLong();
-        List<Place> places = reader.getList(in -> new Place(
+        // before the members are read: a ring computes a digest for each of them
+        List<Place> places = reader.getList(PublishedRing.MAX_MEMBERS, in -> new Place(
                 new RingMember(new CacheWorkerId(in.getString()), in.getLong(), in.getOptionalString()),
                 in.getBoolean() ? Optional.of(new WorkerAddress(in.getString(), in.getInt())) : Optional.empty()));
         return new PublishedRing(

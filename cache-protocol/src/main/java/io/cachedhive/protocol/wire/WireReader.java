@@ -149,6 +149,21 @@ public final class WireReader
         return unmodifiableList(values);
     }
 
+    /**
+     * Reads a list of bounded length.
+     *
+     * @throws WireException before any element is read, if there are more than {@code maxCount}
+     */
+    public <T> List<T> getList(int maxCount, Element<T> element)
+            throws WireException
+    {
+        int count = require(4).getInt(buffer.position());
+        if (count > maxCount) {
+            throw new WireException("list has %s elements, at most %s are allowed".formatted(count, maxCount));
+        }
+        return getList(element);
+    }
+
     public Map<String, Long> getCounters()
             throws WireException
     {

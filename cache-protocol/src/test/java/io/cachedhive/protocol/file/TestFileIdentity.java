@@ -6,6 +6,8 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
@@ -17,6 +19,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 class TestFileIdentity
 {
     private static final OriginId ORIGIN = OriginId.of("s3", Optional.of("http://localhost:9000"), Optional.of("us-east-1"));
+    private static final Map<String, IsolationDomain> DOMAINS = domains();
+
+    private static Map<String, IsolationDomain> domains()
+    {
+        Map<String, IsolationDomain> domains = new LinkedHashMap<>();
+        domains.put("domain name finance", IsolationDomain.named("finance"));
+        domains.put("access key AKIAIOSFODNN7EXAMPLE", IsolationDomain.ofS3(Map.of("s3.aws-access-key", "AKIAIOSFODNN7EXAMPLE")));
+        domains.put("role arn:aws:iam::123456789012:role/reader", IsolationDomain.ofS3(Map.of("s3.iam-role", "arn:aws:iam::123456789012:role/reader")));
+        domains.put("anonymous", IsolationDomain.ofS3(Map.of("s3.auth-type", "ANONYMOUS")));
+        domains.put("web identity", IsolationDomain.ofS3(Map.of("s3.auth-type", "web-identity")));
+        return domains;
+    }
 
     @Test
     void testGoldenValues()
@@ -26,6 +40,9 @@ class TestFileIdentity
         golden.add("origin s3 http://localhost:9000 us-east-1", ORIGIN);
         golden.add("origin s3", OriginId.of("s3", Optional.empty(), Optional.empty()));
         golden.add("origin s3 https://minio.example.com", OriginId.of("s3", Optional.of("https://minio.example.com"), Optional.empty()));
+        for (String domain : DOMAINS.keySet()) {
+            golden.add("origin s3 http://localhost:9000 us-east-1 " + domain, inDomain(DOMAINS.get(domain)));
+        }
         golden.add("etag \"9bb58f26192e4ba00f01e2e7b136bbd8\"", Long.toHexString(ETags.digest("\"9bb58f26192e4ba00f01e2e7b136bbd8\"")));
         FileVersion file = new FileVersion(ORIGIN, "s3://bucket/warehouse/t/part=1/file.orc", 123_456_789, 1_700_000_000_123L);
         golden.add("file version", file.id());
@@ -34,6 +51,22 @@ class TestFileIdentity
             golden.add("block " + block, file.id().block(block).digest());
         }
         golden.verify();
+    }
+
+    @Test
+    void testDomainsAreOriginsOfTheirOwn()
+    {
+        Set<OriginId> ids = new HashSet<>();
+        ids.add(ORIGIN);
+        DOMAINS.values().forEach(domain -> assertThat(ids.add(inDomain(domain))).describedAs(domain.description()).isTrue());
+        assertThat(inDomain(IsolationDomain.NONE)).isEqualTo(ORIGIN);
+        assertThat(inDomain(IsolationDomain.named("AKIAIOSFODNN7EXAMPLE"))).describedAs("a name is no access key").isNotIn(ids);
+        assertThat(OriginId.of("s3", Optional.of("http://localhost:9000"), Optional.of("us-east-1\nNAME:finance"))).describedAs("a region that imitates a domain").isNotIn(ids);
+    }
+
+    private static OriginId inDomain(IsolationDomain domain)
+    {
+        return OriginId.of("s3", Optional.of("http://localhost:9000"), Optional.of("us-east-1"), domain);
     }
 
     @Test

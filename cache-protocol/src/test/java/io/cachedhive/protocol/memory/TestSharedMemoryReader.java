@@ -234,7 +234,7 @@ class TestSharedMemoryReader
             memory.writer().publishRings(List.of(ring(500, 3), ring(2, 2)));
             assertThat(reader.rings()).containsExactly(ring(500, 3), ring(2, 2));
             // too large for a slot: left out
-            memory.writer().publishRings(List.of(ring(6000, 3), ring(2, 2)));
+            memory.writer().publishRings(List.of(ring("x".repeat(50), 4000, 3), ring(2, 2)));
             assertThat(reader.rings()).containsExactly(ring(2, 2));
         }
     }
@@ -321,11 +321,16 @@ class TestSharedMemoryReader
 
     private static PublishedRing ring(int members, long publishedMillis)
     {
+        return ring("worker-", members, publishedMillis);
+    }
+
+    private static PublishedRing ring(String prefix, int members, long publishedMillis)
+    {
         List<RingMember> list = new ArrayList<>();
         for (int i = 0; i < members; i++) {
-            list.add(new RingMember(new CacheWorkerId("worker-" + i), 100, Optional.empty()));
+            list.add(new RingMember(new CacheWorkerId(prefix + i), 100, Optional.empty()));
         }
-        return new PublishedRing(HashRing.of(list), Map.of(new CacheWorkerId("worker-0"), new WorkerAddress("127.0.0.2", 8484)), publishedMillis);
+        return new PublishedRing(HashRing.of(list), Map.of(new CacheWorkerId(prefix + 0), new WorkerAddress("127.0.0.2", 8484)), publishedMillis);
     }
 
     @Test

@@ -226,6 +226,8 @@ class TestHashRing
                         ids.getFirst() :
                         expected.stream().filter(other -> other.zone().equals(member.zone())).findFirst().orElseThrow().id();
                 assertThat(ring.owner(chunk, member.zone())).contains(owner);
+                assertThat(ring.inZoneOf(member.id(), chunk, count))
+                        .isEqualTo(expected.stream().filter(other -> other.zone().equals(member.zone())).map(RingMember::id).limit(count).toList());
             }
             assertThat(ring.owner(chunk, Optional.of("zone of nobody"))).contains(ids.getFirst());
 

@@ -30,6 +30,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -59,7 +60,7 @@ class TestMessage
     private static final List<Message> MESSAGES = List.of(
             new HandshakeMessage.Hello(1, 2, new byte[] {1, 2, 3}, "cluster", "catalog", "node", List.of(new HandshakeMessage.NamedOrigin("default", ORIGIN))),
             new HandshakeMessage.Hello(1, 1, new byte[0], "", "", "", List.of()),
-            new HandshakeMessage.Challenge(1, true, new byte[] {4, 5}, new byte[] {6}),
+            new HandshakeMessage.Challenge(1, true, new byte[] {4, 5}, new CacheWorkerId("worker"), List.of(new byte[] {6}, new byte[] {7, 8})),
             new HandshakeMessage.Proof(new byte[] {7, 8, 9}),
             new HandshakeMessage.Welcome(WORKER, new Digest128(-1, Long.MIN_VALUE), 1 << 20, "/dev/shm/cachedhive", true, List.of(OriginStatus.values())),
             new ReadMessage.Read(1, FILE, new ReadMessage.Range(2, 3, 4, 5), true, false, true, new RingEpoch(4), "schema.table"),
@@ -106,7 +107,7 @@ class TestMessage
             new PolicyMessage.Reclassify(FillClass.HIGH, List.of(new Digest128(1, 2))),
             new PolicyMessage.TableQuota("schema.table", 100L << 30),
             new InvalidationMessage.Quarantine(1, FILE, 1L << 40, 8 << 20),
-            new InvalidationMessage.Flush(List.of(TOMBSTONE, TOMBSTONE)),
+            new InvalidationMessage.Flush(List.of(TOMBSTONE, TOMBSTONE), true),
             new InvalidationMessage.Flushed(3, Optional.of("a problem")),
             new InvalidationMessage.GetTombstones(new Digest128(1, 2), new Digest128(3, 4)),
             new InvalidationMessage.Tombstones(new Digest128(1, 2), List.of(TOMBSTONE)),
@@ -177,12 +178,6 @@ class TestMessage
         for (OriginStatus status : OriginStatus.values()) {
             golden.add("origin status " + status, status.ordinal());
         }
-        byte[] clientNonce = new byte[HandshakeProof.NONCE_BYTES];
-        byte[] serverNonce = new byte[HandshakeProof.NONCE_BYTES];
-        serverNonce[31] = 1;
-        for (HandshakeProof.Role role : HandshakeProof.Role.values()) {
-            golden.add("proof of " + role, HexFormat.of().formatHex(HandshakeProof.prove(Optional.of("secret"), role, clientNonce, serverNonce)));
-        }
         golden.verify();
     }
 
@@ -235,6 +230,29 @@ class TestMessage
         ByteBuffer negative = new WireWriter(100).putString("schema.table").putLong(-1).finish();
         assertThatThrownBy(() -> Message.read(MessageType.TABLE_QUOTA, negative)).isInstanceOf(WireException.class)
                 .hasMessage("TABLE_QUOTA message is not valid: quota is negative: -1");
+    }
+
+    /**
+     * The limit holds before the members are read, because a ring computes a digest for each of them.
+     */
+    @Test
+    void testMembersOfARing()
+    {
+        byte[] noMembers = new byte[PublishedRing.MAX_MEMBERS + 1];
+        Arrays.fill(noMembers, (byte) 255);
+        ByteBuffer tooMany = new WireWriter(100).putLong(1).putInt(PublishedRing.MAX_MEMBERS + 1).putRest(ByteBuffer.wrap(noMembers)).finish();
+        for (MessageType type : List.of(MessageType.PUBLISH_RING, MessageType.RINGS)) {
+            ByteBuffer body = type == MessageType.RINGS ? new WireWriter(100).putInt(1).putRest(tooMany.duplicate()).finish() : tooMany.duplicate();
+            assertThatThrownBy(() -> Message.read(type, body)).as(type.name()).isInstanceOf(WireException.class)
+                    .hasMessage("list has 4097 elements, at most 4096 are allowed");
+        }
+        HashRing ring = HashRing.of(IntStream.range(0, PublishedRing.MAX_MEMBERS + 1)
+                .mapToObj(index -> new RingMember(new CacheWorkerId("worker-" + index), 1, Optional.empty()))
+                .toList());
+        assertThatThrownBy(() -> new PublishedRing(ring, Map.of(), 1)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("ring has 4097 members, at most 4096 are allowed");
+        CacheWorkerId last = ring.members().getLast().id();
+        new PublishedRing(ring.restrictedTo(member -> !member.id().equals(last)), Map.of(), 1);
     }
 
     @Test
@@ -434,23 +452,6 @@ class TestMessage
         byte[] changed = bytes.clone();
         changed[index] = (byte) value;
         return changed;
-    }
-
-    @Test
-    void testHandshakeProof()
-    {
-        byte[] client = new byte[HandshakeProof.NONCE_BYTES];
-        byte[] server = new byte[HandshakeProof.NONCE_BYTES];
-        server[0] = 1;
-        Optional<String> secret = Optional.of("secret");
-        byte[] proof = HandshakeProof.prove(secret, HandshakeProof.Role.SERVER, client, server);
-        assertThat(HandshakeProof.verify(secret, HandshakeProof.Role.SERVER, client, server, proof)).isTrue();
-        // not the other role's, not the other way round, not another secret's, not none
-        assertThat(HandshakeProof.verify(secret, HandshakeProof.Role.CLIENT, client, server, proof)).isFalse();
-        assertThat(HandshakeProof.verify(secret, HandshakeProof.Role.SERVER, server, client, proof)).isFalse();
-        assertThat(HandshakeProof.verify(Optional.of("Secret"), HandshakeProof.Role.SERVER, client, server, proof)).isFalse();
-        assertThat(HandshakeProof.verify(secret, HandshakeProof.Role.SERVER, client, server, new byte[0])).isFalse();
-        assertThat(HandshakeProof.prove(Optional.empty(), HandshakeProof.Role.SERVER, client, server)).isEmpty();
     }
 
     private static ByteBuffer body(Message message)

@@ -28,6 +28,14 @@ public enum RecoveryFinding
      * Block size, slab size or capacity differ from the configuration.
      */
     GEOMETRY_CHANGED,
+    /**
+     * The contents are not encrypted, and the configuration requires encryption.
+     */
+    NOT_ENCRYPTED,
+    /**
+     * The file with the data key is damaged, so the contents cannot be read.
+     */
+    ENCRYPTION_KEY_CORRUPT,
     CHECKPOINT_MISSING,
     CHECKPOINT_CORRUPT,
     CHECKPOINT_TOO_OLD,
@@ -58,7 +66,11 @@ public enum RecoveryFinding
     /**
      * The shared-memory file of a worker that did not stop cleanly was removed and its memory freed.
      */
-    MEMORY_FILE_RECLAIMED;
+    MEMORY_FILE_RECLAIMED,
+    /**
+     * A file with the name of a shared-memory file that may be another user's was skipped.
+     */
+    MEMORY_FILE_FOREIGN;
 
     /**
      * Returns whether the finding indicates a problem beyond a normal stop or crash.

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -60,7 +61,7 @@ public interface Disk
             throws IOException;
 
     /**
-     * Creates the directory and its missing parents; durable on return.
+     * Creates the directory and its missing parents with mode 0700; durable on return.
      */
     default void createDirectories(Path directory)
             throws IOException
@@ -69,7 +70,7 @@ public interface Disk
         for (Path each = directory.toAbsolutePath().normalize(); each != null && !Files.exists(each); each = each.getParent()) {
             missing.push(each);
         }
-        Files.createDirectories(directory);
+        Files.createDirectories(directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         for (Path created : missing) {
             syncDirectory(created.getParent());
         }

@@ -32,6 +32,14 @@ public final class Posix
     public static final int O_RDWR = 2;
     public static final int O_CREAT = 0100;
     public static final int O_EXCL = 0200;
+    /**
+     * Returns at once from the open of a FIFO. Has no effect on regular files.
+     */
+    public static final int O_NONBLOCK = 04000;
+    /**
+     * Fails if the last part of the path is a symbolic link.
+     */
+    public static final int O_NOFOLLOW = ARM ? 0100000 : 0400000;
     public static final int O_DIRECT = ARM ? 0200000 : 040000;
     private static final int O_CLOEXEC = 02000000;
 
@@ -65,6 +73,7 @@ public final class Posix
     private static final int ENOSPC = 28;
     private static final int EROFS = 30;
     private static final int ENOSYS = 38;
+    private static final int ELOOP = 40;
     private static final int EOPNOTSUPP = 95;
     private static final int EDQUOT = 122;
 
@@ -87,6 +96,7 @@ public final class Posix
     private static final MethodHandle MMAP = handle("mmap", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
     private static final MethodHandle MUNMAP = handle("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle MADVISE = handle("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle GETEUID = handle("geteuid", FunctionDescriptor.of(JAVA_INT));
     private static final MethodHandle FLOCK = handle("flock", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
 
     private Posix() {}
@@ -280,6 +290,20 @@ public final class Posix
         }
     }
 
+    /**
+     * Returns the numeric id of the user to whom the files belong that this process creates.
+     */
+    public static int userId()
+    {
+        try (Arena arena = Arena.ofConfined()) {
+            // it has no errors
+            return (int) GETEUID.invokeExact(arena.allocate(CAPTURE_LAYOUT));
+        }
+        catch (Throwable e) {
+            throw new AssertionError("system call geteuid cannot be made", e);
+        }
+    }
+
     private interface Prepared
     {
         SystemCall in(Arena arena);
@@ -329,6 +353,7 @@ public final class Posix
             case EDQUOT -> failure(Cause.NO_SPACE, name, path, "disk quota exceeded");
             case EROFS -> failure(Cause.READ_ONLY, name, path, "read-only file system");
             case ENOMEM -> failure(Cause.OTHER, name, path, "cannot allocate memory");
+            case ELOOP -> failure(Cause.OTHER, name, path, "it is a symbolic link, which is not followed");
             case EIO -> failure(Cause.IO_ERROR, name, path, "input/output error");
             case EINVAL, ENOSYS, EOPNOTSUPP -> failure(Cause.NOT_SUPPORTED, name, path, "not supported (error %s)".formatted(errno));
             case EAGAIN -> new LockedException(path);

@@ -2,6 +2,7 @@ package io.cachedhive.store.ram;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
+import io.cachedhive.protocol.memory.FileStatus;
 import io.cachedhive.protocol.memory.MemoryFormatException;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.MemoryState;
@@ -21,12 +22,12 @@ import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 
 import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
@@ -77,6 +78,10 @@ public final class LeftMemory
     /**
      * Locks the files of all runs that ended without removing them. Their clients find nothing in them any more.
      *
+     * <p>Other users may be able to create files in the directory. A file is therefore opened without following a link,
+     * and only used if the open file is a regular one of this user with one name. All others are skipped and reported:
+     * they are never changed, mapped or deleted.
+     *
      * @throws StoreException if another run of this worker is active
      */
     public static LeftMemory takeOver(Path directory, CacheWorkerId workerId)
@@ -93,9 +98,7 @@ public final class LeftMemory
         boolean success = false;
         try {
             for (Path file : files) {
-                if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-                    left.takeOverFile(file, workerId);
-                }
+                left.takeOverFile(file, workerId);
             }
             success = true;
             return left;
@@ -112,14 +115,27 @@ public final class LeftMemory
     {
         int descriptor;
         try {
-            descriptor = Posix.open(file, Posix.O_RDWR, 0);
+            descriptor = Posix.open(file, Posix.O_RDWR | Posix.O_NOFOLLOW | Posix.O_NONBLOCK, 0);
         }
         catch (DiskException e) {
-            // deleted meanwhile, or owned by another user
+            if (e.reason() != DiskException.Cause.NOT_FOUND) {
+                skip(file, e.getMessage());
+            }
+            // otherwise deleted meanwhile
             return;
         }
         boolean kept = false;
         try {
+            FileStatus status = FileStatus.ofDescriptor(descriptor);
+            if (status.linkCount() == 0) {
+                // deleted meanwhile
+                return;
+            }
+            Optional<String> foreign = status.problemForOwner(Posix.userId());
+            if (foreign.isPresent()) {
+                skip(file, foreign.get());
+                return;
+            }
             if (!Posix.tryLock(file, descriptor)) {
                 if (file.getFileName().toString().startsWith(MemoryFile.namePrefix(workerId))) {
                     throw new StoreException(
@@ -130,7 +146,7 @@ public final class LeftMemory
             long bytes = Posix.size(file, descriptor);
             if (bytes == 0) {
                 // the file of a run killed at its start, or of another worker that is starting
-                Files.deleteIfExists(file);
+                MemoryFile.removeName(file, descriptor);
                 return;
             }
             files.add(new LeftFile(file, descriptor, bytes, withdraw(file, descriptor, bytes)));
@@ -150,6 +166,15 @@ public final class LeftMemory
         }
     }
 
+    private void skip(Path file, String problem)
+    {
+        outcomes.add(new RecoveryOutcome(
+                RecoveryFinding.MEMORY_FILE_FOREIGN,
+                file,
+                "skipped, because it may be another user's (%s): remove it unless another cache worker uses it, and set cache.ram.directory to a directory of this user's own"
+                        .formatted(problem)));
+    }
+
     /**
      * @return the offset of what is left to free
      */
@@ -160,7 +185,7 @@ public final class LeftMemory
             return bytes;
         }
         long framesOffset;
-        try (Arena arena = Arena.ofConfined(); FileChannel channel = FileChannel.open(file, READ, WRITE)) {
+        try (Arena arena = Arena.ofConfined(); FileChannel channel = FileChannel.open(FileStatus.descriptorPath(descriptor), READ, WRITE)) {
             SharedMemoryWriter writer = SharedMemoryWriter.takeOver(channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes, arena), file);
             writer.setState(MemoryState.DEAD);
             framesOffset = writer.layout().framesOffset();
@@ -234,7 +259,7 @@ public final class LeftMemory
             }
             file.freeFrom += step;
             if (file.freeFrom == file.bytes) {
-                Files.deleteIfExists(file.path);
+                MemoryFile.removeName(file.path, file.descriptor);
                 iterator.remove();
                 MemoryFile.close(file.path, file.descriptor);
             }

@@ -2,6 +2,7 @@ package io.cachedhive.store.ram;
 
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.memory.FileStatus;
 import io.cachedhive.protocol.memory.MemoryLayout;
 import io.cachedhive.protocol.memory.MemoryState;
 import io.cachedhive.protocol.memory.SharedMemoryWriter;
@@ -18,6 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.GroupPrincipal;
 import java.nio.file.attribute.PosixFileAttributeView;
@@ -116,13 +118,13 @@ public final class MemoryFile
                 }
             }
             if (group.isPresent()) {
-                shareWith(path, group.get());
+                shareWith(path, descriptor, group.get());
             }
             Posix.ftruncate(path, descriptor, bytes);
             MemoryGrowth growth = new MemoryGrowth(path, descriptor, layout, allocator, left);
             growth.allocateFirst();
             MemorySegment memory;
-            try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
+            try (FileChannel channel = FileChannel.open(FileStatus.descriptorPath(descriptor), READ, WRITE)) {
                 // only the garbage collector unmaps it, so that all buffers stay valid while they are referenced
                 memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes, Arena.ofAuto());
             }
@@ -147,14 +149,41 @@ public final class MemoryFile
         }
         finally {
             if (!success && descriptor >= 0) {
-                try {
-                    Files.deleteIfExists(path);
-                }
-                catch (IOException e) {
-                    log.warn("Cannot remove %s: %s", path, e.getMessage());
-                }
+                tryRemoveName(path, descriptor);
                 close(path, descriptor);
             }
+        }
+    }
+
+    /**
+     * Removes the name of an open file, if it still refers to this file.
+     */
+    static void removeName(Path path, int descriptor)
+            throws IOException
+    {
+        if (isNameOf(path, descriptor)) {
+            Files.deleteIfExists(path);
+        }
+    }
+
+    private static boolean isNameOf(Path path, int descriptor)
+            throws IOException
+    {
+        try {
+            return FileStatus.ofPath(path).isSameFile(FileStatus.ofDescriptor(descriptor));
+        }
+        catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    private static void tryRemoveName(Path path, int descriptor)
+    {
+        try {
+            removeName(path, descriptor);
+        }
+        catch (IOException e) {
+            log.warn("Cannot remove %s: %s", path, e.getMessage());
         }
     }
 
@@ -163,13 +192,13 @@ public final class MemoryFile
      *         dead run's
      */
     private static int createLocked(Path path)
-            throws DiskException
+            throws IOException
     {
-        int descriptor = Posix.open(path, Posix.O_RDWR | Posix.O_CREAT | Posix.O_EXCL, 0600);
+        int descriptor = Posix.open(path, Posix.O_RDWR | Posix.O_CREAT | Posix.O_EXCL | Posix.O_NOFOLLOW, 0600);
         boolean locked = false;
         try {
             // another worker may have removed the file before the lock
-            locked = Posix.tryLock(path, descriptor) && Files.exists(path);
+            locked = Posix.tryLock(path, descriptor) && isNameOf(path, descriptor);
             return locked ? descriptor : -1;
         }
         finally {
@@ -179,10 +208,10 @@ public final class MemoryFile
         }
     }
 
-    private static void shareWith(Path path, String group)
+    private static void shareWith(Path path, int descriptor, String group)
             throws IOException, StoreException
     {
-        PosixFileAttributeView view = Files.getFileAttributeView(path, PosixFileAttributeView.class);
+        PosixFileAttributeView view = Files.getFileAttributeView(FileStatus.descriptorPath(descriptor), PosixFileAttributeView.class);
         try {
             GroupPrincipal principal = path.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByGroupName(group);
             view.setGroup(principal);
@@ -280,12 +309,7 @@ public final class MemoryFile
             log.warn("Cannot release the memory of %s: %s", path, e.getMessage());
             writer.withdrawFrames(growth.slabCount());
         }
-        try {
-            Files.deleteIfExists(path);
-        }
-        catch (IOException e) {
-            log.warn("Cannot remove %s: %s", path, e.getMessage());
-        }
+        tryRemoveName(path, descriptor);
         close(path, descriptor);
     }
 

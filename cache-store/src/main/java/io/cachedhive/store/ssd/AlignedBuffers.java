@@ -5,8 +5,10 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.concurrent.Semaphore;
+import java.util.function.Supplier;
 
 import static io.cachedhive.store.disk.DiskFile.ALIGNMENT_BYTES;
+import static java.util.Objects.requireNonNull;
 
 /**
  * A pool of aligned buffers for O_DIRECT. They are private memory, so checksums over them are safe, unlike over
@@ -18,31 +20,35 @@ final class AlignedBuffers
     private static final int MIN_COUNT = 4;
     private static final int MAX_COUNT = 32;
 
-    private final int bufferBytes;
+    private final Supplier<ExtentBuffers> allocator;
     private final Semaphore permits;
     @GuardedBy("itself")
-    private final ArrayDeque<ByteBuffer> idle = new ArrayDeque<>();
+    private final ArrayDeque<ExtentBuffers> idle = new ArrayDeque<>();
 
-    AlignedBuffers(int bufferBytes)
+    /**
+     * @param bytes size of the memory that the allocator returns
+     */
+    AlignedBuffers(int bytes, Supplier<ExtentBuffers> allocator)
     {
-        this.bufferBytes = bufferBytes;
-        this.permits = new Semaphore(Math.clamp(MAX_BYTES / bufferBytes, MIN_COUNT, MAX_COUNT));
+        this.permits = new Semaphore(Math.clamp(MAX_BYTES / bytes, MIN_COUNT, MAX_COUNT));
+        this.allocator = requireNonNull(allocator, "allocator is null");
     }
 
-    ByteBuffer acquire()
+    ExtentBuffers acquire()
     {
         permits.acquireUninterruptibly();
         synchronized (idle) {
-            ByteBuffer buffer = idle.poll();
-            if (buffer != null) {
-                return buffer.clear();
+            ExtentBuffers buffers = idle.poll();
+            if (buffers != null) {
+                buffers.bytes().clear();
+                return buffers;
             }
         }
         boolean success = false;
         try {
-            ByteBuffer buffer = allocate(bufferBytes);
+            ExtentBuffers buffers = allocator.get();
             success = true;
-            return buffer;
+            return buffers;
         }
         finally {
             if (!success) {
@@ -56,10 +62,10 @@ final class AlignedBuffers
         return ByteBuffer.allocateDirect(bytes + ALIGNMENT_BYTES).alignedSlice(ALIGNMENT_BYTES).slice(0, bytes);
     }
 
-    void release(ByteBuffer buffer)
+    void release(ExtentBuffers buffers)
     {
         synchronized (idle) {
-            idle.push(buffer);
+            idle.push(buffers);
         }
         permits.release();
     }

@@ -6,6 +6,7 @@ import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.encryption.DataCipher;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -37,6 +38,7 @@ final class Checkpoint
     private static final int CHUNK_CHECKSUM_OFFSET = 20;
 
     static final int MAX_CHUNK_BODY_BYTES = 256 << 10;
+    private static final int MAX_CHUNK_BYTES = CHUNK_HEADER_BYTES + MAX_CHUNK_BODY_BYTES + DataCipher.OVERHEAD_BYTES;
 
     private Checkpoint() {}
 
@@ -129,10 +131,10 @@ final class Checkpoint
     /**
      * @throws WireException if the checkpoint is damaged; the caller discards the chunks read so far
      */
-    static void read(DiskFile file, Header header, ChunkReader chunks)
+    static void read(DiskFile file, Header header, Optional<DataCipher> cipher, ChunkReader chunks)
             throws IOException
     {
-        Reader.ofAll(file, header).readAll(chunks);
+        Reader.ofAll(file, header, cipher).readAll(chunks);
     }
 
     /**
@@ -147,7 +149,8 @@ final class Checkpoint
     {
         private final DiskFile file;
         private final Header header;
-        private final ByteBuffer buffer = ByteBuffer.allocateDirect(2 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
+        private final Optional<DataCipher> cipher;
+        private final ByteBuffer buffer = ByteBuffer.allocateDirect(2 * MAX_CHUNK_BYTES).order(ByteOrder.LITTLE_ENDIAN);
         private final int endNumber;
         private long end;
         // file position of the buffer's limit
@@ -155,10 +158,11 @@ final class Checkpoint
         private int number;
         private ChunkPlace current = new ChunkPlace(0, 0, 0);
 
-        private Reader(DiskFile file, Header header, int number, long offset, int endNumber, long endOffset)
+        private Reader(DiskFile file, Header header, Optional<DataCipher> cipher, int number, long offset, int endNumber, long endOffset)
         {
             this.file = requireNonNull(file, "file is null");
             this.header = requireNonNull(header, "header is null");
+            this.cipher = requireNonNull(cipher, "cipher is null");
             this.number = number;
             this.position = HeaderPage.BYTES + offset;
             this.endNumber = endNumber;
@@ -166,25 +170,25 @@ final class Checkpoint
             buffer.limit(0);
         }
 
-        static Reader ofAll(DiskFile file, Header header)
+        static Reader ofAll(DiskFile file, Header header, Optional<DataCipher> cipher)
         {
-            return new Reader(file, header, 0, 0, header.chunkCount(), header.contentBytes());
+            return new Reader(file, header, cipher, 0, 0, header.chunkCount(), header.contentBytes());
         }
 
         /**
          * Returns a reader of the chunks with slabs and blocks.
          */
-        static Reader ofBlocks(DiskFile file, Header header)
+        static Reader ofBlocks(DiskFile file, Header header, Optional<DataCipher> cipher)
         {
-            return new Reader(file, header, 0, 0, header.filesChunk(), header.filesOffset());
+            return new Reader(file, header, cipher, 0, 0, header.filesChunk(), header.filesOffset());
         }
 
         /**
          * Returns a reader of the chunks with files.
          */
-        static Reader ofFiles(DiskFile file, Header header)
+        static Reader ofFiles(DiskFile file, Header header, Optional<DataCipher> cipher)
         {
-            return new Reader(file, header, header.filesChunk(), header.filesOffset(), header.chunkCount(), header.contentBytes());
+            return new Reader(file, header, cipher, header.filesChunk(), header.filesOffset(), header.chunkCount(), header.contentBytes());
         }
 
         /**
@@ -235,7 +239,7 @@ final class Checkpoint
             int start = buffer.position();
             int type = buffer.getInt(start);
             int length = buffer.getInt(start + 4);
-            if (length < 0 || length > MAX_CHUNK_BODY_BYTES) {
+            if (length < 0 || length > MAX_CHUNK_BYTES - CHUNK_HEADER_BYTES) {
                 throw new WireException("chunk %s of a checkpoint has a body of %s bytes".formatted(number, length));
             }
             refill(CHUNK_HEADER_BYTES + length);
@@ -246,9 +250,25 @@ final class Checkpoint
                 throw new WireException("chunk %s of a checkpoint does not verify".formatted(number));
             }
             current = new ChunkPlace(number, chunkPosition, chunkPosition + CHUNK_HEADER_BYTES + length);
-            chunks.read(type, new WireReader(buffer.slice(start + CHUNK_HEADER_BYTES, length)));
+            chunks.read(type, new WireReader(body(type, start, length)));
             buffer.position(start + CHUNK_HEADER_BYTES + length);
             number++;
+        }
+
+        private ByteBuffer body(int type, int start, int length)
+                throws IOException
+        {
+            if (cipher.isEmpty()) {
+                return buffer.slice(start + CHUNK_HEADER_BYTES, length);
+            }
+            byte[] sealed = new byte[length];
+            buffer.get(start + CHUNK_HEADER_BYTES, sealed);
+            try {
+                return ByteBuffer.wrap(cipher.get().open(associatedData(header.storeId(), header.number(), number, type), sealed));
+            }
+            catch (DataCipher.UnauthenticException e) {
+                throw new WireException("chunk %s of a checkpoint cannot be decrypted: %s".formatted(number, e.getMessage()));
+            }
         }
 
         /**
@@ -279,6 +299,22 @@ final class Checkpoint
         }
     }
 
+    /**
+     * Returns the place of an encrypted chunk.
+     */
+    private static byte[] associatedData(Digest128 storeId, long number, int chunk, int type)
+    {
+        return ByteBuffer.allocate(Long.BYTES * 4 + Integer.BYTES * 2)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putLong(MAGIC)
+                .putLong(storeId.high())
+                .putLong(storeId.low())
+                .putLong(number)
+                .putInt(chunk)
+                .putInt(type)
+                .array();
+    }
+
     private static int checksum(ByteBuffer buffer, int start, int length)
     {
         CRC32C checksum = new CRC32C();
@@ -297,7 +333,8 @@ final class Checkpoint
         private final long maxBytes;
         private final Digest128 storeId;
         private final long number;
-        private final ByteBuffer buffer = ByteBuffer.allocateDirect(4 * (MAX_CHUNK_BODY_BYTES + CHUNK_HEADER_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
+        private final Optional<DataCipher> cipher;
+        private final ByteBuffer buffer = ByteBuffer.allocateDirect(4 * MAX_CHUNK_BYTES).order(ByteOrder.LITTLE_ENDIAN);
         private long position = HeaderPage.BYTES;
         private int chunkCount;
         private int filesChunk;
@@ -307,8 +344,9 @@ final class Checkpoint
          * Invalidates the file's old checkpoint.
          *
          * @param version of the format
+         * @param cipher encrypts the chunks
          */
-        Writer(DiskFile file, int version, long maxBytes, Digest128 storeId, long number)
+        Writer(DiskFile file, int version, long maxBytes, Digest128 storeId, long number, Optional<DataCipher> cipher)
                 throws IOException
         {
             this.file = requireNonNull(file, "file is null");
@@ -316,6 +354,7 @@ final class Checkpoint
             this.maxBytes = maxBytes;
             this.storeId = requireNonNull(storeId, "storeId is null");
             this.number = number;
+            this.cipher = requireNonNull(cipher, "cipher is null");
             file.write(0, ByteBuffer.allocateDirect(HeaderPage.BYTES));
             file.sync();
         }
@@ -323,15 +362,21 @@ final class Checkpoint
         void write(int type, WireWriter body)
                 throws IOException
         {
-            int length = body.length();
-            if (length > MAX_CHUNK_BODY_BYTES) {
-                throw new IllegalArgumentException("chunk is too long: " + length);
+            if (body.length() > MAX_CHUNK_BODY_BYTES) {
+                throw new IllegalArgumentException("chunk is too long: " + body.length());
             }
+            ByteBuffer written = body.finish();
+            if (cipher.isPresent()) {
+                byte[] plain = new byte[written.remaining()];
+                written.get(plain);
+                written = ByteBuffer.wrap(cipher.get().seal(associatedData(storeId, number, chunkCount, type), plain));
+            }
+            int length = written.remaining();
             if (buffer.remaining() < CHUNK_HEADER_BYTES + length) {
                 drain();
             }
             int start = buffer.position();
-            buffer.putInt(type).putInt(length).putLong(number).putInt(chunkCount).putInt(0).put(body.finish());
+            buffer.putInt(type).putInt(length).putLong(number).putInt(chunkCount).putInt(0).put(written);
             buffer.putInt(start + CHUNK_CHECKSUM_OFFSET, checksum(buffer, start, length));
             chunkCount++;
         }

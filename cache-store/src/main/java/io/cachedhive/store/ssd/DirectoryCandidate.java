@@ -10,6 +10,8 @@ import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
+import io.cachedhive.store.encryption.KeyFile;
+import io.cachedhive.store.encryption.OperatorKey;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -54,12 +56,22 @@ final class DirectoryCandidate
      * @param number position among the configured directories
      * @param config a directory whose size is a percentage of its disk keeps its recorded size while the configured one differs little
      * @param capacityBytes the configured size
+     * @param operatorKey encrypts the directory
      * @param format versions to read and write
      * @param late whether the store is already in use
-     * @throws StoreException if another process holds the lock, or the capacity is not available
+     * @throws StoreException if another process holds the lock, another key encrypts the directory, or the capacity is
+     *         not available
      * @throws DirectoryOutException if its disk fails
      */
-    static DirectoryCandidate probe(int number, SsdDirectoryConfig config, long capacityBytes, int blockSizeBytes, Disk disk, SsdFormat format, boolean late)
+    static DirectoryCandidate probe(
+            int number,
+            SsdDirectoryConfig config,
+            long capacityBytes,
+            int blockSizeBytes,
+            Disk disk,
+            Optional<OperatorKey> operatorKey,
+            SsdFormat format,
+            boolean late)
             throws StoreException, DirectoryOutException
     {
         Path path = config.directory();
@@ -76,7 +88,8 @@ final class DirectoryCandidate
         try {
             Closeable lock = disk.tryLock(path.resolve(DirectoryFiles.LOCK_NAME)).orElseThrow(() -> new StoreException(
                     "SSD directory %s is in use by another cache worker: stop it, or name another directory in cache.ssd.directories".formatted(path)));
-            files = new DirectoryFiles(path, disk, lock);
+            files = new DirectoryFiles(path, disk, lock, operatorKey);
+            files.openKey();
             if (disk.exists(path.resolve(DirectoryFiles.SUPERBLOCK_NAME))) {
                 files.openSuperblock();
                 found = Superblock.read(files.superblock(), format);
@@ -224,6 +237,14 @@ final class DirectoryCandidate
                     RecoveryFinding.FOREIGN_STORE,
                     path(),
                     "it belongs to cache worker %s, and this is %s; starting empty".formatted(superblock.workerId(), workerId)));
+        }
+        Optional<KeyFile.Outcome> keyDoubt = files.keyDoubt();
+        if (keyDoubt.isPresent()) {
+            boolean damaged = keyDoubt.get() == KeyFile.Outcome.KEY_CORRUPT;
+            return Optional.of(new RecoveryOutcome(
+                    damaged ? RecoveryFinding.ENCRYPTION_KEY_CORRUPT : RecoveryFinding.NOT_ENCRYPTED,
+                    path().resolve(KeyFile.NAME),
+                    damaged ? "the file with the data key does not verify; starting empty" : "the directory has no data key, and is to be encrypted; starting empty"));
         }
         if (!superblock.geometry().equals(geometry)) {
             return Optional.of(new RecoveryOutcome(

@@ -10,6 +10,9 @@ import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.Disk.Access;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.encryption.DataCipher;
+import io.cachedhive.store.encryption.KeyFile;
+import io.cachedhive.store.encryption.OperatorKey;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.slab.SizeClasses;
@@ -37,6 +40,8 @@ public final class DirectoryCheck
 
     private final Path directory;
     private final Disk disk;
+    private final Optional<OperatorKey> operatorKey;
+    private Optional<DataCipher> cipher = Optional.empty();
     private final List<Finding> findings = new ArrayList<>();
     private final Map<String, DiskFile> files = new HashMap<>();
     private final List<Closeable> opened = new ArrayList<>();
@@ -65,18 +70,20 @@ public final class DirectoryCheck
         }
     }
 
-    private DirectoryCheck(Path directory, Disk disk)
+    private DirectoryCheck(Path directory, Disk disk, Optional<OperatorKey> operatorKey)
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.disk = requireNonNull(disk, "disk is null");
+        this.operatorKey = requireNonNull(operatorKey, "operatorKey is null");
     }
 
     /**
+     * @param operatorKey decrypts the directory
      * @return the findings in the order of the checks
-     * @throws StoreException if the check is impossible: it is not an SSD directory, a worker uses it, or its disk
-     *         fails
+     * @throws StoreException if the check is impossible: it is not an SSD directory, a worker uses it, another key
+     *         encrypts it, or its disk fails
      */
-    public static List<Finding> check(Path directory, Disk disk)
+    public static List<Finding> check(Path directory, Disk disk, Optional<OperatorKey> operatorKey)
             throws StoreException
     {
         if (!Files.isDirectory(directory)) {
@@ -88,7 +95,7 @@ public final class DirectoryCheck
             }
             try (Closeable _ = disk.tryLock(directory.resolve(DirectoryFiles.LOCK_NAME)).orElseThrow(() -> new StoreException(
                     "SSD directory %s is in use by a cache worker: stop it first".formatted(directory)))) {
-                DirectoryCheck check = new DirectoryCheck(directory, disk);
+                DirectoryCheck check = new DirectoryCheck(directory, disk, operatorKey);
                 try {
                     check.check();
                 }
@@ -111,8 +118,9 @@ public final class DirectoryCheck
     }
 
     private void check()
-            throws IOException
+            throws IOException, StoreException
     {
+        checkKey();
         Optional<Superblock> found = checkSuperblock();
         if (found.isEmpty()) {
             return;
@@ -157,7 +165,8 @@ public final class DirectoryCheck
                 superblock,
                 SsdFormat.CURRENT,
                 files.get(DirectoryFiles.JOURNAL_NAME),
-                DirectoryFiles.CHECKPOINT_NAMES.stream().map(files::get).toList());
+                DirectoryFiles.CHECKPOINT_NAMES.stream().map(files::get).toList(),
+                cipher);
         DirectoryRecovery recovery = new DirectoryRecovery(source, contents, slabIsLost, Runnable::run, Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();
@@ -169,6 +178,18 @@ public final class DirectoryCheck
         }
         boolean crashed = result.outcomes().stream().noneMatch(outcome -> outcome.finding() == RecoveryFinding.CLEAN_STOP);
         checkBlocks(superblock, contents, crashed);
+    }
+
+    private void checkKey()
+            throws IOException, StoreException
+    {
+        KeyFile.Opened key = KeyFile.open(directory, disk, operatorKey).requireKey("SSD directory " + directory);
+        cipher = key.cipher();
+        switch (key.outcome()) {
+            case OPENED -> add(KeyFile.NAME, Verdict.OK, "the key of the operator decrypts the data key");
+            case KEY_CORRUPT -> add(KeyFile.NAME, Verdict.DAMAGED, "it does not verify: a start begins empty");
+            default -> {}
+        }
     }
 
     private static List<String> recoveryFiles()
@@ -242,7 +263,7 @@ public final class DirectoryCheck
                     return;
                 }
                 try {
-                    Checkpoint.read(file, header, (_, _) -> {});
+                    Checkpoint.read(file, header, cipher, (_, _) -> {});
                     add(name, Verdict.OK, "number %s, of run %s%s: %s blocks of %s files in %s chunks, all verify".formatted(
                             header.number(),
                             header.run(),
@@ -271,7 +292,9 @@ public final class DirectoryCheck
         long replaced = 0;
         List<String> damaged = new ArrayList<>();
         long damagedCount = 0;
-        ByteBuffer buffer = AlignedBuffers.allocate(Geometry.largestExtentUnits(geometry.blockSizeBytes()) * Geometry.UNIT_BYTES);
+        // whole extents, also of plain blocks
+        ExtentBuffers buffers = ExtentBuffers.allocate(geometry.blockSizeBytes(), true);
+        ByteBuffer buffer = buffers.bytes();
         for (int entry = 0; entry < index.limit(); entry++) {
             if (!index.isUsed(entry)) {
                 continue;
@@ -287,12 +310,20 @@ public final class DirectoryCheck
                 buffer.clear().limit(extentBytes);
                 files.get(DirectoryFiles.slabFileName(geometry.slabFile(slab.number))).read(geometry.slabOffset(slab.number) + position, buffer);
                 buffer.flip();
-                if (Extent.verify(buffer, digest, index.sequence(entry), file.etagDigest(), length, superblock.storeId())) {
+                Digest128 storeId = superblock.storeId();
+                long sequence = index.sequence(entry);
+                boolean valid = cipher.isPresent() ?
+                        EncryptedExtent.read(buffers, cipher.get(), digest, sequence, file.etagDigest(), length, storeId) :
+                        Extent.verify(buffer, digest, sequence, file.etagDigest(), length, storeId);
+                if (valid) {
                     verified++;
                     bytes += length;
                     continue;
                 }
-                if (crashed && Extent.hasTrailer(buffer, superblock.storeId()) && !Extent.isTrailerOf(buffer, digest, index.sequence(entry), length)) {
+                boolean isReplaced = cipher.isPresent() ?
+                        EncryptedExtent.hasTrailer(buffer, storeId) && !EncryptedExtent.isTrailerOf(buffer, sequence, length) :
+                        Extent.hasTrailer(buffer, storeId) && !Extent.isTrailerOf(buffer, digest, sequence, length);
+                if (crashed && isReplaced) {
                     replaced++;
                     continue;
                 }

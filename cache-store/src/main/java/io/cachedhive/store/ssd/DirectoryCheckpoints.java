@@ -275,7 +275,13 @@ final class DirectoryCheckpoints
             int slot = (int) (next % 2);
             // this erases the old checkpoint of the slot, so the journal before the start of the other checkpoint is
             // obsolete
-            Checkpoint.Writer writer = new Checkpoint.Writer(opened.checkpoints().get(slot), superblock.version(), geometry.checkpointBytes(), superblock.storeId(), next);
+            Checkpoint.Writer writer = new Checkpoint.Writer(
+                    opened.checkpoints().get(slot),
+                    superblock.version(),
+                    geometry.checkpointBytes(),
+                    superblock.storeId(),
+                    next,
+                    opened.cipher());
             if (newest > 0) {
                 journal.setLiveLsn(newestStartLsnNow());
             }

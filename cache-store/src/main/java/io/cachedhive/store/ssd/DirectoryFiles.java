@@ -3,10 +3,14 @@ package io.cachedhive.store.ssd;
 import io.airlift.log.Logger;
 import io.cachedhive.store.block.RecoveryFinding;
 import io.cachedhive.store.block.RecoveryOutcome;
+import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.Disk.Access;
 import io.cachedhive.store.disk.DiskException;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.encryption.DataCipher;
+import io.cachedhive.store.encryption.KeyFile;
+import io.cachedhive.store.encryption.OperatorKey;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -14,6 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 import static java.util.Objects.requireNonNull;
@@ -37,6 +42,8 @@ final class DirectoryFiles
     private final Path directory;
     private final Disk disk;
     private final Closeable lock;
+    private final Optional<OperatorKey> operatorKey;
+    private KeyFile.Opened key = new KeyFile.Opened(KeyFile.Outcome.NO_FILE, Optional.empty());
     private DiskFile superblock;
     private DiskFile journal;
     private final List<DiskFile> checkpoints = new ArrayList<>();
@@ -45,12 +52,14 @@ final class DirectoryFiles
 
     /**
      * @param lock on the directory, released by {@link #close}
+     * @param operatorKey the key that protects the data key; empty if the directory is not to be encrypted
      */
-    DirectoryFiles(Path directory, Disk disk, Closeable lock)
+    DirectoryFiles(Path directory, Disk disk, Closeable lock, Optional<OperatorKey> operatorKey)
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.disk = requireNonNull(disk, "disk is null");
         this.lock = requireNonNull(lock, "lock is null");
+        this.operatorKey = requireNonNull(operatorKey, "operatorKey is null");
     }
 
     static String slabFileName(int number)
@@ -60,7 +69,7 @@ final class DirectoryFiles
 
     static boolean isOurs(String name)
     {
-        return name.equals(SUPERBLOCK_NAME) || name.equals(JOURNAL_NAME) || CHECKPOINT_NAMES.contains(name) || name.startsWith(SLAB_PREFIX);
+        return name.startsWith(KeyFile.NAME) || name.equals(SUPERBLOCK_NAME) || name.equals(JOURNAL_NAME) || CHECKPOINT_NAMES.contains(name) || name.startsWith(SLAB_PREFIX);
     }
 
     Path directory()
@@ -89,6 +98,33 @@ final class DirectoryFiles
     DiskFile slabFile(int number)
     {
         return slabFiles[number];
+    }
+
+    /**
+     * Reads the data key.
+     *
+     * @throws StoreException if another key of the operator protects it
+     */
+    void openKey()
+            throws IOException, StoreException
+    {
+        key = KeyFile.open(directory, disk, operatorKey).requireKey("SSD directory " + directory);
+    }
+
+    /**
+     * Returns what encrypts the contents; empty if they are not encrypted.
+     */
+    Optional<DataCipher> cipher()
+    {
+        return key.cipher();
+    }
+
+    /**
+     * Returns why the existing files cannot be used with the operator's key: NO_FILE or KEY_CORRUPT.
+     */
+    Optional<KeyFile.Outcome> keyDoubt()
+    {
+        return operatorKey.isPresent() && key.cipher().isEmpty() ? Optional.of(key.outcome()) : Optional.empty();
     }
 
     void openSuperblock()
@@ -129,6 +165,10 @@ final class DirectoryFiles
             if (isOurs(name)) {
                 disk.delete(directory.resolve(name));
             }
+        }
+        if (operatorKey.isPresent()) {
+            // the old contents cannot be read with the new key, even if a crash brings back the old files
+            key = new KeyFile.Opened(KeyFile.Outcome.OPENED, Optional.of(KeyFile.create(directory, disk, operatorKey.get())));
         }
         openJournalAndCheckpoints(geometry);
         journal.allocate(geometry.journalBytes());

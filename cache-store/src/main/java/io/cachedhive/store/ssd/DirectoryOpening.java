@@ -93,7 +93,7 @@ record DirectoryOpening(Superblock superblock, Optional<DirectoryRecovery> recov
         try (ExecutorService loader = Executors.newSingleThreadExecutor(threads);
                 ExecutorService verifier = Executors.newSingleThreadExecutor(threads)) {
             DirectoryRecovery recovery = new DirectoryRecovery(
-                    new RecoverySource(candidate.path(), found, candidate.format(), opened.journal(), opened.checkpoints()),
+                    new RecoverySource(candidate.path(), found, candidate.format(), opened.journal(), opened.checkpoints(), opened.cipher()),
                     contents,
                     slabIsNew,
                     loader,

@@ -9,6 +9,7 @@ import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.DiskException;
 import io.cachedhive.store.disk.DiskException.Cause;
+import io.cachedhive.store.encryption.OperatorKey;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -29,11 +30,12 @@ import static java.util.Objects.requireNonNull;
  * the disk, missing permissions. A disk problem is a failure that the disk reports, or the loss of a mount that the
  * worker recorded.
  */
-record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
+record DirectoryProbe(int blockSizeBytes, Disk disk, Optional<OperatorKey> operatorKey, SsdMounts mounts, SsdFormat format)
 {
     DirectoryProbe
     {
         requireNonNull(disk, "disk is null");
+        requireNonNull(operatorKey, "operatorKey is null");
         requireNonNull(mounts, "mounts is null");
         requireNonNull(format, "format is null");
     }
@@ -61,7 +63,7 @@ record DirectoryProbe(int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat
         catch (IOException e) {
             throw DirectoryOutException.of(path, e, false);
         }
-        return DirectoryCandidate.probe(number, config, capacityBytes, blockSizeBytes, disk, format, late);
+        return DirectoryCandidate.probe(number, config, capacityBytes, blockSizeBytes, disk, operatorKey, format, late);
     }
 
     private void requireMounted(Path path)

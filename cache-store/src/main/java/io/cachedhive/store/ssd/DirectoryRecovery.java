@@ -15,6 +15,7 @@ import io.cachedhive.store.column.ByteColumn;
 import io.cachedhive.store.column.IntColumn;
 import io.cachedhive.store.column.LongSet;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.encryption.DataCipher;
 import io.cachedhive.store.file.FileImage;
 import io.cachedhive.store.file.FileMetadata;
 import io.cachedhive.store.file.FileTable;
@@ -91,6 +92,7 @@ final class DirectoryRecovery
     private final SsdFormat format;
     private final DiskFile journalFile;
     private final List<DiskFile> checkpointFiles;
+    private final Optional<DataCipher> cipher;
     private final SsdIndex index;
     private final SsdSlab[] slabs;
     private final boolean[] slabIsNew;
@@ -162,6 +164,7 @@ final class DirectoryRecovery
         this.format = source.format();
         this.journalFile = source.journal();
         this.checkpointFiles = source.checkpoints();
+        this.cipher = source.cipher();
         this.index = contents.index();
         this.slabs = contents.slabs();
         this.slabIsNew = requireNonNull(slabIsNew, "slabIsNew is null");
@@ -219,7 +222,7 @@ final class DirectoryRecovery
                     .min(comparing(start -> start))
                     .orElse(header.startLsn());
             long next = (lastNumber + 1) % 2 == candidate.slot ? lastNumber + 2 : lastNumber + 1;
-            blocks = Optional.of(Checkpoint.Reader.ofBlocks(checkpointFiles.get(candidate.slot), header));
+            blocks = Optional.of(Checkpoint.Reader.ofBlocks(checkpointFiles.get(candidate.slot), header, cipher));
             blockChunks.sort(comparingInt(AgedChunk::age));
             long recordBytes = blockCount(header) * DirectoryContents.BLOCK_RECORD_BYTES
                     + fileRecordBytes
@@ -367,7 +370,7 @@ final class DirectoryRecovery
         FileImage.Reader image = new FileImage.Reader(files);
         files.reserve(header.files());
         try {
-            Checkpoint.Reader.ofFiles(file, header).readAll((type, body) -> takeFiles(type, body, image, taking));
+            Checkpoint.Reader.ofFiles(file, header, cipher).readAll((type, body) -> takeFiles(type, body, image, taking));
             while (!taking.isEmpty()) {
                 await(taking.poll());
             }
@@ -392,7 +395,7 @@ final class DirectoryRecovery
     private void verify(DiskFile file, Checkpoint.Header header)
     {
         try {
-            Checkpoint.Reader reader = Checkpoint.Reader.ofBlocks(file, header);
+            Checkpoint.Reader reader = Checkpoint.Reader.ofBlocks(file, header, cipher);
             reader.readAll((type, body) -> loadOther(type, body, reader.current()));
         }
         catch (IOException e) {
@@ -707,7 +710,7 @@ final class DirectoryRecovery
         }
         try {
             for (Journal.Batch batch : tail.batches()) {
-                Journal.readBatch(journalFile, batch, superblock.geometry().journalBytes(), entry -> apply(JournalEntry.decode(entry)));
+                Journal.readBatch(journalFile, batch, superblock.storeId(), cipher, superblock.geometry().journalBytes(), entry -> apply(JournalEntry.decode(entry)));
             }
             return true;
         }

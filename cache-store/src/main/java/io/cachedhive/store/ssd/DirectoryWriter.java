@@ -8,10 +8,8 @@ import io.cachedhive.store.file.StoredFile;
 import io.cachedhive.store.ssd.SsdTier.Write;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ThreadFactory;
@@ -217,7 +215,7 @@ final class DirectoryWriter
 
     private void writeAll()
     {
-        ByteBuffer tail = AlignedBuffers.allocate(Extent.MAX_TAIL_BYTES);
+        ExtentBuffers buffers = directory.allocateBuffers();
         while (true) {
             Write write;
             lock.lock();
@@ -240,7 +238,7 @@ final class DirectoryWriter
                 continue;
             }
             try {
-                write(write, tail);
+                write(write, buffers);
             }
             catch (RuntimeException | Error e) {
                 log.error(e, "A block could not be written to %s", directory.path());
@@ -260,7 +258,7 @@ final class DirectoryWriter
         }
     }
 
-    private void write(Write write, ByteBuffer tail)
+    private void write(Write write, ExtentBuffers buffers)
     {
         SsdDirectory.Reservation reservation;
         lock.lock();
@@ -289,10 +287,8 @@ final class DirectoryWriter
         }
         boolean written = false;
         try {
-            Extent.writeTail(tail, write.payload(), write.digest(), reservation.sequence(), write.file().etagDigest(), write.checksum(), directory.storeId());
-            int wholeUnitsBytes = Extent.wholeUnitsBytes(write.length());
             // from the frame, which does not change before its release
-            directory.write(reservation, wholeUnitsBytes == 0 ? List.of(tail) : List.of(write.payload().asSlice(0, wholeUnitsBytes).asByteBuffer(), tail));
+            directory.write(reservation, write.digest(), write.file().etagDigest(), write.payload(), write.checksum(), buffers);
             written = true;
         }
         catch (IOException e) {

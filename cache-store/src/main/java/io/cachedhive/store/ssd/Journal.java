@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.encryption.DataCipher;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -11,6 +12,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.zip.CRC32C;
 
@@ -57,11 +59,13 @@ final class Journal
 
     private final DiskFile file;
     private final Digest128 storeId;
+    private final Optional<DataCipher> cipher;
     private final long sizeBytes;
     private final int maxBatchBytes;
     private final ReentrantLock storeLock;
     private final ReentrantLock writeLock = new ReentrantLock();
     private final ByteBuffer buffer;
+    private final int maxBodyBytes;
 
     @GuardedBy("storeLock")
     private List<byte[]> pending = new ArrayList<>();
@@ -81,15 +85,18 @@ final class Journal
     private boolean marked;
 
     /**
+     * @param cipher encrypts the records
      * @param nextLsn LSN of the next batch
      * @param liveLsn start of the required part
      */
-    Journal(DiskFile file, Digest128 storeId, long sizeBytes, ReentrantLock storeLock, long nextLsn, long liveLsn)
+    Journal(DiskFile file, Digest128 storeId, Optional<DataCipher> cipher, long sizeBytes, ReentrantLock storeLock, long nextLsn, long liveLsn)
     {
         this.file = requireNonNull(file, "file is null");
         this.storeId = requireNonNull(storeId, "storeId is null");
+        this.cipher = requireNonNull(cipher, "cipher is null");
         this.sizeBytes = sizeBytes;
         this.maxBatchBytes = maxBatchBytes(sizeBytes);
+        this.maxBodyBytes = maxBatchBytes - HEADER_BYTES - (cipher.isPresent() ? DataCipher.OVERHEAD_BYTES : 0);
         this.storeLock = requireNonNull(storeLock, "storeLock is null");
         this.nextLsn = nextLsn;
         this.liveLsn = liveLsn;
@@ -113,7 +120,7 @@ final class Journal
     void append(byte[] entry)
     {
         verify(storeLock.isHeldByCurrentThread(), "the store's lock is not held");
-        verify(entry.length + 4 <= maxBatchBytes - HEADER_BYTES, "journal record is too long: %s", entry.length);
+        verify(entry.length + 4 <= maxBodyBytes, "journal record is too long: %s", entry.length);
         if (!broken) {
             pending.add(entry);
             pendingBytes += entry.length + 4;
@@ -263,11 +270,11 @@ final class Journal
     {
         boolean success = false;
         try {
-            buffer.clear().position(HEADER_BYTES);
+            clearBuffer();
             for (byte[] entry : entries) {
                 if (buffer.remaining() < entry.length + 4) {
                     writeBatch();
-                    buffer.clear().position(HEADER_BYTES);
+                    clearBuffer();
                 }
                 buffer.putInt(entry.length).put(entry);
             }
@@ -281,17 +288,46 @@ final class Journal
         }
     }
 
+    private void clearBuffer()
+    {
+        buffer.clear().position(HEADER_BYTES).limit(HEADER_BYTES + maxBodyBytes);
+    }
+
+    private void sealBody(DataCipher sealing)
+    {
+        byte[] body = new byte[buffer.position() - HEADER_BYTES];
+        buffer.get(HEADER_BYTES, body);
+        buffer.position(HEADER_BYTES).put(sealing.seal(associatedData(storeId, nextLsn), body));
+    }
+
+    /**
+     * Returns the place of an encrypted batch.
+     */
+    private static byte[] associatedData(Digest128 storeId, long lsn)
+    {
+        return ByteBuffer.allocate(Long.BYTES * 4)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putLong(MAGIC)
+                .putLong(storeId.high())
+                .putLong(storeId.low())
+                .putLong(lsn)
+                .array();
+    }
+
     @GuardedBy("writeLock")
     private void writeBatch()
             throws IOException
     {
-        int bodyLength = buffer.position() - HEADER_BYTES;
-        int length = alignUp(buffer.position());
+        buffer.limit(buffer.capacity());
+        int bodyLength = buffer.position() - HEADER_BYTES + (cipher.isPresent() ? DataCipher.OVERHEAD_BYTES : 0);
+        int length = alignUp(HEADER_BYTES + bodyLength);
         long left = sizeBytes - nextLsn % sizeBytes;
         if (left < length) {
             ByteBuffer filler = ByteBuffer.allocateDirect(HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
             writeBatch(filler, (int) left, 0);
         }
+        // only now, because the LSN of the batch is known after the filler
+        cipher.ifPresent(this::sealBody);
         while (buffer.position() < length) {
             buffer.put((byte) 0);
         }
@@ -538,7 +574,7 @@ final class Journal
     /**
      * Reads the records of a valid batch.
      */
-    static void readBatch(DiskFile file, Batch batch, long sizeBytes, EntryReader reader)
+    static void readBatch(DiskFile file, Batch batch, Digest128 storeId, Optional<DataCipher> cipher, long sizeBytes, EntryReader reader)
             throws IOException
     {
         ByteBuffer body = ByteBuffer.allocateDirect(batch.bodyLength()).order(ByteOrder.LITTLE_ENDIAN);
@@ -546,6 +582,16 @@ final class Journal
             throw new WireException("the journal became shorter while it was read");
         }
         body.flip();
+        if (cipher.isPresent() && body.hasRemaining()) {
+            byte[] sealed = new byte[body.remaining()];
+            body.get(sealed);
+            try {
+                body = ByteBuffer.wrap(cipher.get().open(associatedData(storeId, batch.lsn()), sealed)).order(ByteOrder.LITTLE_ENDIAN);
+            }
+            catch (DataCipher.UnauthenticException e) {
+                throw new WireException("the batch at %s cannot be decrypted: %s".formatted(batch.lsn(), e.getMessage()));
+            }
+        }
         while (body.hasRemaining()) {
             int length = body.remaining() < 4 ? -1 : body.getInt();
             if (length < 0 || length > body.remaining()) {

@@ -7,6 +7,7 @@ import io.cachedhive.protocol.ssd.SsdFormat;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.Disk;
+import io.cachedhive.store.encryption.OperatorKey;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -45,14 +46,15 @@ public final class SsdCandidates
     /**
      * Locks the directories and reads their superblocks.
      *
+     * @param operatorKey encrypts the directories
      * @param mounts earlier mount points of the directories
      * @param format versions to read and write
      * @throws StoreException if a directory contradicts its configuration
      */
-    public static SsdCandidates probe(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk, SsdMounts mounts, SsdFormat format)
+    public static SsdCandidates probe(List<SsdDirectoryConfig> configs, int blockSizeBytes, Disk disk, Optional<OperatorKey> operatorKey, SsdMounts mounts, SsdFormat format)
             throws StoreException
     {
-        DirectoryProbe probe = new DirectoryProbe(blockSizeBytes, disk, mounts, format);
+        DirectoryProbe probe = new DirectoryProbe(blockSizeBytes, disk, operatorKey, mounts, format);
         List<DirectoryCandidate> candidates = new ArrayList<>();
         List<AbsentDirectory> absent = new ArrayList<>();
         Set<Path> seen = new HashSet<>();

@@ -10,6 +10,7 @@ import io.cachedhive.store.block.RecoveryOutcome;
 import io.cachedhive.store.block.SsdErrorCause;
 import io.cachedhive.store.block.StoreClock;
 import io.cachedhive.store.block.StoreException;
+import io.cachedhive.store.encryption.DataCipher;
 import io.cachedhive.store.file.FileTable;
 import io.cachedhive.store.file.HotBlocks;
 import io.cachedhive.store.file.StoredFile;
@@ -148,7 +149,7 @@ final class SsdDirectory
         this.storeId = superblock.storeId();
         // above the sequences of all earlier runs, even of blocks whose journal records were lost
         this.sequence = superblock.run() << 40;
-        this.journal = new Journal(opened.journal(), storeId, geometry.journalBytes(), lock, result.nextLsn(), result.liveLsn());
+        this.journal = new Journal(opened.journal(), storeId, opened.cipher(), geometry.journalBytes(), lock, result.nextLsn(), result.liveLsn());
         this.disk = new WatchedDisk(context, journal);
         this.allocator = new ExtentAllocator(sizeClasses, contents.slabs(), policy, new ExtentAllocator.Evictor()
         {
@@ -497,16 +498,42 @@ final class SsdDirectory
     }
 
     /**
+     * Allocates the memory to write extents. May be called without the lock.
+     */
+    ExtentBuffers allocateBuffers()
+    {
+        return ExtentBuffers.allocate(geometry.blockSizeBytes(), opened.cipher().isPresent());
+    }
+
+    /**
      * Writes an extent. Callers must not hold the lock.
      *
-     * @param buffers the extent, in parts
+     * @param payload the block, in a frame that does not change
+     * @param checksum CRC32C of the block
+     * @param buffers memory for the extent
      */
-    void write(Reservation reservation, List<ByteBuffer> buffers)
+    void write(Reservation reservation, Digest128 digest, long etagDigest, MemorySegment payload, int checksum, ExtentBuffers buffers)
             throws IOException
     {
         int slab = reservation.slab.number;
+        Optional<DataCipher> cipher = opened.cipher();
+        List<ByteBuffer> extent;
+        if (cipher.isPresent()) {
+            // the tag vouches for the bytes as they are now, so they have to be those that were filled
+            if (MemoryChecksums.compute(payload).whole() != checksum) {
+                throw new IOException("the block changed in memory");
+            }
+            EncryptedExtent.write(buffers, cipher.get(), payload, digest, reservation.sequence, etagDigest, storeId);
+            extent = List.of(buffers.bytes());
+        }
+        else {
+            ByteBuffer tail = buffers.bytes();
+            Extent.writeTail(tail, payload, digest, reservation.sequence, etagDigest, checksum, storeId);
+            int wholeUnitsBytes = Extent.wholeUnitsBytes(reservation.length);
+            extent = wholeUnitsBytes == 0 ? List.of(tail) : List.of(payload.asSlice(0, wholeUnitsBytes).asByteBuffer(), tail);
+        }
         // the slab keeps its size class while one of its extents is being written
-        disk.write(slab, contents.position(slab, reservation.extent), buffers);
+        disk.write(slab, contents.position(slab, reservation.extent), extent);
         checkpoints.setUnsynced(slab);
     }
 
@@ -585,10 +612,10 @@ final class SsdDirectory
      * Reads a block directly into its destination and verifies it there. Callers must not hold the lock.
      *
      * @param target as long as the block, aligned for O_DIRECT
-     * @param tail buffer of {@link Extent#MAX_TAIL_BYTES}
+     * @param buffers memory for the extent
      * @return the checksums of the block's bytes; empty if verification failed
      */
-    Optional<PieceChecksums> read(SsdBlock block, MemorySegment target, ByteBuffer tail)
+    Optional<PieceChecksums> read(SsdBlock block, MemorySegment target, ExtentBuffers buffers)
             throws IOException
     {
         long position;
@@ -602,6 +629,18 @@ final class SsdDirectory
         finally {
             lock.unlock();
         }
+        Optional<DataCipher> cipher = opened.cipher();
+        if (cipher.isPresent()) {
+            ByteBuffer bytes = buffers.bytes();
+            disk.read(block.slab(), position, List.of(bytes.clear().limit(Extent.units(block.length()) * Geometry.UNIT_BYTES)));
+            bytes.flip();
+            if (!EncryptedExtent.read(buffers, cipher.get(), block.digest(), block.sequence(), block.file().etagDigest(), block.length(), storeId)) {
+                return Optional.empty();
+            }
+            target.copyFrom(MemorySegment.ofArray(buffers.plain()).asSlice(0, block.length()));
+            return Optional.of(MemoryChecksums.compute(target));
+        }
+        ByteBuffer tail = buffers.bytes();
         int wholeUnitsBytes = Extent.wholeUnitsBytes(block.length());
         tail.clear().limit(Extent.tailBytes(block.length()));
         List<ByteBuffer> targets = wholeUnitsBytes == 0 ? List.of(tail) : List.of(target.asSlice(0, wholeUnitsBytes).asByteBuffer(), tail);

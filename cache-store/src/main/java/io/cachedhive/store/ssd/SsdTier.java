@@ -20,7 +20,6 @@ import io.cachedhive.store.file.StoredTable;
 import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -71,7 +70,7 @@ public final class SsdTier
     private final DirectoryFormats formats;
     private final List<RecoveryOutcome> recovery;
     private final long openedRun;
-    private final AlignedBuffers tails;
+    private final AlignedBuffers buffers;
     private final ReentrantLock lock;
     private final Duration checkpointInterval;
     // not guarded
@@ -193,7 +192,7 @@ public final class SsdTier
         this.absent = requireNonNull(absent, "absent is null");
         this.probe = requireNonNull(probe, "probe is null");
         this.formats = new DirectoryFormats(() -> this.directories, probe.format().newest());
-        this.tails = new AlignedBuffers(Extent.MAX_TAIL_BYTES);
+        this.buffers = ExtentBuffers.pool(probe.blockSizeBytes(), probe.operatorKey().isPresent());
         this.checkpointInterval = requireNonNull(checkpointInterval, "checkpointInterval is null");
         this.lock = requireNonNull(lock, "lock is null");
         this.idle = lock.newCondition();
@@ -510,9 +509,9 @@ public final class SsdTier
     public Optional<PieceChecksums> read(SsdBlock block, MemorySegment target)
     {
         SsdDirectory directory = directory(block.directory());
-        ByteBuffer tail = tails.acquire();
+        ExtentBuffers acquired = buffers.acquire();
         try {
-            Optional<PieceChecksums> checksums = directory.read(block, target, tail);
+            Optional<PieceChecksums> checksums = directory.read(block, target, acquired);
             if (checksums.isEmpty()) {
                 lock.lock();
                 try {
@@ -535,7 +534,7 @@ public final class SsdTier
             return Optional.empty();
         }
         finally {
-            tails.release(tail);
+            buffers.release(acquired);
         }
     }
 

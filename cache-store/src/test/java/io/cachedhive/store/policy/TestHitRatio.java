@@ -1,6 +1,7 @@
 package io.cachedhive.store.policy;
 
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -8,6 +9,7 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
 /**
  * Holds the policy against Caffeine's W-TinyLFU and an LRU on traces of several kinds, and prints what it finds. The mean over the seeds counts, since
@@ -15,6 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * them is printed as well.
  */
 @Tag("slow")
+@Execution(CONCURRENT)
 class TestHitRatio
 {
     // of the recorded trace, where the mean is at most 0.75 above the policy and one figure's deviation is 0.33: so the limit is five deviations of their mean away

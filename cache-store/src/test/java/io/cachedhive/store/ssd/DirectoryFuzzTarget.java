@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -53,9 +54,9 @@ public final class DirectoryFuzzTarget
         DiskFile journalFile = new BytesFile(new byte[(int) GEOMETRY.journalBytes()]);
         DiskFile checkpointFile = new BytesFile(new byte[CHECKPOINT_BYTES]);
         ReentrantLock lock = new ReentrantLock();
-        Journal journal = new Journal(journalFile, SUPERBLOCK.storeId(), GEOMETRY.journalBytes(), lock, SUPERBLOCK.baseLsn(), SUPERBLOCK.baseLsn());
+        Journal journal = new Journal(journalFile, SUPERBLOCK.storeId(), Optional.empty(), GEOMETRY.journalBytes(), lock, SUPERBLOCK.baseLsn(), SUPERBLOCK.baseLsn());
         // an odd number, so that it belongs to the second file
-        Checkpoint.Writer checkpoint = new Checkpoint.Writer(checkpointFile, SUPERBLOCK.version(), CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1);
+        Checkpoint.Writer checkpoint = new Checkpoint.Writer(checkpointFile, SUPERBLOCK.version(), CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1, Optional.empty());
         boolean hasCheckpoint = false;
         boolean hasFiles = false;
         ByteBuffer input = ByteBuffer.wrap(data);
@@ -147,7 +148,8 @@ public final class DirectoryFuzzTarget
                 SUPERBLOCK,
                 SsdFormat.CURRENT,
                 journalFile,
-                List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile));
+                List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile),
+                Optional.empty());
         DirectoryRecovery recovery = new DirectoryRecovery(source, contents, new boolean[GEOMETRY.slabCount()], Runnable::run, Runnable::run);
         DirectoryRecovery.Result result = recovery.recover();
         recovery.restoreAll();

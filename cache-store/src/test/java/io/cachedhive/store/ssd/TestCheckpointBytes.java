@@ -66,6 +66,7 @@ class TestCheckpointBytes
                 capacityBytes,
                 BLOCK,
                 counting(new FakeDisk()),
+                Optional.empty(),
                 SsdFormat.CURRENT,
                 false);
         OpeningRun run = new OpeningRun(new CacheWorkerId("worker"), 0, 0, new Digest128(1, 1), SsdFormat.CURRENT.newest());

@@ -129,9 +129,9 @@ class TestDirectoryRecovery
             throws IOException
     {
         ReentrantLock lock = new ReentrantLock();
-        Journal journal = new Journal(journalFile, SUPERBLOCK.storeId(), GEOMETRY.journalBytes(), lock, SUPERBLOCK.baseLsn(), SUPERBLOCK.baseLsn());
+        Journal journal = new Journal(journalFile, SUPERBLOCK.storeId(), Optional.empty(), GEOMETRY.journalBytes(), lock, SUPERBLOCK.baseLsn(), SUPERBLOCK.baseLsn());
         journal.flushAndSeal();
-        Checkpoint.Writer writer = new Checkpoint.Writer(checkpointFile, SUPERBLOCK.version(), CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1);
+        Checkpoint.Writer writer = new Checkpoint.Writer(checkpointFile, SUPERBLOCK.version(), CHECKPOINT_BYTES, SUPERBLOCK.storeId(), 1, Optional.empty());
         writer.write(DirectoryRecovery.SLABS_CHUNK, new WireWriter(8).putInt(0).putByte(0));
         writer.write(DirectoryRecovery.BLOCKS_CHUNK, blocks);
         writer.beginFiles();
@@ -143,7 +143,8 @@ class TestDirectoryRecovery
                 SUPERBLOCK,
                 SsdFormat.CURRENT,
                 journalFile,
-                List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile));
+                List.of(new BytesFile(new byte[CHECKPOINT_BYTES]), checkpointFile),
+                Optional.empty());
         DirectoryRecovery recovery = new DirectoryRecovery(recoverySource, contents, new boolean[GEOMETRY.slabCount()], Runnable::run, Runnable::run);
         List<RecoveryOutcome> outcomes = recovery.recover().outcomes();
         recovery.restoreAll();

@@ -8,6 +8,7 @@ import io.cachedhive.store.sizing.CacheSizer;
 import io.cachedhive.store.sizing.CacheSizer.Prediction;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Random;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 import static org.junit.jupiter.params.provider.EnumSource.Mode.EXCLUDE;
 
 /**
@@ -23,6 +25,7 @@ import static org.junit.jupiter.params.provider.EnumSource.Mode.EXCLUDE;
  * asked for the same blocks. Prints what it finds.
  */
 @Tag("slow")
+@Execution(CONCURRENT)
 class TestPredictedHitRate
 {
     private static final double MAX_POINTS = 3;
@@ -45,7 +48,7 @@ class TestPredictedHitRate
         compareDirectory(trace);
     }
 
-    @Tag("conformance")
+    @Tag("exhaustive")
     @ParameterizedTest
     @EnumSource(value = KindOfTrace.class, mode = EXCLUDE, names = {"ZIPF_08", "ZIPF_12", "STAR_SCHEMA", "TPCDS_MIDDLE_CACHE"})
     void directoryOnOtherTraces(KindOfTrace trace)

@@ -4,12 +4,14 @@ import io.cachedhive.store.policy.ChangeOfSizes;
 import io.cachedhive.store.policy.KindOfTrace;
 import io.cachedhive.store.policy.TraceSimulator;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import java.util.Arrays;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 import static org.junit.jupiter.params.provider.EnumSource.Mode.EXCLUDE;
 
 /**
@@ -17,6 +19,7 @@ import static org.junit.jupiter.params.provider.EnumSource.Mode.EXCLUDE;
  * blocks; changes the sizes of the blocks on it; and restarts it. Prints what it finds.
  */
 @Tag("slow")
+@Execution(CONCURRENT)
 class TestSsdHitRatio
 {
     @ParameterizedTest
@@ -29,7 +32,7 @@ class TestSsdHitRatio
         compare(trace);
     }
 
-    @Tag("conformance")
+    @Tag("exhaustive")
     @ParameterizedTest
     @EnumSource(
             value = KindOfTrace.class,

@@ -107,7 +107,7 @@ final class TracedDirectory
         FileTable files = new FileTable();
         try {
             SsdDirectoryConfig config = new SsdDirectoryConfig(Path.of("ssd"), new Capacity.Bytes(capacityBytes));
-            DirectoryCandidate candidate = DirectoryCandidate.probe(0, config, capacityBytes, BLOCK, disk, SsdFormat.CURRENT, false);
+            DirectoryCandidate candidate = DirectoryCandidate.probe(0, config, capacityBytes, BLOCK, disk, Optional.empty(), SsdFormat.CURRENT, false);
             directory = SsdDirectory.open(candidate, new OpeningRun(WORKER, run, run, new Digest128(1, 1), SsdFormat.CURRENT.newest()), files, lock, clock, Thread::new);
             directory.setUsed();
         }

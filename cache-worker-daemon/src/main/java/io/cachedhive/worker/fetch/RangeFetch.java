@@ -163,6 +163,10 @@ final class RangeFetch
                     waiterQueues.take(request.file(), block).ifPresent(waiters -> waiters.forEach(waiter -> waiter.denied(block.index)));
                 }
             }
+            case ENCRYPTED -> {
+                target.origin().health().succeeded(bucket);
+                failAll(left, NoCause.ENCRYPTED);
+            }
             case THROTTLED -> {
                 if (waiterQueues.askAgain(request.file(), left)) {
                     target.origin().health().failed(bucket, describe(), failure);

@@ -20,6 +20,7 @@ public final class WorkerCounters
     private final LongAdder originErrors = new LongAdder();
     private final LongAdder originThrottled = new LongAdder();
     private final LongAdder originRetries = new LongAdder();
+    private final LongAdder refusedLocations = new LongAdder();
     private final LongAdder extraBytes = new LongAdder();
     private final LongAdder versionChanges = new LongAdder();
     private final LongAdder sentBytes = new LongAdder();
@@ -100,6 +101,19 @@ public final class WorkerCounters
     public void addOriginRetries(long count)
     {
         originRetries.add(count);
+    }
+
+    /**
+     * Counts blocks whose read or preload was refused because their origin does not allow the location.
+     */
+    public void addRefusedLocation(long blocks)
+    {
+        refusedLocations.add(blocks);
+    }
+
+    public long refusedLocations()
+    {
+        return refusedLocations.sum();
     }
 
     public void addOverloaded(OverloadCause cause, long blocks)

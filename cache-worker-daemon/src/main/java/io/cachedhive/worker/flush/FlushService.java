@@ -49,6 +49,9 @@ public final class FlushService
     private static final String NOT_DURABLE =
             "cannot write that blocks were flushed to any SSD directory or to the state directory: after a crash, flushed blocks may come back until they are flushed again";
 
+    private static final String NO_ROOM = "more than %s flushes of the last %s days are remembered, and the rest is for those that users request"
+            .formatted(TombstoneLog.MAX_TOMBSTONES_OF_REMOVED, DurableLog.KEPT.toDays());
+
     private final BlockStore store;
     private final WorkerTimer timer;
     private final Executor executor;
@@ -139,11 +142,17 @@ public final class FlushService
     /**
      * Applies tombstones that a client requested. Returns immediately.
      *
+     * @param requested false for files that a statement removed: such flushes leave room for those that a user requests
      * @return completes when all of them have been applied, including by other calls; fails if that is impossible
      */
-    public CompletableFuture<Flushed> flush(Collection<Tombstone> tombstones)
+    public CompletableFuture<Flushed> flush(Collection<Tombstone> tombstones, boolean requested)
     {
-        return execute(() -> flushNow(tombstones, true));
+        return execute(() -> requested || hasRoomForRemoved(tombstones.size()) ? flushNow(tombstones, true) : new Flushed(0, Optional.of(NO_ROOM)));
+    }
+
+    private synchronized boolean hasRoomForRemoved(int count)
+    {
+        return book.hasRoomForRemoved(count, nowMillis());
     }
 
     /**

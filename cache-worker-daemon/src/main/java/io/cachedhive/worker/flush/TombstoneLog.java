@@ -4,6 +4,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.LocationIndex;
 import io.cachedhive.protocol.file.Tombstone;
+import io.cachedhive.protocol.time.ClockSkew;
 import io.cachedhive.protocol.wire.WireForms;
 import io.cachedhive.worker.state.DurableLog;
 import io.cachedhive.worker.state.StateDirectory;
@@ -30,13 +31,16 @@ final class TombstoneLog
     private static final Logger log = Logger.get(TombstoneLog.class);
 
     static final int MAX_TOMBSTONES = 1 << 14;
+    // beyond this, only flushes that users request
+    static final int MAX_TOMBSTONES_OF_REMOVED = MAX_TOMBSTONES / 2;
 
     private static final DurableLog.Format<Tombstone> FORMAT = new DurableLog.Format<>(
             "tombstones",
             0x3142544f4d424843L, // CHBMOTB1
             Tombstone::id,
             WireForms::readTombstone,
-            WireForms::writeTombstone);
+            WireForms::writeTombstone,
+            Tombstone::createdNotAfter);
     // much more than the clocks of coordinators differ
     private static final long SUPERFLUOUS_MILLIS = Duration.ofMinutes(10).toMillis();
 
@@ -102,7 +106,8 @@ final class TombstoneLog
     {
         List<Tombstone> added = new ArrayList<>();
         for (Tombstone tombstone : learned) {
-            boolean superfluous = isForgotten(tombstone, nowMillis) ||
+            // peers accept no tombstone of the future from clients, so only a host with a wrong clock has one
+            boolean superfluous = isForgotten(tombstone, nowMillis) || ClockSkew.isAhead(tombstone.createdMillis(), nowMillis) ||
                     byLocation.covering(tombstone.origin(), tombstone.location()).stream().anyMatch(known -> makesSuperfluous(known, tombstone));
             if (!superfluous && book.put(tombstone)) {
                 byLocation.add(tombstone);
@@ -127,6 +132,17 @@ final class TombstoneLog
     private static boolean makesSuperfluous(Tombstone later, Tombstone earlier)
     {
         return later.createdMillis() - earlier.createdMillis() > SUPERFLUOUS_MILLIS && later.covers(earlier);
+    }
+
+    /**
+     * Returns whether this many flushes of files that statements removed may be added.
+     */
+    boolean hasRoomForRemoved(int count, long nowMillis)
+    {
+        if (book.size() + count > MAX_TOMBSTONES_OF_REMOVED) {
+            forget(nowMillis);
+        }
+        return book.size() + count <= MAX_TOMBSTONES_OF_REMOVED;
     }
 
     List<Tombstone> notDone()

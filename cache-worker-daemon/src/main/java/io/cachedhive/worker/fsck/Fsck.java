@@ -2,15 +2,18 @@ package io.cachedhive.worker.fsck;
 
 import io.cachedhive.store.block.StoreException;
 import io.cachedhive.store.disk.LocalDisk;
+import io.cachedhive.store.encryption.KeyFile;
 import io.cachedhive.store.ssd.DirectoryCheck;
 import io.cachedhive.store.ssd.DirectoryCheck.Finding;
 import io.cachedhive.store.ssd.DirectoryCheck.Verdict;
 
 import java.io.PrintStream;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * {@code cache-worker fsck DIRECTORY}: checks an SSD directory that no cache worker uses, without repairing it.
@@ -28,15 +31,24 @@ public final class Fsck
         System.exit(run(List.of(args), System.out, System.err));
     }
 
+    private static List<Finding> check(Path directory, Optional<InstalledStorage> storage)
+            throws StoreException
+    {
+        // a command that prints the key does not run for a directory that needs none
+        boolean encrypted = Files.exists(directory.resolve(KeyFile.NAME));
+        return DirectoryCheck.check(directory, new LocalDisk(), encrypted && storage.isPresent() ? storage.get().readKey() : Optional.empty());
+    }
+
     static int run(List<String> args, PrintStream out, PrintStream err)
     {
         if (args.size() != 1 || args.getFirst().startsWith("-")) {
-            err.println("usage: cache-worker fsck DIRECTORY, one of cache.ssd.directories");
+            err.println("usage: cache-worker fsck [--etc-dir DIRECTORY] [--data-dir DIRECTORY] DIRECTORY, one of cache.ssd.directories");
             return EXIT_NOT_CHECKED;
         }
         List<Finding> findings;
         try {
-            findings = DirectoryCheck.check(Path.of(args.getFirst()), new LocalDisk());
+            Optional<InstalledStorage> storage = InstalledStorage.find();
+            findings = check(Path.of(args.getFirst()), storage);
         }
         catch (StoreException | InvalidPathException e) {
             err.println(e.getMessage());

@@ -14,6 +14,7 @@ import io.cachedhive.worker.time.WorkerTimer;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Executor;
 
 /**
@@ -56,9 +57,9 @@ public final class HandOverService
         List<NamedOrigin> named = origins.all().stream()
                 .map(origin -> new NamedOrigin(origin.name(), origin.id()))
                 .toList();
-        ClientIdentity identity = new ClientIdentity("", "", store.workerId().value(), named, settings.sharedSecret());
+        ClientIdentity identity = new ClientIdentity("", "", store.workerId().value(), named, settings.secrets()).withCertificates(settings.certificates());
         Timeouts timeouts = new Timeouts(peerSilence.toMillis(), 10_000, 300, 1000);
-        this.connections = new WorkerConnections("hand-over", identity, timeouts, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
+        this.connections = new WorkerConnections("hand-over", identity, Optional.empty(), timeouts, IO_THREADS, REQUESTS_PER_WORKER, timer::nanoTime);
         FormerOwners owners = new FormerOwners(rings, store.workerId(), settings.zone(), timer::now);
         this.flushExchange = new FlushExchange(records, connections, rings, store.workerId(), peerSilence.multipliedBy(START_SILENCES));
         PeerReader reader = new PeerReader(
@@ -66,6 +67,7 @@ public final class HandOverService
                 connections,
                 named,
                 peerSilence,
+                origins::permit,
                 peer -> flushExchange.isInStep(peer.id(), peer.address()),
                 records.flushes()::isBeingFlushed,
                 records.pins()::isUnpinned);

@@ -49,6 +49,7 @@ final class PeerReader
     private final WorkerConnections connections;
     private final List<OriginId> origins;
     private final Duration silence;
+    private final Predicate<FileVersion> allowed;
     private final Predicate<Peer> inStep;
     private final Predicate<FileVersion> beingFlushed;
     private final Predicate<FileVersion> unpinned;
@@ -57,6 +58,7 @@ final class PeerReader
      * @param origins in the order in which the connections name them
      * @param silence the maximum time for the peer to describe its blocks; twice as long for the bytes of each block
      * @param inStep whether a worker has applied all flushes that this one has applied
+     * @param allowed whether this worker may keep blocks of a file
      * @param beingFlushed whether a flush of a file is in progress here, which {@code inStep} does not cover yet
      * @param unpinned whether a file is no longer pinned by name, which the peer may not know yet
      */
@@ -65,6 +67,7 @@ final class PeerReader
             WorkerConnections connections,
             List<NamedOrigin> origins,
             Duration silence,
+            Predicate<FileVersion> allowed,
             Predicate<Peer> inStep,
             Predicate<FileVersion> beingFlushed,
             Predicate<FileVersion> unpinned)
@@ -73,6 +76,7 @@ final class PeerReader
         this.connections = requireNonNull(connections, "connections is null");
         this.origins = origins.stream().map(NamedOrigin::id).toList();
         this.silence = requireNonNull(silence, "silence is null");
+        this.allowed = requireNonNull(allowed, "allowed is null");
         this.inStep = requireNonNull(inStep, "inStep is null");
         this.beingFlushed = requireNonNull(beingFlushed, "beingFlushed is null");
         this.unpinned = requireNonNull(unpinned, "unpinned is null");
@@ -90,7 +94,7 @@ final class PeerReader
             throws WorkerException, InterruptedException
     {
         int origin = origins.indexOf(version.origin());
-        if (blocks.isEmpty() || origin < 0 || store.file(id).map(FileMetadata::provisional).orElse(false)) {
+        if (blocks.isEmpty() || origin < 0 || !allowed.test(version) || store.file(id).map(FileMetadata::provisional).orElse(false)) {
             return true;
         }
         WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));

@@ -52,8 +52,9 @@ public final class StatusResource
      * @param weight bytes that determine the worker's share of the chunks
      * @param newestRing epoch of the newest ring; absent without one
      * @param socketPath the Unix socket for Trino workers of this host
-     * @param address the TCP address for other hosts
+     * @param address the TCP address for other hosts; empty without a shared secret
      * @param memoryFile the shared-memory file
+     * @param sharedSecrets fingerprints of the valid shared secrets, the preferred one first
      * @param buckets buckets from which blocks were fetched since the start
      * @param recovery the result of opening the store
      * @param quotas tables with a quota
@@ -72,8 +73,9 @@ public final class StatusResource
             @JsonProperty("newest_ring") Optional<String> newestRing,
             @JsonProperty("newest_ring_published_millis") Optional<Long> newestRingPublishedMillis,
             @JsonProperty("socket_path") String socketPath,
-            @JsonProperty("address") String address,
+            @JsonProperty("address") Optional<String> address,
             @JsonProperty("memory_file") String memoryFile,
+            @JsonProperty("shared_secrets") List<String> sharedSecrets,
             @JsonProperty("origins") List<OriginState> origins,
             @JsonProperty("buckets") List<BucketFetches> buckets,
             @JsonProperty("recovery") List<String> recovery,
@@ -171,8 +173,9 @@ public final class StatusResource
                 hasRing ? Optional.of(pong.newestRing().toString()) : Optional.empty(),
                 hasRing ? Optional.of(pong.newestRingPublishedMillis()) : Optional.empty(),
                 worker.socketPath().toString(),
-                "%s:%s".formatted(worker.tcpAddress().getAddress().getHostAddress(), worker.tcpAddress().getPort()),
+                worker.tcpAddress().map(address -> "%s:%s".formatted(address.getAddress().getHostAddress(), address.getPort())),
                 worker.store().memoryFile().toString(),
+                status.secretFingerprints(),
                 worker.origins().all().stream()
                         .map(origin -> new OriginState(origin.name(), origin.id().toString(), origin.health().problem()))
                         .collect(toImmutableList()),
@@ -191,17 +194,18 @@ public final class StatusResource
     public Statistics stats()
     {
         UsageCounters usage = worker.usage();
+        WorkerStatus status = worker.status();
         List<CatalogStatistics> catalogs = usage.accounts().stream()
                 .map(account -> new CatalogStatistics(account.cluster(), account.catalog(), usage.totals(account)))
                 .collect(toImmutableList());
-        Pong pong = worker.status().pong();
+        Pong pong = status.pong();
         return new Statistics(
                 pong.worker().value(),
                 pong.state(),
-                worker.status().problem(),
+                status.problem(),
                 usage.sinceMillis(),
                 usage.totals(),
-                worker.status().gauges(),
+                status.gauges(),
                 catalogs);
     }
 

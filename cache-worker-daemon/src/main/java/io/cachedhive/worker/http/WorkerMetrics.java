@@ -24,7 +24,8 @@ public final class WorkerMetrics
     }
 
     /**
-     * Returns the value of each metric of {@link CacheMetric#ALL}, read at about the same time.
+     * Returns the value of each metric of {@link CacheMetric#ALL}, read at about the same time. Optional metrics
+     * without a value are absent.
      */
     public Map<CacheMetric, Long> values()
     {
@@ -32,6 +33,9 @@ public final class WorkerMetrics
         Map<String, Long> totals = worker.usage().totals();
         ImmutableMap.Builder<CacheMetric, Long> values = ImmutableMap.builder();
         for (CacheMetric metric : CacheMetric.ALL) {
+            if (metric.optional() && !gauges.containsKey(metric.name())) {
+                continue;
+            }
             values.put(metric, metric.scope() == Scope.TABLE ? totals.getOrDefault(metric.name(), 0L) : gauges.getOrDefault(metric.name(), 0L));
         }
         return values.buildOrThrow();

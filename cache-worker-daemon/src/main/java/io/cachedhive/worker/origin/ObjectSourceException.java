@@ -23,6 +23,10 @@ public class ObjectSourceException
          */
         DENIED,
         /**
+         * The object is encrypted with SSE-KMS, and this worker may not keep it.
+         */
+        ENCRYPTED,
+        /**
          * The origin throttled the request.
          */
         THROTTLED,

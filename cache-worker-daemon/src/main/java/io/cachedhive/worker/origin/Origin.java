@@ -11,8 +11,9 @@ import static java.util.Objects.requireNonNull;
  *
  * @param name the value of {@code cachedhive.origin} that refers to it
  * @param file the properties file of the origin
+ * @param allowedLocations the files that this worker may read from it
  */
-public record Origin(String name, OriginId id, Path file, ObjectSource source, OriginHealth health)
+public record Origin(String name, OriginId id, Path file, ObjectSource source, OriginHealth health, AllowedLocations allowedLocations)
 {
     public Origin
     {
@@ -21,5 +22,6 @@ public record Origin(String name, OriginId id, Path file, ObjectSource source, O
         requireNonNull(file, "file is null");
         requireNonNull(source, "source is null");
         requireNonNull(health, "health is null");
+        requireNonNull(allowedLocations, "allowedLocations is null");
     }
 }

@@ -8,6 +8,7 @@ import io.airlift.configuration.ConfigurationFactory;
 import io.airlift.configuration.secrets.SecretsResolver;
 import io.airlift.configuration.secrets.env.EnvironmentVariableSecretProvider;
 import io.airlift.log.Logger;
+import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.worker.startup.StartupException;
 
@@ -30,8 +31,11 @@ import static java.util.stream.Collectors.joining;
 /**
  * The properties file of an origin. Every property is applied, ignored because it affects only writes, or rejected by
  * name. Otherwise the worker could read another store, or with other permissions, than the operator expects.
+ *
+ * @param domain the isolation domain, which catalogs of this origin must have too
+ * @param allowedLocations the files that the worker may read
  */
-public record OriginFile(String name, Path path, S3OriginConfig config)
+public record OriginFile(String name, Path path, S3OriginConfig config, IsolationDomain domain, AllowedLocations allowedLocations)
 {
     private static final Logger log = Logger.get(OriginFile.class);
 
@@ -43,11 +47,13 @@ public record OriginFile(String name, Path path, S3OriginConfig config)
         requireNonNull(name, "name is null");
         requireNonNull(path, "path is null");
         requireNonNull(config, "config is null");
+        requireNonNull(domain, "domain is null");
+        requireNonNull(allowedLocations, "allowedLocations is null");
     }
 
     public OriginId id()
     {
-        return OriginId.of("s3", config.getEndpoint(), config.getRegion());
+        return OriginId.of("s3", config.getEndpoint(), config.getRegion(), domain);
     }
 
     public static boolean isOriginFile(Path path)
@@ -70,10 +76,10 @@ public record OriginFile(String name, Path path, S3OriginConfig config)
             throw new StartupException("origin file %s cannot be read: %s".formatted(path, e), e);
         }
         String fileName = path.getFileName().toString();
-        return new OriginFile(fileName.substring(0, fileName.length() - EXTENSION.length()), path, parse(path, properties));
+        return parse(fileName.substring(0, fileName.length() - EXTENSION.length()), path, properties);
     }
 
-    static S3OriginConfig parse(Path path, Map<String, String> properties)
+    private static OriginFile parse(String name, Path path, Map<String, String> properties)
     {
         List<String> problems = new ArrayList<>();
         SecretsResolver secrets = new SecretsResolver(ImmutableMap.of("env", new EnvironmentVariableSecretProvider()));
@@ -98,25 +104,47 @@ public record OriginFile(String name, Path path, S3OriginConfig config)
         }
 
         ConfigurationFactory factory = new ConfigurationFactory(resolved);
-        S3OriginConfig config = null;
+        Optional<S3OriginConfig> config = build(factory, S3OriginConfig.class, problems);
+        Optional<OriginAccessConfig> access = build(factory, OriginAccessConfig.class, problems);
+        AllowedLocations allowedLocations = AllowedLocations.ALL;
         try {
-            config = factory.build(S3OriginConfig.class);
+            allowedLocations = AllowedLocations.of(access.map(OriginAccessConfig::getAllowedLocations).orElse(List.of()));
         }
-        catch (RuntimeException e) {
-            problems.addAll(messages(e));
+        catch (IllegalArgumentException e) {
+            problems.add(e.getMessage());
         }
         Set<String> used = factory.getUsedProperties().stream()
                 .map(ConfigPropertyMetadata::name)
                 .collect(toImmutableSet());
         for (String key : new TreeSet<>(resolved.keySet())) {
-            if (config != null && !used.contains(key)) {
-                problems.add(key + " is unknown: only the s3.* properties of Trino's S3 file system have a meaning here, remove it");
+            if (config.isPresent() && access.isPresent() && !used.contains(key)) {
+                problems.add(key + " is unknown: only isolation-domain, shared-permissions, allowed-locations and the s3.* properties of Trino's S3 file system "
+                        + "have a meaning here, remove it");
             }
         }
         if (!problems.isEmpty()) {
             throw new StartupException("origin file %s: %s".formatted(path, String.join("; ", problems)));
         }
-        return requireNonNull(config);
+        return new OriginFile(name, path, config.orElseThrow(), domain(access.orElseThrow(), resolved), allowedLocations);
+    }
+
+    private static <T> Optional<T> build(ConfigurationFactory factory, Class<T> type, List<String> problems)
+    {
+        try {
+            return Optional.of(factory.build(type));
+        }
+        catch (RuntimeException e) {
+            problems.addAll(messages(e));
+            return Optional.empty();
+        }
+    }
+
+    private static IsolationDomain domain(OriginAccessConfig access, Map<String, String> properties)
+    {
+        if (access.isSharedPermissions()) {
+            return IsolationDomain.NONE;
+        }
+        return access.getIsolationDomain().map(IsolationDomain::named).orElseGet(() -> IsolationDomain.ofS3(properties));
     }
 
     private static List<String> messages(RuntimeException e)

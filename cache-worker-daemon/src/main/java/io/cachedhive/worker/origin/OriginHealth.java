@@ -24,6 +24,7 @@ import static java.util.Objects.requireNonNull;
  * one request probes the origin.
  * <li>Bucket throttled without a success for 5 seconds: the same for the bucket.
  * <li>Other failures affect only their request.
+ * <li>Location not allowed: reported for five minutes after the last request for such a location.
  * </ul>
  */
 public final class OriginHealth
@@ -57,6 +58,12 @@ public final class OriginHealth
     private long quietUntil;
     @GuardedBy("this")
     private Optional<String> problem = Optional.empty();
+    @GuardedBy("this")
+    private Optional<String> refusal = Optional.empty();
+    @GuardedBy("this")
+    private long refusalUntil;
+    @GuardedBy("this")
+    private long refusalsQuietUntil;
 
     public OriginHealth(String name, Path file)
     {
@@ -69,6 +76,7 @@ public final class OriginHealth
         this.file = requireNonNull(file, "file is null");
         this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
         this.quietUntil = nanoTime.getAsLong();
+        this.refusalsQuietUntil = quietUntil;
     }
 
     /**
@@ -176,7 +184,7 @@ public final class OriginHealth
             case DENIED -> "origin %s answers %s to %s: check the credentials in %s and the rights that they have".formatted(name, failure.getMessage(), request, file);
             case UNREACHABLE -> "origin %s cannot be reached (%s): check s3.endpoint in %s and the network".formatted(name, failure.getMessage(), file);
             case THROTTLED -> "origin %s answers %s to more requests than the retries of %s allow for: it is overloaded".formatted(name, failure.getMessage(), file);
-            case FAILED, GONE, CHANGED -> "origin %s fails (%s) at %s: check the object store".formatted(name, failure.getMessage(), request);
+            case FAILED, GONE, CHANGED, ENCRYPTED -> "origin %s fails (%s) at %s: check the object store".formatted(name, failure.getMessage(), request);
         };
         problem = Optional.of(sentence);
         failing = true;
@@ -188,10 +196,26 @@ public final class OriginHealth
     }
 
     /**
-     * Returns the problem and its fix, or empty if the last request succeeded.
+     * Records a request for a file that the origin does not allow.
+     */
+    public synchronized void refused(String location)
+    {
+        long now = nanoTime.getAsLong();
+        String sentence = "origin %s does not allow %s, so that Trino reads it: add its bucket or prefix to allowed-locations in %s, or use another origin in the catalog"
+                .formatted(name, location, file);
+        refusal = Optional.of(sentence);
+        refusalUntil = now + QUIET_NANOS;
+        if (now - refusalsQuietUntil >= 0) {
+            refusalsQuietUntil = now + QUIET_NANOS;
+            log.warn("%s", sentence);
+        }
+    }
+
+    /**
+     * Returns the problem and its fix, or empty if the last request succeeded and no location was refused lately.
      */
     public synchronized Optional<String> problem()
     {
-        return problem;
+        return problem.or(() -> refusal.filter(_ -> nanoTime.getAsLong() - refusalUntil < 0));
     }
 }

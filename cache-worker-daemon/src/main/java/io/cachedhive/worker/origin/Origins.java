@@ -1,5 +1,6 @@
 package io.cachedhive.worker.origin;
 
+import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.worker.startup.StartupException;
 import software.amazon.awssdk.core.exception.SdkException;
@@ -35,16 +36,17 @@ public final class Origins
      * Loads the properties files. Clients are created by {@link #connect}, or earlier on first use.
      *
      * @param observers returns the observer of an origin by name
+     * @param encryptedAtRest whether the cached blocks are encrypted on SSD
      * @throws StartupException if a file is invalid
      */
-    public static Origins load(Path directory, Function<String, OriginObserver> observers)
+    public static Origins load(Path directory, Function<String, OriginObserver> observers, boolean encryptedAtRest)
     {
         return new Origins(read(directory).stream()
-                .map(file -> origin(file, observers))
+                .map(file -> origin(file, observers, encryptedAtRest))
                 .toList());
     }
 
-    private static Origin origin(OriginFile file, Function<String, OriginObserver> observers)
+    private static Origin origin(OriginFile file, Function<String, OriginObserver> observers, boolean encryptedAtRest)
     {
         OriginId id;
         try {
@@ -53,8 +55,8 @@ public final class Origins
         catch (IllegalArgumentException e) {
             throw refused(file, e);
         }
-        ObjectSource source = new DeferredSource(() -> connect(file, observers.apply(file.name())));
-        return new Origin(file.name(), id, file.path(), source, new OriginHealth(file.name(), file.path()));
+        ObjectSource source = new DeferredSource(() -> connect(file, observers.apply(file.name()), encryptedAtRest));
+        return new Origin(file.name(), id, file.path(), source, new OriginHealth(file.name(), file.path()), file.allowedLocations());
     }
 
     /**
@@ -93,10 +95,10 @@ public final class Origins
         }
     }
 
-    private static ObjectSource connect(OriginFile file, OriginObserver observer)
+    private static ObjectSource connect(OriginFile file, OriginObserver observer, boolean encryptedAtRest)
     {
         try {
-            return S3Source.create(file.config(), observer);
+            return S3Source.create(file.config(), observer, encryptedAtRest);
         }
         catch (SdkException | IllegalArgumentException e) {
             throw refused(file, e);
@@ -112,6 +114,14 @@ public final class Origins
     public Optional<Origin> find(String name)
     {
         return Optional.ofNullable(origins.get(name));
+    }
+
+    /**
+     * Returns whether this worker may keep blocks of a file: an origin of the file permits its location.
+     */
+    public boolean permit(FileVersion file)
+    {
+        return origins.values().stream().anyMatch(origin -> origin.id().equals(file.origin()) && origin.allowedLocations().permit(file.location()));
     }
 
     public Collection<Origin> all()

@@ -25,6 +25,15 @@ import static com.google.common.base.Strings.nullToEmpty;
  */
 public class S3OriginConfig
 {
+    /**
+     * When objects that are encrypted with SSE-KMS are cached.
+     */
+    public enum SseKmsCaching
+    {
+        ENCRYPTED_ONLY,
+        ALLOWED,
+    }
+
     public enum AuthType
     {
         DEFAULT,
@@ -86,6 +95,7 @@ public class S3OriginConfig
     private RetryMode retryMode = RetryMode.LEGACY;
     private int maxErrorRetries = 20;
     private boolean crossRegionAccessEnabled;
+    private SseKmsCaching sseKmsCaching = SseKmsCaching.ENCRYPTED_ONLY;
     private String applicationId = "cachedhive";
 
     @NotNull
@@ -501,6 +511,20 @@ public class S3OriginConfig
     public S3OriginConfig setCrossRegionAccessEnabled(boolean crossRegionAccessEnabled)
     {
         this.crossRegionAccessEnabled = crossRegionAccessEnabled;
+        return this;
+    }
+
+    @NotNull
+    public SseKmsCaching getSseKmsCaching()
+    {
+        return sseKmsCaching;
+    }
+
+    @Config("s3.sse-kms-caching")
+    @ConfigDescription("ENCRYPTED_ONLY to cache objects that are encrypted with SSE-KMS only with encryption at rest; ALLOWED to cache them always")
+    public S3OriginConfig setSseKmsCaching(SseKmsCaching sseKmsCaching)
+    {
+        this.sseKmsCaching = sseKmsCaching;
         return this;
     }
 

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import io.cachedhive.worker.origin.ObjectSourceException.Reason;
 import io.cachedhive.worker.origin.OriginObserver.Operation;
 import io.cachedhive.worker.origin.S3OriginConfig.SignerType;
+import io.cachedhive.worker.origin.S3OriginConfig.SseKmsCaching;
 import software.amazon.awssdk.auth.credentials.AnonymousCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
@@ -66,11 +67,13 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import static com.google.common.base.Strings.nullToEmpty;
 import static com.google.common.collect.ImmutableList.toImmutableList;
 import static com.google.common.net.HttpHeaders.DATE;
 import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 import static io.cachedhive.worker.origin.ObjectSourceException.Reason.CHANGED;
 import static io.cachedhive.worker.origin.ObjectSourceException.Reason.DENIED;
+import static io.cachedhive.worker.origin.ObjectSourceException.Reason.ENCRYPTED;
 import static io.cachedhive.worker.origin.ObjectSourceException.Reason.FAILED;
 import static io.cachedhive.worker.origin.ObjectSourceException.Reason.GONE;
 import static io.cachedhive.worker.origin.ObjectSourceException.Reason.THROTTLED;
@@ -98,6 +101,7 @@ public final class S3Source
     private final S3Client headClient;
     private final int maxAttempts;
     private final Optional<RequestPayer> requestPayer;
+    private final Optional<EncryptedDirectories> refused;
     private final OriginObserver observer;
 
     private S3Source(
@@ -107,6 +111,7 @@ public final class S3Source
             S3Client headClient,
             int maxAttempts,
             Optional<RequestPayer> requestPayer,
+            Optional<EncryptedDirectories> refused,
             OriginObserver observer)
     {
         this.httpClient = requireNonNull(httpClient, "httpClient is null");
@@ -115,16 +120,18 @@ public final class S3Source
         this.headClient = requireNonNull(headClient, "headClient is null");
         this.maxAttempts = maxAttempts;
         this.requestPayer = requireNonNull(requestPayer, "requestPayer is null");
+        this.refused = requireNonNull(refused, "refused is null");
         this.observer = requireNonNull(observer, "observer is null");
     }
 
     /**
      * Creates a source.
      *
+     * @param encryptedAtRest whether the caller keeps the bytes encrypted
      * @throws SdkClientException if the SDK cannot create a client, for instance because no region is configured
      * @throws IllegalArgumentException if a value is malformed
      */
-    public static S3Source create(S3OriginConfig config, OriginObserver observer)
+    public static S3Source create(S3OriginConfig config, OriginObserver observer, boolean encryptedAtRest)
     {
         SdkHttpClient httpClient = createHttpClient(config);
         ScheduledExecutorService timeouts = createTimeouts();
@@ -138,6 +145,7 @@ public final class S3Source
                     createClient(config, httpClient, timeouts, credentials, retries, observer),
                     config.getMaxErrorRetries(),
                     config.isRequesterPays() ? Optional.of(RequestPayer.REQUESTER) : Optional.empty(),
+                    encryptedAtRest || config.getSseKmsCaching() == SseKmsCaching.ALLOWED ? Optional.empty() : Optional.of(new EncryptedDirectories()),
                     observer);
         }
         catch (RuntimeException e) {
@@ -282,6 +290,9 @@ public final class S3Source
     public ObjectRange open(S3ObjectLocation location, long position, long length, Optional<String> ifMatch)
             throws ObjectSourceException
     {
+        if (refused.isPresent() && refused.get().contains(location)) {
+            throw encrypted();
+        }
         GetObjectRequest request = GetObjectRequest.builder()
                 .bucket(location.bucket())
                 .key(location.key())
@@ -297,12 +308,27 @@ public final class S3Source
             throw translate(e);
         }
         try {
+            if (refused.isPresent() && isKms(stream.response())) {
+                refused.get().add(location);
+                throw encrypted();
+            }
             return new S3Range(stream, checkRange(stream.response(), position, length), length, observer);
         }
         catch (ObjectSourceException | RuntimeException e) {
             stream.abort();
             throw e;
         }
+    }
+
+    private static boolean isKms(GetObjectResponse response)
+    {
+        // aws:kms and aws:kms:dsse
+        return nullToEmpty(response.serverSideEncryptionAsString()).startsWith("aws:kms");
+    }
+
+    private static ObjectSourceException encrypted()
+    {
+        return new ObjectSourceException(ENCRYPTED, "the object is encrypted with SSE-KMS", null);
     }
 
     private static ObjectState checkRange(GetObjectResponse response, long position, long length)

@@ -5,6 +5,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.file.Pin;
+import io.cachedhive.protocol.time.ClockSkew;
 import io.cachedhive.protocol.wire.WireForms;
 import io.cachedhive.worker.state.DurableLog;
 import io.cachedhive.worker.state.StateDirectory;
@@ -46,7 +47,8 @@ final class PinRegistry
             0x32424e50424d4843L, // CHMBPNB2
             Pin::id,
             WireForms::readPin,
-            WireForms::writePin);
+            WireForms::writePin,
+            Pin::createdNotAfter);
 
     private final DurableLog<Pin> book;
     private final Map<Place, Pin> pins = new HashMap<>();
@@ -115,7 +117,8 @@ final class PinRegistry
         forget(nowMillis);
         Map<Place, Pin> newest = new HashMap<>();
         for (Pin pin : learned) {
-            if (!isForgotten(pin, nowMillis)) {
+            // peers accept no pin of the future from clients, so only a host with a wrong clock has one
+            if (!isForgotten(pin, nowMillis) && !ClockSkew.isAhead(pin.createdMillis(), nowMillis)) {
                 newest.merge(Place.of(pin), pin, (one, other) -> one.isNewerThan(other) ? one : other);
             }
         }

@@ -153,6 +153,9 @@ final class PreloadTask
         fail(switch (cause) {
             case VERSION_GONE -> "%s has another version at the origin".formatted(target.version().location());
             case ORIGIN_FAILED -> target.origin().health().problem().orElse("the origin failed at %s".formatted(target.version().location()));
+            case ENCRYPTED -> "%s is encrypted with SSE-KMS: it is cached only with encryption at rest, or with s3.sse-kms-caching=ALLOWED in %s".formatted(
+                    target.version().location(),
+                    target.origin().file());
             default -> "the cache worker answers %s for %s".formatted(cause, target.version().location());
         });
     }

@@ -28,7 +28,6 @@ import io.cachedhive.protocol.wire.ListingMessage;
 import io.cachedhive.protocol.wire.ListingMessage.GetFiles;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
-import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.protocol.wire.PinMessage.GetPins;
 import io.cachedhive.protocol.wire.PinMessage.SetPins;
 import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
@@ -64,6 +63,7 @@ import io.cachedhive.worker.origin.S3ObjectLocation;
 import io.cachedhive.worker.pin.PinService;
 import io.cachedhive.worker.ring.RingRegistry;
 import io.cachedhive.worker.server.Connection;
+import io.cachedhive.worker.server.LogLimit;
 import io.cachedhive.worker.server.RequestHandler;
 import io.cachedhive.worker.server.Session.SessionOrigin;
 import io.cachedhive.worker.server.Transport;
@@ -71,6 +71,7 @@ import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.usage.UsageCounters.Account;
 import io.cachedhive.worker.usage.UsageJournal;
 
+import java.time.Clock;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -114,10 +115,12 @@ public final class RequestDispatcher
     private final RequestValidator validator;
     private final Map<Connection, ActiveRequests> connections = new ConcurrentHashMap<>();
     private final LongAdder readsBegun = new LongAdder();
+    private final LogLimit quarantines = new LogLimit();
     private volatile boolean stopping;
 
     /**
      * @param background runs slow tasks; rejects them when its queue is full
+     * @param clock tells which rings, tombstones and pins are from the future
      */
     public RequestDispatcher(
             ReadServices reads,
@@ -126,7 +129,8 @@ public final class RequestDispatcher
             HandOverService handOvers,
             ExchangedRecords records,
             WorkerStatus status,
-            Executor background)
+            Executor background,
+            Clock clock)
     {
         this.readServices = requireNonNull(reads, "reads is null");
         this.store = reads.inFlight().store();
@@ -140,7 +144,7 @@ public final class RequestDispatcher
         this.pins = records.pins();
         this.status = requireNonNull(status, "status is null");
         this.background = requireNonNull(background, "background is null");
-        this.validator = new RequestValidator(store.blockSizeBytes());
+        this.validator = new RequestValidator(store.blockSizeBytes(), clock);
     }
 
     @Override
@@ -153,7 +157,7 @@ public final class RequestDispatcher
                 // the message has no answer that could report the error
                 throw new WireException(contradiction.get());
             }
-            connection.send(requestId, new ControlMessage.Error(contradiction.get()));
+            connection.refuse(requestId, contradiction.get());
             return;
         }
         if (connection.transport() == Transport.UNIX) {
@@ -222,9 +226,9 @@ public final class RequestDispatcher
     {
         SessionOrigin origin = connection.session().origins().get(read.origin());
         ActiveRequests requests = requests(connection);
-        Optional<NoCause> refusal = Optional.empty();
-        if (origin.status() == OriginStatus.MISMATCH) {
-            refusal = Optional.of(NoCause.ORIGIN_MISMATCH);
+        Optional<NoCause> refusal = origin.refusal(read.file());
+        if (refusal.isPresent()) {
+            reportRefusal(origin, refusal.get(), read.file(), read.blockCount());
         }
         else if (stopping || !flushes.isReady()) {
             refusal = Optional.of(NoCause.UNAVAILABLE);
@@ -250,8 +254,16 @@ public final class RequestDispatcher
 
     private static Optional<FetchTarget> target(Connection connection, SessionOrigin origin, FileVersion version, FileVersionId id, String table, FillTerms terms)
     {
-        return origin.origin().flatMap(known -> S3ObjectLocation.parse(version.location())
+        return origin.origin().filter(_ -> origin.refusal(version).isEmpty()).flatMap(known -> S3ObjectLocation.parse(version.location())
                 .map(location -> new FetchTarget(known, location, version, id, table, connection.chunkSizeBytes(), terms)));
+    }
+
+    private void reportRefusal(SessionOrigin origin, NoCause cause, FileVersion file, long blocks)
+    {
+        if (cause == NoCause.LOCATION_NOT_ALLOWED) {
+            readServices.inFlight().counters().addRefusedLocation(blocks);
+            origin.origin().ifPresent(known -> known.health().refused(file.location()));
+        }
     }
 
     private void revalidate(Connection connection, long requestId, Revalidate revalidate)
@@ -287,8 +299,13 @@ public final class RequestDispatcher
                 // a second reader may have reported the same file already
                 if (known) {
                     readServices.inFlight().counters().addQuarantinedFile();
-                    log.error("Trino node %s found cached bytes that differ from the origin in %s, %s bytes at %s; dropped the file",
-                            connection.session().node(), quarantine.file().location(), quarantine.length(), quarantine.position());
+                    quarantines.add().ifPresent(count -> log.error(
+                            "Trino node %s found cached bytes that differ from the origin in %s, %s bytes at %s; dropped the file (%s files since the last message)",
+                            LogLimit.line(connection.session().node()),
+                            LogLimit.line(quarantine.file().location()),
+                            quarantine.length(),
+                            quarantine.position(),
+                            count));
                 }
                 connection.send(requestId, new Ack());
             });
@@ -316,7 +333,7 @@ public final class RequestDispatcher
     {
         // a flush that completes after this point rejects the block
         long flushesBefore = store.flushes().count();
-        boolean mayKeep = !stopping && flushes.mayBeGuest(offer.file()) && connection.session().origins().get(offer.origin()).status() != OriginStatus.MISMATCH;
+        boolean mayKeep = !stopping && flushes.mayBeGuest(offer.file()) && connection.session().origins().get(offer.origin()).refusal(offer.file()).isEmpty();
         readServices.inFlight().counters().addGuest(
                 mayKeep && store.offerGuest(offer.file(), offer.block(), offer.table(), offer.etagDigest(), offer.checksum(), offer.payload(), flushesBefore));
     }
@@ -345,7 +362,7 @@ public final class RequestDispatcher
 
     private void flush(Connection connection, long requestId, Flush flush)
     {
-        flushes.flush(flush.tombstones()).whenComplete((flushed, failure) ->
+        flushes.flush(flush.tombstones(), flush.requested()).whenComplete((flushed, failure) ->
                 connection.send(requestId, failure == null ? flushed : new ControlMessage.Error(requireNonNullElse(failure.getMessage(), "the worker failed"))));
     }
 
@@ -397,12 +414,16 @@ public final class RequestDispatcher
         FileVersionId file = version.id();
         Optional<FetchTarget> target = target(connection, origin, version, file, preload.table(), FillTerms.UNSPECIFIED);
         if (target.isEmpty()) {
+            Optional<NoCause> refusal = origin.refusal(version);
+            refusal.ifPresent(cause -> reportRefusal(origin, cause, version, Math.ceilDiv(preload.length(), (long) blockSize)));
             connection.send(requestId, new Preloaded(0, 0, preload.length(), Optional.of("this cache worker cannot fetch %s: %s".formatted(
                     version.location(),
                     switch (origin.status()) {
-                        case KNOWN -> "it is not in an S3 object store";
+                        case KNOWN -> refusal.isPresent() ?
+                                "the origin does not allow this location, add it to allowed-locations of its file in etc/origins" :
+                                "it is not in an S3 object store";
                         case UNKNOWN -> "it has no such origin, add its file in etc/origins";
-                        case MISMATCH -> "its origin of that name has another endpoint or region, correct its file in etc/origins";
+                        case MISMATCH -> "its origin of that name has another endpoint, region or isolation domain, correct its file in etc/origins";
                     }))));
             return;
         }

@@ -1,24 +1,29 @@
 package io.cachedhive.worker.request;
 
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.time.ClockSkew;
 import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
+import io.cachedhive.protocol.wire.InvalidationMessage.Flush;
 import io.cachedhive.protocol.wire.InvalidationMessage.Quarantine;
 import io.cachedhive.protocol.wire.InvalidationMessage.ReleaseFiles;
 import io.cachedhive.protocol.wire.InvalidationMessage.Revalidate;
 import io.cachedhive.protocol.wire.Message;
+import io.cachedhive.protocol.wire.PinMessage.SetPins;
 import io.cachedhive.protocol.wire.PolicyMessage.OnTerms;
 import io.cachedhive.protocol.wire.PreloadMessage.FetchAhead;
 import io.cachedhive.protocol.wire.PreloadMessage.Preload;
 import io.cachedhive.protocol.wire.ReadMessage.Range;
 import io.cachedhive.protocol.wire.ReadMessage.Read;
+import io.cachedhive.protocol.wire.RingMessage.PublishRing;
 import io.cachedhive.worker.server.Session;
 
+import java.time.Clock;
 import java.util.Optional;
 
 /**
  * Validates requests once, when they arrive. Later code relies on it.
  */
-record RequestValidator(int blockSizeBytes)
+record RequestValidator(int blockSizeBytes, Clock clock)
 {
     private static final int MAX_BLOCKS_PER_READ = 1024;
 
@@ -40,8 +45,23 @@ record RequestValidator(int blockSizeBytes)
             case FetchAhead ahead -> ahead.files().stream()
                     .flatMap(file -> file(session, ahead.origin(), file).stream())
                     .findFirst();
+            case PublishRing publish -> time("ring", publish.ring().publishedMillis());
+            case Flush flush -> flush.tombstones().stream()
+                    .flatMap(tombstone -> time("flush", tombstone.createdMillis()).stream())
+                    .findFirst();
+            case SetPins set -> set.pins().stream()
+                    .flatMap(pin -> time("pin", pin.createdMillis()).stream())
+                    .findFirst();
             default -> Optional.empty();
         };
+    }
+
+    private Optional<String> time(String record, long millis)
+    {
+        return ClockSkew.isAhead(millis, clock.millis()) ?
+                Optional.of("the %s has a time more than %s hours ahead of the cache worker's clock: synchronize the clocks of the coordinator and of all cache workers"
+                        .formatted(record, ClockSkew.MAX_AHEAD.toHours())) :
+                Optional.empty();
     }
 
     private static Optional<String> file(Session session, int origin, FileVersion file)

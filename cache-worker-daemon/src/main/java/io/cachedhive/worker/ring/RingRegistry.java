@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.time.ClockSkew;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireForms;
 import io.cachedhive.protocol.wire.WireReader;
@@ -12,6 +13,7 @@ import io.cachedhive.worker.state.StateDirectory;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.time.Clock;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -20,6 +22,7 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.zip.CRC32C;
 
+import static com.google.common.collect.ImmutableList.toImmutableList;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -46,16 +49,17 @@ public final class RingRegistry
     private boolean writing;
 
     /**
+     * @param clock tells which rings of the file are from the future
      * @param writer writes the file: one task at a time, so that a hung disk holds up no connection
      * @param shown called with the rings, the newest first, immediately and after each change
      */
-    public RingRegistry(StateDirectory state, Executor writer, Consumer<List<PublishedRing>> shown)
+    public RingRegistry(StateDirectory state, Clock clock, Executor writer, Consumer<List<PublishedRing>> shown)
     {
         this.state = requireNonNull(state, "state is null");
         this.writer = requireNonNull(writer, "writer is null");
         this.shown = requireNonNull(shown, "shown is null");
         try {
-            state.read(FILE).ifPresent(content -> rings = decode(content));
+            state.read(FILE).ifPresent(content -> rings = withoutFuture(decode(content), clock.millis()));
         }
         catch (IOException e) {
             log.warn("Rings in %s cannot be read (%s): the coordinator sends them again", state.path(), e);
@@ -156,6 +160,20 @@ public final class RingRegistry
             log.warn("File of rings is ignored (%s): the coordinator sends them again", e.getMessage());
             return ImmutableList.of();
         }
+    }
+
+    private List<PublishedRing> withoutFuture(List<PublishedRing> read, long nowMillis)
+    {
+        List<PublishedRing> kept = read.stream()
+                .filter(ring -> !ClockSkew.isAhead(ring.publishedMillis(), nowMillis))
+                .collect(toImmutableList());
+        if (kept.size() < read.size()) {
+            log.warn("%s rings in %s have a time more than %s hours ahead of this host's clock and are ignored: check the clock; the coordinator sends its ring again",
+                    read.size() - kept.size(),
+                    state.path().resolve(FILE),
+                    ClockSkew.MAX_AHEAD.toHours());
+        }
+        return kept;
     }
 
     private static long checksum(ByteBuffer body)

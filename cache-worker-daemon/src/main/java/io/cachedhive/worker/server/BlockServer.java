@@ -1,8 +1,13 @@
 package io.cachedhive.worker.server;
 
-import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
+import io.cachedhive.protocol.security.Secrets;
+import io.cachedhive.transport.tls.Certificates;
+import io.cachedhive.transport.tls.TlsContexts;
+import io.cachedhive.transport.tls.TlsCredentials;
+
+import javax.net.ssl.SSLContext;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -10,29 +15,34 @@ import java.net.StandardSocketOptions;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.attribute.UserPrincipal;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.Semaphore;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
+import static com.google.common.collect.ImmutableList.toImmutableList;
 import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 import static java.util.Objects.requireNonNull;
-import static java.util.concurrent.Executors.newSingleThreadScheduledExecutor;
 
 /**
- * Serves the block protocol on the Unix socket and on TCP. A connection has two threads.
+ * Serves the block protocol on the Unix socket and, with a shared secret, on TCP. A connection has two threads.
  *
- * <p>An unauthenticated peer can use only one of a few connections (a new one closes the oldest), for a few seconds,
- * with frames of a few KiB.
+ * <p>An unauthenticated peer can use only one of a few connections (a new one closes the oldest of the host that has the
+ * most), for a few seconds, with frames of a few KiB and without a thread of the platform, and its host only some
+ * handshakes per second.
  */
 public final class BlockServer
         implements AutoCloseable
@@ -43,52 +53,93 @@ public final class BlockServer
      * Limits of the server.
      *
      * @param handshakeTimeout the maximum duration of a handshake
-     * @param maxUnproven the maximum number of connections in their handshake
-     * @param stuckTimeout a connection is closed when its peer reads no byte of an answer for this long
-     * @param bodyBytes the memory for the bodies of concurrent large requests
+     * @param maxUnproven the maximum number of connections in their handshake, for each of the two sockets
+     * @param stuckTimeout a connection is closed when its peer reads no byte of an answer for this long, or does not
+     * complete a message in this time and another second for each MiB
+     * @param bodyBytes the memory for the bodies of concurrent large requests, of which one peer may use a quarter
+     * @param unprovenHandshakes the number of TLS handshakes that an address may begin at once without proving the secret
+     * @param unprovenHandshakesPerSecond the number of TLS handshakes that it may begin per second after these
      */
-    public record Limits(Duration handshakeTimeout, int maxUnproven, Duration stuckTimeout, int bodyBytes)
+    public record Limits(
+            Duration handshakeTimeout,
+            int maxUnproven,
+            Duration stuckTimeout,
+            int bodyBytes,
+            int unprovenHandshakes,
+            double unprovenHandshakesPerSecond)
     {
-        public static final Limits DEFAULT = new Limits(Duration.ofSeconds(5), 64, Duration.ofSeconds(30), 64 << 20);
+        public static final Limits DEFAULT = new Limits(Duration.ofSeconds(5), 64, Duration.ofSeconds(30), 64 << 20, 256, 64);
     }
 
     private static final int MAX_PLATFORM_READERS = 256;
     private static final long READER_STACK_BYTES = 512 << 10;
+    private static final int PEERS_PER_BODY_BUDGET = 4;
+    private static final long MIN_BODY_BYTES_PER_SECOND = 1 << 20;
+    /**
+     * The maximum number of connections with the role READER. The client of a catalog has one or two.
+     */
+    static final int MAX_READERS = 256;
 
     private final ListenSockets sockets;
-    private final Optional<String> secret;
+    private final Secrets secrets;
+    private final TlsMode tlsMode;
+    private final SSLContext tlsContext = TlsContexts.selfSignedServer();
+    private final Optional<Certificates> certificates;
     private final Limits limits;
     private final Welcomer welcomer;
     private final RequestHandler handler;
     private final PeerRefusals refusals;
-    private final Semaphore bodyBytes;
+    private final BodyBudget bodyBudget;
+    private final HandshakeBudget handshakeBudget;
+    private final LogLimit failures = new LogLimit();
+    private final LogLimit failedAccepts = new LogLimit();
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
-    // in the order of their arrival
+    private final AtomicInteger readers = new AtomicInteger();
+    // those of one socket do not displace those of the other; in the order of their arrival
     @GuardedBy("itself")
-    private final Map<Connection, ScheduledFuture<?>> unproven = new LinkedHashMap<>();
-    private final ScheduledExecutorService scheduler = newSingleThreadScheduledExecutor(daemonThreadsNamed("block-server-timer"));
+    private final Map<Transport, Map<Connection, ScheduledFuture<?>>> unproven = new EnumMap<>(Transport.class);
+    private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, daemonThreadsNamed("block-server-timer"));
     private final List<Thread> acceptors = new ArrayList<>();
     private final LongAdder acceptedConnections = new LongAdder();
+    private final LongAdder plainConnections = new LongAdder();
     private volatile boolean stopped;
 
     /**
-     * @param secret the secret that peers on TCP must know
+     * @param secrets the secrets of which peers on TCP must know one
+     * @param tlsMode whether peers on TCP must use TLS
+     * @param certificates the certificates of the operator; empty for a self-signed one
      */
-    public BlockServer(ListenSockets sockets, Optional<String> secret, Limits limits, Welcomer welcomer, RequestHandler handler, PeerRefusals refusals)
+    public BlockServer(
+            ListenSockets sockets,
+            Secrets secrets,
+            TlsMode tlsMode,
+            Optional<Certificates> certificates,
+            Limits limits,
+            Welcomer welcomer,
+            RequestHandler handler,
+            PeerRefusals refusals)
     {
+        this.certificates = requireNonNull(certificates, "certificates is null");
         this.sockets = requireNonNull(sockets, "sockets is null");
-        this.secret = requireNonNull(secret, "secret is null");
+        this.secrets = requireNonNull(secrets, "secrets is null");
+        this.tlsMode = requireNonNull(tlsMode, "tlsMode is null");
         this.limits = requireNonNull(limits, "limits is null");
         this.welcomer = requireNonNull(welcomer, "welcomer is null");
         this.handler = requireNonNull(handler, "handler is null");
         this.refusals = requireNonNull(refusals, "refusals is null");
-        this.bodyBytes = new Semaphore(limits.bodyBytes());
+        this.bodyBudget = new BodyBudget(limits.bodyBytes(), limits.bodyBytes() / PEERS_PER_BODY_BUDGET);
+        this.handshakeBudget = new HandshakeBudget(limits.unprovenHandshakes(), limits.unprovenHandshakesPerSecond(), System::nanoTime);
+        for (Transport transport : Transport.values()) {
+            unproven.put(transport, new LinkedHashMap<>());
+        }
+        // the task of a finished handshake would hold its connection until the time-out
+        scheduler.setRemoveOnCancelPolicy(true);
     }
 
     public void start()
     {
         acceptors.add(Thread.ofPlatform().daemon().name("block-server-unix").start(() -> accept(sockets.unix(), Transport.UNIX)));
-        acceptors.add(Thread.ofPlatform().daemon().name("block-server-tcp").start(() -> accept(sockets.tcp(), Transport.TCP)));
+        sockets.tcp().ifPresent(tcp -> acceptors.add(Thread.ofPlatform().daemon().name("block-server-tcp").start(() -> accept(tcp, Transport.TCP))));
         long period = Math.max(1, limits.stuckTimeout().toMillis() / 4);
         scheduler.scheduleWithFixedDelay(this::closeStuckConnections, period, period, TimeUnit.MILLISECONDS);
     }
@@ -105,7 +156,7 @@ public final class BlockServer
             }
             catch (IOException e) {
                 // most likely out of file descriptors, until other connections close
-                log.warn("Block server cannot accept a connection: %s", e);
+                failedAccepts.add().ifPresent(count -> log.warn("Block server cannot accept a connection: %s (%s times since the last message)", e, count));
                 pause();
                 continue;
             }
@@ -132,25 +183,46 @@ public final class BlockServer
     private void serve(SocketChannel channel, Transport transport)
             throws IOException
     {
-        String peer = "a process on this host";
-        if (transport == Transport.TCP) {
+        String peer;
+        Optional<String> refusal = Optional.empty();
+        if (transport == Transport.UNIX) {
+            UserPrincipal user = SocketUsers.user(channel);
+            peer = "a process of the user " + user.getName();
+            refusal = sockets.users().admits(user) ? Optional.empty() : Optional.of(SocketUsers.refusal(user));
+        }
+        else {
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
             channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
             peer = channel.getRemoteAddress() instanceof InetSocketAddress address ? address.getAddress().getHostAddress() : "a disconnected peer";
         }
         Connection connection = new Connection(channel, transport, peer, this);
+        if (refusal.isPresent()) {
+            refusals.refused(peer, refusal.get());
+            // fits into the buffer of the new socket
+            connection.refuseAtOnce(refusal.get());
+            return;
+        }
         addUnproven(connection);
-        reader().start(connection::read);
+        Thread.ofVirtual().name("block-server-handshake").start(connection::establish);
+    }
+
+    /**
+     * Starts the threads of a connection that has completed its handshake.
+     */
+    void startThreads(Connection connection)
+    {
+        Thread.ofVirtual().name("block-server-write-", 0).start(connection::writeAnswers);
+        reader(connection.role()).start(connection::read);
     }
 
     /**
      * Returns a builder for reader threads. Waking a virtual thread that waits for a socket involves two other threads,
      * which takes as long as a sixth of a block. With more connections than the hosts of a typical cluster, the smaller
-     * stack of a virtual thread matters more.
+     * stack of a virtual thread matters more, and so it does for peers that did not prove the secret.
      */
-    private Thread.Builder reader()
+    private Thread.Builder reader(PeerRole role)
     {
-        if (connections.size() < MAX_PLATFORM_READERS) {
+        if (role == PeerRole.CLUSTER && connections.size() < MAX_PLATFORM_READERS) {
             return Thread.ofPlatform().daemon().name("block-server-read").stackSize(READER_STACK_BYTES);
         }
         return Thread.ofVirtual().name("block-server-read");
@@ -164,12 +236,24 @@ public final class BlockServer
                 limits.handshakeTimeout().toMillis(),
                 TimeUnit.MILLISECONDS);
         synchronized (unproven) {
-            if (unproven.size() >= limits.maxUnproven()) {
-                oldest = Optional.of(unproven.keySet().iterator().next());
+            Map<Connection, ScheduledFuture<?>> sameSocket = unproven.get(connection.transport());
+            if (sameSocket.size() >= limits.maxUnproven()) {
+                oldest = Optional.of(oldestOfMost(sameSocket.keySet()));
             }
-            unproven.put(connection, timeout);
+            sameSocket.put(connection, timeout);
         }
         oldest.ifPresent(victim -> refuse(victim, "more than %s connections have not finished their handshake".formatted(limits.maxUnproven())));
+    }
+
+    /**
+     * Returns the oldest connection of the peer that has the most, so that a flood of one host displaces its own.
+     */
+    private static Connection oldestOfMost(Set<Connection> connections)
+    {
+        Map<String, Integer> counts = new HashMap<>();
+        connections.forEach(connection -> counts.merge(connection.peer(), 1, Integer::sum));
+        int most = Collections.max(counts.values());
+        return connections.stream().filter(connection -> counts.get(connection.peer()) == most).findFirst().orElseThrow();
     }
 
     private void refuse(Connection connection, String reason)
@@ -184,7 +268,7 @@ public final class BlockServer
     {
         ScheduledFuture<?> timeout;
         synchronized (unproven) {
-            timeout = unproven.remove(connection);
+            timeout = unproven.get(connection.transport()).remove(connection);
         }
         if (timeout == null) {
             return false;
@@ -203,50 +287,112 @@ public final class BlockServer
         if (!removeUnproven(connection)) {
             return false;
         }
+        if (connection.role() == PeerRole.READER && readers.incrementAndGet() > MAX_READERS) {
+            readers.decrementAndGet();
+            refusals.refused(connection.peer(), "more than %s connections did not prove the shared secret: close some, or give their clients the secret".formatted(MAX_READERS));
+            return false;
+        }
         connections.add(connection);
         acceptedConnections.increment();
         if (stopped) {
-            connections.remove(connection);
+            forget(connection);
             return false;
         }
         return true;
     }
 
-    void startWriter(Connection connection)
-    {
-        Thread.ofVirtual().name("block-server-write-", 0).start(connection::writeAnswers);
-    }
-
     void closed(Connection connection)
     {
         removeUnproven(connection);
-        connections.remove(connection);
+        forget(connection);
+    }
+
+    private void forget(Connection connection)
+    {
+        if (connections.remove(connection) && connection.role() == PeerRole.READER) {
+            readers.decrementAndGet();
+        }
     }
 
     private void closeStuckConnections()
     {
+        List<String> valid = secrets.valid();
+        for (Connection connection : connections) {
+            if (connection.isOnExpiredSecret(valid)) {
+                log.debug("Closed the connection of %s, which proved a secret that is no longer valid", connection.peer());
+                connection.close();
+            }
+        }
         for (Connection connection : connections) {
             if (connection.isStuck(limits.stuckTimeout().toNanos())) {
                 refusals.refused(connection.peer(), "it read no byte of its replies for %s ms".formatted(limits.stuckTimeout().toMillis()));
                 connection.close();
             }
+            else if (connection.isFrameLate()) {
+                refusals.refused(connection.peer(), "it began a message and did not complete it in time");
+                connection.close();
+            }
         }
     }
 
-    void acquireBodyBytes(int bytes)
-            throws InterruptedException
+    /**
+     * Returns the time for a peer to send a body of a length.
+     */
+    long bodyNanos(int length)
     {
-        bodyBytes.acquire(bytes);
+        return limits.stuckTimeout().toNanos() + length * TimeUnit.SECONDS.toNanos(1) / MIN_BODY_BYTES_PER_SECOND;
     }
 
-    void releaseBodyBytes(int bytes)
+    HandshakeBudget handshakeBudget()
     {
-        bodyBytes.release(bytes);
+        return handshakeBudget;
     }
 
-    Optional<String> secret()
+    BodyBudget bodyBudget()
     {
-        return secret;
+        return bodyBudget;
+    }
+
+    /**
+     * Logs an error in the code that serves a connection, at most once per minute because a peer may provoke it.
+     */
+    void logFailure(RuntimeException failure, String peer, String reason)
+    {
+        failures.add().ifPresent(count -> log.error(failure, "Connection of %s is closed: %s (%s closed since the last message)", peer, reason, count));
+    }
+
+    Secrets secrets()
+    {
+        return secrets;
+    }
+
+    TlsMode tlsMode()
+    {
+        return tlsMode;
+    }
+
+    /**
+     * Returns the context with a self-signed certificate, for connections without {@link #credentials}.
+     */
+    SSLContext tlsContext()
+    {
+        return tlsContext;
+    }
+
+    /**
+     * Returns the credentials of the operator for a new connection.
+     */
+    Optional<TlsCredentials> credentials()
+    {
+        return certificates.map(Certificates::current);
+    }
+
+    /**
+     * Counts a TCP connection without TLS.
+     */
+    void plainConnection()
+    {
+        plainConnections.increment();
     }
 
     Welcomer welcomer()
@@ -270,6 +416,33 @@ public final class BlockServer
     public long acceptedConnections()
     {
         return acceptedConnections.sum();
+    }
+
+    /**
+     * Returns the number of TCP connections without TLS since the start.
+     */
+    public long plainConnections()
+    {
+        return plainConnections.sum();
+    }
+
+    /**
+     * Returns the number of open connections whose peers proved another secret than the preferred one.
+     */
+    public int formerSecretConnections()
+    {
+        List<String> valid = secrets.valid();
+        return (int) connections.stream().filter(connection -> connection.isOnFormerSecret(valid)).count();
+    }
+
+    /**
+     * Returns the number of connections in their handshake.
+     */
+    int unprovenCount()
+    {
+        synchronized (unproven) {
+            return unproven.values().stream().mapToInt(Map::size).sum();
+        }
     }
 
     /**
@@ -297,7 +470,7 @@ public final class BlockServer
         sockets.close();
         List<Connection> unprovenConnections;
         synchronized (unproven) {
-            unprovenConnections = ImmutableList.copyOf(unproven.keySet());
+            unprovenConnections = unproven.values().stream().flatMap(handshakes -> handshakes.keySet().stream()).collect(toImmutableList());
         }
         unprovenConnections.forEach(Connection::close);
         connections.forEach(Connection::close);

@@ -4,14 +4,20 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
-import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
+import io.cachedhive.transport.tls.TlsConnection;
+import io.cachedhive.transport.tls.TlsCredentials;
+import io.cachedhive.worker.server.Handshake.Established;
 import io.cachedhive.worker.server.Handshake.RefusedException;
+
+import javax.net.ssl.SSLException;
 
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.GatheringByteChannel;
+import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -51,7 +57,13 @@ public final class Connection
     private final BlockServer server;
     private final ByteBuffer input = ByteBuffer.allocate(READ_BUFFER_BYTES).flip();
     private final AtomicBoolean closed = new AtomicBoolean();
+    // the channel, or the TLS connection over it
+    private ReadableByteChannel source;
+    private GatheringByteChannel sink;
     private Optional<Session> session = Optional.empty();
+    private Optional<String> provenSecret = Optional.empty();
+    // until the handshake has completed
+    private PeerRole role = PeerRole.READER;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition answersWaiting = lock.newCondition();
@@ -70,12 +82,17 @@ public final class Connection
     private volatile Thread reader;
     private volatile long chunkSizeBytes;
 
+    // by when the frame of which a part has arrived must be complete; 0 while there is none
+    private volatile long frameDeadlineNanos;
+
     // 0 while nothing is being written
     private volatile long lastWriteProgressNanos;
 
     Connection(SocketChannel channel, Transport transport, String peer, BlockServer server)
     {
         this.channel = requireNonNull(channel, "channel is null");
+        this.source = channel;
+        this.sink = channel;
         this.transport = requireNonNull(transport, "transport is null");
         this.peer = requireNonNull(peer, "peer is null");
         this.server = requireNonNull(server, "server is null");
@@ -86,9 +103,45 @@ public final class Connection
         return transport;
     }
 
+    /**
+     * Returns whether the peer proved that it knows a valid shared secret.
+     */
+    public boolean isProven()
+    {
+        return provenSecret.isPresent();
+    }
+
+    /**
+     * Returns whether the peer proved a secret that is no longer the preferred one.
+     *
+     * @param secrets the valid secrets
+     */
+    boolean isOnFormerSecret(List<String> secrets)
+    {
+        return provenSecret.isPresent() && (secrets.isEmpty() || !secrets.getFirst().equals(provenSecret.get()));
+    }
+
+    /**
+     * Returns whether the peer proved a secret that is no longer valid.
+     *
+     * @param secrets the valid secrets
+     */
+    boolean isOnExpiredSecret(List<String> secrets)
+    {
+        return provenSecret.isPresent() && !secrets.contains(provenSecret.get());
+    }
+
     public Session session()
     {
         return session.orElseThrow();
+    }
+
+    /**
+     * Returns what the peer may request.
+     */
+    public PeerRole role()
+    {
+        return role;
     }
 
     /**
@@ -132,25 +185,84 @@ public final class Connection
     }
 
     /**
+     * Counts a request that is rejected and sends the reason, unless the request has no answer. The connection stays
+     * open. Never blocks.
+     *
+     * @param reason one sentence with the problem and the fix
+     */
+    public void refuse(long requestId, String reason)
+    {
+        server.refusals().requestRefused(peer, reason);
+        // an error with request id 0 would mean that the connection is rejected
+        if (requestId != 0) {
+            send(requestId, new ControlMessage.Error(reason));
+        }
+    }
+
+    /**
+     * Ends the connection before its handshake.
+     *
+     * @param reason one sentence for the peer
+     */
+    void refuseAtOnce(String reason)
+    {
+        sendError(reason);
+        close();
+    }
+
+    /**
+     * Completes the handshake on the calling thread, and then starts the threads of the connection.
+     */
+    void establish()
+    {
+        runUntilEnd(() -> {
+            Established peerIdentity = shakeHands();
+            provenSecret = peerIdentity.secret();
+            endFrame();
+            session = Optional.of(server.welcomer().session(peerIdentity.hello()));
+            write(server.welcomer().welcome(session(), transport).toFrame(0));
+            if (!server.established(this)) {
+                close();
+                return;
+            }
+            server.startThreads(this);
+        });
+    }
+
+    /**
      * Runs the reader thread until the connection ends.
      */
     void read()
     {
-        boolean established = false;
         reader = Thread.currentThread();
         try {
-            Hello hello = shakeHands();
-            session = Optional.of(server.welcomer().session(hello));
-            write(server.welcomer().welcome(session(), transport).toFrame(0));
-            if (!server.established(this)) {
-                return;
-            }
-            established = true;
-            server.startWriter(this);
-            while (true) {
-                awaitRoomForAnswers();
-                readRequest();
-            }
+            runUntilEnd(() -> {
+                while (true) {
+                    awaitRoomForAnswers();
+                    readRequest();
+                }
+            });
+        }
+        finally {
+            server.handler().closed(this);
+        }
+    }
+
+    private interface Step
+    {
+        void run()
+                throws IOException, RefusedException, InterruptedException;
+    }
+
+    /**
+     * Runs a step of the connection, and ends the connection if the step fails.
+     */
+    private void runUntilEnd(Step step)
+    {
+        boolean failed = true;
+        try {
+            step.run();
+            failed = false;
         }
         catch (RefusedException e) {
             server.refusals().refused(peer, e.getMessage());
@@ -160,6 +272,10 @@ public final class Connection
             server.refusals().refused(peer, e.getMessage());
             sendError(e.getMessage());
         }
+        catch (SSLException e) {
+            // a failed handshake, or bytes that were changed on the way
+            server.refusals().refused(peer, "TLS failed: " + e.getMessage());
+        }
         catch (IOException e) {
             log.debug("Connection of %s ended: %s", peer, e);
         }
@@ -167,22 +283,68 @@ public final class Connection
             log.debug("Connection of %s interrupted", peer);
         }
         catch (RuntimeException e) {
-            log.error(e, "Connection of %s is closed: its request could not be handled", peer);
+            server.logFailure(e, peer, "its request could not be handled");
         }
         finally {
-            close();
-            if (established) {
-                server.handler().closed(this);
+            if (failed) {
+                close();
             }
         }
     }
 
-    private Hello shakeHands()
+    private Established shakeHands()
             throws IOException, RefusedException, InterruptedException
     {
-        Handshake handshake = new Handshake(transport == Transport.TCP ? server.secret() : Optional.empty());
-        write(handshake.challenge(readHandshakeMessage()).toFrame(0));
-        return handshake.prove(readHandshakeMessage());
+        List<String> secrets = server.secrets().valid();
+        Secured secured = transport == Transport.TCP ? startTls() : Secured.PLAIN;
+        Handshake handshake = new Handshake(transport, secrets, server.welcomer().worker(), secured.binding());
+        Message hello = readHandshakeMessage();
+        if (secured.refusal().isPresent()) {
+            // not earlier, because a peer that is still sending may lose the reason
+            throw new RefusedException(secured.refusal().get());
+        }
+        write(handshake.challenge(hello).toFrame(0));
+        Established established = handshake.prove(readHandshakeMessage());
+        server.handshakeBudget().proven(peer);
+        role = PeerRole.of(transport, established.secret().isPresent(), !secrets.isEmpty());
+        return established;
+    }
+
+    /**
+     * The result of the beginning of a connection.
+     *
+     * @param binding the key material exported from the TLS connection; empty without TLS
+     * @param refusal why the certificate of the peer is refused; empty if it is accepted, or if none is required
+     */
+    private record Secured(byte[] binding, Optional<String> refusal)
+    {
+        private static final Secured PLAIN = new Secured(new byte[0], Optional.empty());
+    }
+
+    /**
+     * Does the TLS handshake if the peer begins one.
+     */
+    private Secured startTls()
+            throws IOException, RefusedException, InterruptedException
+    {
+        Optional<TlsCredentials> credentials = server.credentials();
+        boolean certificateRequired = credentials.isPresent() && credentials.get().requiresPeerCertificates();
+        fillInput(TlsConnection.PREFIX_BYTES);
+        if (!TlsConnection.isTls(input)) {
+            if (certificateRequired || server.tlsMode() == TlsMode.REQUIRED) {
+                throw new RefusedException("this cache worker requires TLS: install the same release on all hosts, or set cache.worker.tls=ALLOWED during an upgrade");
+            }
+            server.plainConnection();
+            return Secured.PLAIN;
+        }
+        server.handshakeBudget().await(peer, closed::get);
+        TlsConnection tls = TlsConnection.server(channel, credentials.map(TlsCredentials::serverContext).orElseGet(server::tlsContext), certificateRequired, input);
+        // all of it was taken
+        input.clear().flip();
+        tls.handshake();
+        source = tls;
+        sink = tls;
+        return new Secured(tls.binding(), certificateRequired ? credentials.get().clientProblem(tls.session()) : Optional.empty());
     }
 
     private Message readHandshakeMessage()
@@ -196,20 +358,34 @@ public final class Connection
             throws IOException, InterruptedException
     {
         FrameHeader header = readHeader(FrameHeader.MAX_SKIPPED_BODY_BYTES);
-        if (header.bodyLength() > FrameHeader.MAX_BODY_BYTES) {
+        PeerRole needed = RequestRoles.needed(header.type()).orElseThrow(() -> new WireException("a client does not send " + header.type()));
+        if (!role.includes(needed)) {
+            skipBody(header.bodyLength());
+            refuse(header.requestId(), "%s needs the role of the cluster, and this connection did not prove the shared secret: give its client the secret of the cache worker"
+                    .formatted(header.type()));
+            return;
+        }
+        if (header.bodyLength() > header.type().maxBodyBytes()) {
             rejectTooLarge(header);
             return;
         }
         int budgeted = header.bodyLength() > BUDGETED_BODY_BYTES ? header.bodyLength() : 0;
-        server.acquireBodyBytes(budgeted);
+        if (budgeted > 0) {
+            // the body has no deadline yet, because the peer cannot go on while it waits for memory
+            server.bodyBudget().acquire(peer, budgeted);
+        }
         try {
+            beginBody(header.bodyLength());
             Message message = Message.read(header.type(), readBody(header.bodyLength()));
+            endFrame();
             setReaderAnswers(true);
             server.handler().handle(this, header.requestId(), message);
         }
         finally {
             setReaderAnswers(false);
-            server.releaseBodyBytes(budgeted);
+            if (budgeted > 0) {
+                server.bodyBudget().release(peer, budgeted);
+            }
         }
         answerOrHandOver();
     }
@@ -220,29 +396,55 @@ public final class Connection
     private void rejectTooLarge(FrameHeader header)
             throws IOException
     {
-        String problem = "%s request has %s bytes, at most %s are allowed".formatted(header.type(), header.bodyLength(), FrameHeader.MAX_BODY_BYTES);
+        String problem = "%s request has %s bytes, at most %s are allowed".formatted(header.type(), header.bodyLength(), header.type().maxBodyBytes());
         if (header.requestId() == 0) {
             throw new WireException(problem);
         }
         skipBody(header.bodyLength());
-        send(header.requestId(), new ControlMessage.Error(problem));
+        refuse(header.requestId(), problem);
     }
 
     private void skipBody(int length)
             throws IOException
     {
+        beginBody(length);
         int buffered = Math.min(length, input.remaining());
         input.position(input.position() + buffered);
         int left = length - buffered;
         ByteBuffer skipped = ByteBuffer.allocate(Math.min(left, READ_SLICE_BYTES));
         while (left > 0) {
             skipped.clear().limit(Math.min(left, skipped.capacity()));
-            int count = channel.read(skipped);
+            int count = source.read(skipped);
             if (count < 0) {
                 throw new WireException("connection ends in the middle of a frame");
             }
             left -= count;
         }
+        endFrame();
+    }
+
+    /**
+     * Gives the peer a limited time for a body that has not arrived yet, however it divides the bytes.
+     */
+    private void beginBody(int length)
+    {
+        frameDeadlineNanos = input.remaining() >= length ? 0 : nonZero(System.nanoTime() + server.bodyNanos(length));
+    }
+
+    private void endFrame()
+    {
+        if (frameDeadlineNanos != 0) {
+            frameDeadlineNanos = 0;
+        }
+    }
+
+    /**
+     * Returns whether the peer has begun a frame and did not complete it in time.
+     */
+    boolean isFrameLate()
+    {
+        long deadline = frameDeadlineNanos;
+        return deadline != 0 && System.nanoTime() - deadline > 0;
     }
 
     private void setReaderAnswers(boolean value)
@@ -298,11 +500,22 @@ public final class Connection
     private FrameHeader readHeader(int maxBodyBytes)
             throws IOException
     {
-        while (input.remaining() < FrameHeader.BYTES) {
+        fillInput(FrameHeader.BYTES);
+        endFrame();
+        return FrameHeader.readFrom(input, maxBodyBytes);
+    }
+
+    private void fillInput(int bytes)
+            throws IOException
+    {
+        while (input.remaining() < bytes) {
+            if (input.hasRemaining() && frameDeadlineNanos == 0) {
+                frameDeadlineNanos = nonZero(System.nanoTime() + server.bodyNanos(0));
+            }
             input.compact();
             int count;
             try {
-                count = channel.read(input);
+                count = source.read(input);
             }
             finally {
                 input.flip();
@@ -314,7 +527,6 @@ public final class Connection
                 throw new EOFException("closed by the peer");
             }
         }
-        return FrameHeader.readFrom(input, maxBodyBytes);
     }
 
     private ByteBuffer readBody(int length)
@@ -327,7 +539,7 @@ public final class Connection
         input.position(input.position() + buffered);
         while (body.position() < length) {
             body.limit(Math.min(length, body.position() + READ_SLICE_BYTES));
-            if (channel.read(body) < 0) {
+            if (source.read(body) < 0) {
                 throw new WireException("connection ends in the middle of a frame");
             }
         }
@@ -377,7 +589,7 @@ public final class Connection
             log.debug("Connection of %s interrupted", peer);
         }
         catch (RuntimeException e) {
-            log.error(e, "Connection of %s is closed: its answer could not be made", peer);
+            server.logFailure(e, peer, "its answer could not be made");
         }
         finally {
             close();
@@ -421,7 +633,7 @@ public final class Connection
                 if (first == buffers.length) {
                     return;
                 }
-                channel.write(buffers, first, buffers.length - first);
+                sink.write(buffers, first, buffers.length - first);
                 lastWriteProgressNanos = nonZero(System.nanoTime());
             }
         }

@@ -1,15 +1,19 @@
 package io.cachedhive.worker.server;
 
+import io.cachedhive.protocol.ring.CacheWorkerId;
+import io.cachedhive.protocol.security.HandshakeProof;
+import io.cachedhive.protocol.security.HandshakeProof.Side;
+import io.cachedhive.protocol.security.HandshakeProof.Transcript;
 import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
 import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
-import io.cachedhive.protocol.wire.HandshakeProof;
-import io.cachedhive.protocol.wire.HandshakeProof.Role;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.WireException;
 
 import java.security.SecureRandom;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 import static java.util.Objects.requireNonNull;
 
@@ -21,16 +25,24 @@ final class Handshake
     // shared by all handshakes, because creating one reads from the kernel
     private static final SecureRandom RANDOM = new SecureRandom();
 
-    private final Optional<String> secret;
+    private final Transport transport;
+    private final List<String> secrets;
+    private final CacheWorkerId worker;
+    private final byte[] binding;
     private final byte[] serverNonce = new byte[HandshakeProof.NONCE_BYTES];
-    private Hello hello;
+    private Transcript transcript;
 
     /**
-     * @param secret the secret that the peer must know; empty if none is set or the transport authenticates the peer
+     * @param secrets the secrets of which the peer must know one; empty if none is configured, which refuses all peers on TCP
+     * @param worker the id of this cache worker
+     * @param binding the key material exported from the TLS connection; empty without TLS
      */
-    Handshake(Optional<String> secret)
+    Handshake(Transport transport, List<String> secrets, CacheWorkerId worker, byte[] binding)
     {
-        this.secret = requireNonNull(secret, "secret is null");
+        this.transport = requireNonNull(transport, "transport is null");
+        this.secrets = requireNonNull(secrets, "secrets is null");
+        this.worker = requireNonNull(worker, "worker is null");
+        this.binding = requireNonNull(binding, "binding is null");
         RANDOM.nextBytes(serverNonce);
     }
 
@@ -43,6 +55,21 @@ final class Handshake
         RefusedException(String message)
         {
             super(message);
+        }
+    }
+
+    /**
+     * The result of a handshake.
+     *
+     * @param secret the valid secret that the peer proved; empty if it proved none
+     */
+    record Established(Hello hello, Optional<String> secret)
+    {
+        @Override
+        public String toString()
+        {
+            // without the secret
+            return "Established{hello=%s, proven=%s}".formatted(hello, secret.isPresent());
         }
     }
 
@@ -62,25 +89,32 @@ final class Handshake
                     hello.minVersion(),
                     hello.maxVersion()));
         }
-        this.hello = hello;
-        return new Challenge(
-                Math.min(hello.maxVersion(), Message.MAX_VERSION),
-                secret.isPresent(),
-                serverNonce,
-                HandshakeProof.prove(secret, Role.SERVER, hello.nonce(), serverNonce));
+        int version = Math.min(hello.maxVersion(), Message.MAX_VERSION);
+        transcript = new Transcript(hello, version, serverNonce, worker, binding);
+        return new Challenge(version, isProofRequired(), serverNonce, worker, HandshakeProof.proveAll(secrets, Side.SERVER, transcript));
     }
 
-    Hello prove(Message second)
+    // the permissions of the Unix socket admit a peer without a secret, which may do less
+    private boolean isProofRequired()
+    {
+        return transport == Transport.TCP;
+    }
+
+    Established prove(Message second)
             throws WireException, RefusedException
     {
         if (!(second instanceof Proof(byte[] proof))) {
             throw new WireException("the second message is not PROOF but " + second.type());
         }
-        if (!HandshakeProof.verify(secret, Role.CLIENT, hello.nonce(), serverNonce, proof)) {
-            throw new RefusedException(secret.isPresent() ?
-                    "the shared secret is not the cache worker's: internal-communication.shared-secret and cachedhive.shared-secret must be the same on all hosts" :
-                    "the client proved a shared secret, the cache worker has none: set internal-communication.shared-secret");
+        if (proof.length == 0 && !isProofRequired()) {
+            return new Established(transcript.hello(), Optional.empty());
         }
-        return hello;
+        OptionalInt secret = HandshakeProof.verify(secrets, Side.CLIENT, transcript, List.of(proof));
+        if (secret.isEmpty()) {
+            throw new RefusedException(secrets.isEmpty() ?
+                    "the client proved a shared secret, the cache worker has none: set internal-communication.shared-secret" :
+                    "the shared secret is not the cache worker's: internal-communication.shared-secret and cachedhive.shared-secret must be the same on all hosts");
+        }
+        return new Established(transcript.hello(), Optional.of(secrets.get(secret.getAsInt())));
     }
 }

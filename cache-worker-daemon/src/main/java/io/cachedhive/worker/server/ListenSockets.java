@@ -3,7 +3,6 @@ package io.cachedhive.worker.server;
 import io.cachedhive.worker.startup.StartupException;
 
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.channels.ServerSocketChannel;
@@ -13,38 +12,41 @@ import java.util.Optional;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The two bound sockets of the block server. They are bound before the server starts, so that a worker that cannot
- * listen exits before it allocates memory and disk space.
+ * The bound sockets of the block server: the Unix socket and, if there is a shared secret, a TCP socket. They are bound
+ * before the server starts, so that a worker that cannot listen exits before it allocates memory and disk space.
  */
 public final class ListenSockets
         implements AutoCloseable
 {
     private static final int BACKLOG = 1024;
 
-    private final ServerSocketChannel tcp;
+    private final Optional<ServerSocketChannel> tcp;
     private final UnixSocketFile unix;
+    private final SocketUsers users;
 
-    private ListenSockets(ServerSocketChannel tcp, UnixSocketFile unix)
+    private ListenSockets(Optional<ServerSocketChannel> tcp, UnixSocketFile unix, SocketUsers users)
     {
         this.tcp = requireNonNull(tcp, "tcp is null");
         this.unix = requireNonNull(unix, "unix is null");
+        this.users = requireNonNull(users, "users is null");
     }
 
     /**
-     * Binds both sockets.
+     * Binds the sockets.
      *
-     * @param port 0 for any free port
-     * @param socketGroup the group that may connect to the Unix socket; empty for only the user of this process
-     * @throws StartupException if a socket cannot be bound
+     * @param tcpAddress the address for TCP, with port 0 for any free port; empty to listen on the Unix socket only
+     * @param access who may connect to the Unix socket
+     * @throws StartupException if a socket cannot be bound, or a user or group does not exist
      */
-    public static ListenSockets bind(InetAddress address, int port, Path socketPath, Optional<String> socketGroup)
+    public static ListenSockets bind(Optional<InetSocketAddress> tcpAddress, Path socketPath, SocketAccess access)
     {
-        ServerSocketChannel tcp = bindTcp(new InetSocketAddress(address, port));
+        SocketUsers users = SocketUsers.of(access.users());
+        Optional<ServerSocketChannel> tcp = tcpAddress.map(ListenSockets::bindTcp);
         try {
-            return new ListenSockets(tcp, UnixSocketFile.bind(socketPath, socketGroup));
+            return new ListenSockets(tcp, UnixSocketFile.bind(socketPath, access.group()), users);
         }
         catch (RuntimeException e) {
-            closeQuietly(tcp);
+            tcp.ifPresent(ListenSockets::closeQuietly);
             throw e;
         }
     }
@@ -65,7 +67,7 @@ public final class ListenSockets
         }
     }
 
-    ServerSocketChannel tcp()
+    Optional<ServerSocketChannel> tcp()
     {
         return tcp;
     }
@@ -75,14 +77,27 @@ public final class ListenSockets
         return unix.channel();
     }
 
-    public InetSocketAddress tcpAddress()
+    /**
+     * Returns the users whose processes may use the Unix socket.
+     */
+    SocketUsers users()
     {
-        try {
-            return (InetSocketAddress) tcp.getLocalAddress();
-        }
-        catch (IOException e) {
-            throw new IllegalStateException("block server is closed", e);
-        }
+        return users;
+    }
+
+    /**
+     * Returns the address on which TCP connections are accepted, or empty if there is only the Unix socket.
+     */
+    public Optional<InetSocketAddress> tcpAddress()
+    {
+        return tcp.map(channel -> {
+            try {
+                return (InetSocketAddress) channel.getLocalAddress();
+            }
+            catch (IOException e) {
+                throw new IllegalStateException("block server is closed", e);
+            }
+        });
     }
 
     public Path socketPath()
@@ -103,12 +118,12 @@ public final class ListenSockets
     }
 
     /**
-     * Closes both sockets and removes the file of the Unix socket. Closing twice has no effect.
+     * Closes the sockets and removes the file of the Unix socket. Closing twice has no effect.
      */
     @Override
     public void close()
     {
-        closeQuietly(tcp);
+        tcp.ifPresent(ListenSockets::closeQuietly);
         unix.close();
     }
 }

@@ -1,28 +1,20 @@
 package io.cachedhive.worker.server;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 
-import java.util.concurrent.TimeUnit;
+import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 
-import static java.util.Objects.requireNonNull;
-
 /**
- * Counts rejected peers, and logs at most one per minute so that a peer cannot flood the log.
+ * Counts rejected peers and rejected requests, and logs at most one of each per minute so that a peer cannot flood the
+ * log.
  */
 public final class PeerRefusals
 {
     private static final Logger log = Logger.get(PeerRefusals.class);
-    private static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    private final LongSupplier nanoTime;
-    @GuardedBy("this")
-    private long count;
-    @GuardedBy("this")
-    private long countAtLastLog;
-    @GuardedBy("this")
-    private long lastLog;
+    private final LogLimit connections;
+    private final LogLimit requests;
 
     public PeerRefusals()
     {
@@ -31,29 +23,47 @@ public final class PeerRefusals
 
     PeerRefusals(LongSupplier nanoTime)
     {
-        this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
+        connections = new LogLimit(nanoTime);
+        requests = new LogLimit(nanoTime);
     }
 
     /**
-     * Counts a rejected peer.
+     * Counts a rejected peer, whose connection is closed.
      *
      * @return whether it was logged
      */
-    synchronized boolean refused(String peer, String reason)
+    boolean refused(String peer, String reason)
     {
-        count++;
-        long now = nanoTime.getAsLong();
-        if (countAtLastLog > 0 && now - lastLog < QUIET_NANOS) {
-            return false;
-        }
-        log.warn("Closed the connection of %s: %s (%s closed since the last message)", peer, reason, count - countAtLastLog);
-        countAtLastLog = count;
-        lastLog = now;
-        return true;
+        OptionalLong closed = connections.add();
+        closed.ifPresent(count -> log.warn("Closed the connection of %s: %s (%s closed since the last message)", peer, LogLimit.line(reason), count));
+        return closed.isPresent();
     }
 
-    public synchronized long count()
+    /**
+     * Counts a rejected request, whose connection stays open.
+     *
+     * @return whether it was logged
+     */
+    boolean requestRefused(String peer, String reason)
     {
-        return count;
+        OptionalLong refused = requests.add();
+        refused.ifPresent(count -> log.warn("Refused a request of %s: %s (%s refused since the last message)", peer, LogLimit.line(reason), count));
+        return refused.isPresent();
+    }
+
+    /**
+     * Returns the number of rejected peers since the start.
+     */
+    public long count()
+    {
+        return connections.count();
+    }
+
+    /**
+     * Returns the number of rejected requests since the start.
+     */
+    public long requestCount()
+    {
+        return requests.count();
     }
 }

@@ -1,7 +1,9 @@
 package io.cachedhive.worker.server;
 
 import com.google.common.collect.ImmutableList;
+import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.OriginStatus;
 import io.cachedhive.worker.origin.Origin;
 
@@ -41,6 +43,20 @@ public record Session(String cluster, String catalog, String node, List<SessionO
             if (origin.isPresent() != (status == OriginStatus.KNOWN)) {
                 throw new IllegalArgumentException("an origin is known if, and only if, it is there: " + status);
             }
+        }
+
+        /**
+         * Returns why the worker serves and keeps no blocks of a file.
+         *
+         * @return empty if it does
+         */
+        public Optional<NoCause> refusal(FileVersion file)
+        {
+            if (status == OriginStatus.MISMATCH) {
+                return Optional.of(NoCause.ORIGIN_MISMATCH);
+            }
+            return origin.filter(known -> !known.allowedLocations().permit(file.location()))
+                    .map(_ -> NoCause.LOCATION_NOT_ALLOWED);
         }
     }
 }

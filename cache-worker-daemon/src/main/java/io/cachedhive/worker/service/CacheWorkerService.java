@@ -1,6 +1,7 @@
 package io.cachedhive.worker.service;
 
 import io.airlift.log.Logger;
+import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
@@ -44,6 +45,8 @@ import io.cachedhive.worker.status.WorkerStatus;
 import io.cachedhive.worker.status.WorkerStatus.Activity;
 import io.cachedhive.worker.storage.ControlGroupAllocator;
 import io.cachedhive.worker.storage.ControlGroupMemory;
+import io.cachedhive.worker.storage.PrivateDirectories;
+import io.cachedhive.worker.storage.SwapSpace;
 import io.cachedhive.worker.time.SystemTimer;
 import io.cachedhive.worker.usage.UsageCounters;
 import io.cachedhive.worker.usage.UsageJournal;
@@ -104,19 +107,21 @@ public final class CacheWorkerService
     private final RequestDispatcher dispatcher;
     private final BlockServer server;
 
-    private CacheWorkerService(WorkerSettings settings, StoreEnvironment environment)
+    private CacheWorkerService(WorkerSettings settings, StoreEnvironment environment, BlockServer.Limits serverLimits)
             throws StoreException
     {
         // resources are closed in the reverse order of their registration
         try {
-            sockets = register(ListenSockets.bind(settings.bindAddress(), settings.port(), settings.socketPath(), settings.socketGroup()));
-            StateDirectory state = StateDirectory.open(settings.store().stateDirectory(), environment.disk());
+            sockets = register(ListenSockets.bind(settings.tcpAddress(), settings.socketPath(), settings.socketAccess()));
+            StateDirectory opened = StateDirectory.open(settings.store().stateDirectory(), environment.disk());
             WorkerCounters counters = new WorkerCounters();
             RequestLimits limits = new RequestLimits(settings.maxRequestsPerBucket(), System::nanoTime, counters);
-            origins = register(Origins.load(settings.originsDirectory(), limits::observer));
+            origins = register(Origins.load(settings.originsDirectory(), limits::observer, settings.store().encryptionKey().isPresent()));
             store = register(BlockStore.open(settings.store(), environment));
+            // the store has its lock and its key
+            StateDirectory state = opened.encrypted(store.stateCipher());
 
-            rings = new RingRegistry(state, pool("ring-writer-%s", 1, 1), shown -> {
+            rings = new RingRegistry(state, Clock.systemUTC(), pool("ring-writer-%s", 1, 1), shown -> {
                 store.publishRings(shown);
                 store.quotas().setRingShare(RingShare.of(shown, store.workerId()));
             });
@@ -142,7 +147,7 @@ public final class CacheWorkerService
                     store,
                     rings,
                     origins,
-                    new PeerSettings(settings.zone(), settings.sharedSecret(), settings.peerSilence()),
+                    new PeerSettings(settings.zone(), settings.secrets(), settings.certificates(), settings.peerSilence()),
                     timer,
                     records,
                     handOvers));
@@ -168,13 +173,34 @@ public final class CacheWorkerService
             resources.push(fetchAhead::stop);
             FillLeases leases = new FillLeases(store, counters, timer, heap);
             PeerRefusals refusals = new PeerRefusals();
-            status = new WorkerStatus(store, origins, rings, new WorkerStatus.Counters(usage, counters, refusals), handOver, settings.zone(), settings.version());
+            status = new WorkerStatus(
+                    store,
+                    origins,
+                    rings,
+                    new WorkerStatus.Counters(usage, counters, refusals),
+                    handOver,
+                    new WorkerStatus.Node(settings.secrets(), settings.certificates(), settings.zone(), settings.version()));
             InFlight inFlight = new InFlight(store, new ByteBudget(PINNED_BYTES), counters);
             ReadServices reads = new ReadServices(inFlight, fetcher, fetchAhead, leases);
-            dispatcher = new RequestDispatcher(reads, usageJournal, rings, handOver, records, status, background);
+            dispatcher = new RequestDispatcher(reads, usageJournal, rings, handOver, records, status, background, Clock.systemUTC());
             handOver.drain().setReads(dispatcher::readsBegun, dispatcher::activeRequests);
-            server = register(new BlockServer(sockets, settings.sharedSecret(), BlockServer.Limits.DEFAULT, new HandshakeEnd(), dispatcher, refusals));
-            status.setActivity(new Activity(server::connectionCount, server::acceptedConnections, dispatcher::activeRequests, inFlight::referencedBlocks, fetcher::buckets));
+            server = register(new BlockServer(
+                    sockets,
+                    settings.secrets(),
+                    settings.tls(),
+                    settings.certificates(),
+                    serverLimits,
+                    new HandshakeEnd(),
+                    dispatcher,
+                    refusals));
+            status.setActivity(new Activity(
+                    server::connectionCount,
+                    server::acceptedConnections,
+                    server::plainConnections,
+                    server::formerSecretConnections,
+                    dispatcher::activeRequests,
+                    inFlight::referencedBlocks,
+                    fetcher::buckets));
             resources.push(() -> {
                 status.stop();
                 dispatcher.stop();
@@ -198,14 +224,21 @@ public final class CacheWorkerService
 
     public static CacheWorkerService open(WorkerSettings settings, StoreEnvironment environment)
     {
-        WorkerSettings.requireSecretForStrangers(settings.bindAddress(), settings.sharedSecret());
+        return open(settings, environment, BlockServer.Limits.DEFAULT);
+    }
+
+    public static CacheWorkerService open(WorkerSettings settings, StoreEnvironment environment, BlockServer.Limits limits)
+    {
+        WorkerSettings.requireSecretForStrangers(settings.bindAddress(), settings.secrets());
         Optional<ControlGroupMemory> group = ControlGroupMemory.ofThisProcess();
         group.ifPresent(memory -> memory.requireRoom(settings.store().ramMaxSizeBytes(), Runtime.getRuntime().maxMemory()));
+        PrivateDirectories.prepare(settings.store(), settings.socketPath());
+        SwapSpace.problem().ifPresent(problem -> log.warn("%s", problem));
         StoreEnvironment limited = group
                 .map(memory -> environment.withMemory(new ControlGroupAllocator(memory, environment.memory())))
                 .orElse(environment);
         try {
-            return new CacheWorkerService(settings, limited);
+            return new CacheWorkerService(settings, limited, limits);
         }
         catch (StoreException e) {
             throw new StartupException(e.getMessage(), e);
@@ -219,7 +252,9 @@ public final class CacheWorkerService
         StoreGauges found = store.gauges();
         handOver.flushExchange().start(found.ssdBlocks() + found.files() == 0);
         server.start();
-        log.info("Cache worker %s listens on %s and %s:%s", store.workerId(), sockets.socketPath(), tcpAddress().getAddress().getHostAddress(), tcpAddress().getPort());
+        log.info("Cache worker %s listens on %s and %s", store.workerId(), sockets.socketPath(), tcpAddress()
+                .map(address -> "%s:%s".formatted(address.getAddress().getHostAddress(), address.getPort()))
+                .orElse("no TCP port, because internal-communication.shared-secret is not set"));
     }
 
     private <T extends AutoCloseable> T register(T resource)
@@ -280,7 +315,10 @@ public final class CacheWorkerService
         return dispatcher;
     }
 
-    public InetSocketAddress tcpAddress()
+    /**
+     * Returns the address on which TCP connections are accepted; empty without a shared secret.
+     */
+    public Optional<InetSocketAddress> tcpAddress()
     {
         return sockets.tcpAddress();
     }
@@ -314,6 +352,12 @@ public final class CacheWorkerService
     private final class HandshakeEnd
             implements Welcomer
     {
+        @Override
+        public CacheWorkerId worker()
+        {
+            return store.workerId();
+        }
+
         @Override
         public Session session(Hello hello)
         {

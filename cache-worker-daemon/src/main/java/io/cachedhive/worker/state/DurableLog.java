@@ -1,7 +1,9 @@
 package io.cachedhive.worker.state;
 
 import com.google.common.collect.ImmutableList;
+import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.Digest128;
+import io.cachedhive.protocol.time.ClockSkew;
 import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.protocol.wire.WireWriter;
@@ -31,6 +33,8 @@ import static java.util.Objects.requireNonNull;
  */
 public final class DurableLog<T>
 {
+    private static final Logger log = Logger.get(DurableLog.class);
+
     /**
      * The time for which records of ended states are kept.
      */
@@ -45,8 +49,9 @@ public final class DurableLog<T>
      *
      * @param name the name of the file
      * @param magic the magic number of the file
+     * @param timeLimit limits the time of a record
      */
-    public record Format<T>(String name, long magic, IdOf<T> idOf, Reader<T> reader, Writer<T> writer) {}
+    public record Format<T>(String name, long magic, IdOf<T> idOf, Reader<T> reader, Writer<T> writer, TimeLimit<T> timeLimit) {}
 
     public interface IdOf<T>
     {
@@ -62,6 +67,14 @@ public final class DurableLog<T>
     public interface Writer<T>
     {
         void write(WireWriter out, T entry);
+    }
+
+    public interface TimeLimit<T>
+    {
+        /**
+         * Returns the same record if its time is not after the limit, otherwise one with the limit as its time.
+         */
+        T notAfter(T entry, long millis);
     }
 
     /**
@@ -131,11 +144,24 @@ public final class DurableLog<T>
             WireReader rest = new WireReader(body);
             long livedMillis = rest.getLong();
             List<Entry<T>> read = rest.getList(in -> new Entry<>(format.reader().read(in), in.getBoolean()));
+            int ahead = 0;
             for (Entry<T> entry : read) {
-                put(entry.record());
-                if (entry.done()) {
-                    setDone(entry.record());
+                T record = entry.record();
+                if (format.timeLimit().notAfter(record, nowMillis + ClockSkew.MAX_AHEAD.toMillis()) != record) {
+                    // ignoring it could lose a flush; with its own time it would outrank all later records
+                    record = format.timeLimit().notAfter(record, nowMillis);
+                    ahead++;
                 }
+                put(record);
+                if (entry.done()) {
+                    setDone(record);
+                }
+            }
+            if (ahead > 0) {
+                log.warn("%s records in %s have a time more than %s hours ahead of this host's clock; replaced it with the current time: check the clock",
+                        ahead,
+                        state.path().resolve(format.name()),
+                        ClockSkew.MAX_AHEAD.toHours());
             }
             if (livedMillis == 0) {
                 return Found.UNVOUCHED;

@@ -4,6 +4,7 @@ import io.cachedhive.protocol.wire.WireException;
 import io.cachedhive.protocol.wire.WireReader;
 import io.cachedhive.store.disk.Disk;
 import io.cachedhive.store.disk.DiskFile;
+import io.cachedhive.store.encryption.DataCipher;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -26,8 +27,9 @@ import static java.util.Objects.requireNonNull;
  *   +--------------+--------+--------+----------+--------+-----
  * </pre>
  *
- * All numbers are little-endian. Nothing may be appended to a file with bytes after its last complete record, because
- * parts of them could then be read as records: write a new file instead. Not safe for use by several threads.
+ * All numbers are little-endian. In an encrypted directory, each body is encrypted for its place in the file. Nothing
+ * may be appended to a file with bytes after its last complete record, because parts of them could then be read as
+ * records: write a new file instead. Not safe for use by several threads.
  */
 public final class RecordLog
         implements Closeable
@@ -41,14 +43,18 @@ public final class RecordLog
     private final Disk disk;
     private final Path path;
     private final DiskFile file;
+    private final Optional<DataCipher> cipher;
+    private final long magic;
     private ByteBuffer buffer = directBuffer(INITIAL_BUFFER_BYTES);
     private long size;
 
-    private RecordLog(Disk disk, Path path, DiskFile file)
+    private RecordLog(Disk disk, Path path, DiskFile file, Optional<DataCipher> cipher, long magic)
     {
         this.disk = requireNonNull(disk, "disk is null");
         this.path = requireNonNull(path, "path is null");
         this.file = requireNonNull(file, "file is null");
+        this.cipher = requireNonNull(cipher, "cipher is null");
+        this.magic = magic;
     }
 
     public interface RecordReader
@@ -73,7 +79,7 @@ public final class RecordLog
         Path beside = state.path().resolve(name + ".new");
         // an interrupted replacement may have left a longer file
         state.disk().delete(beside);
-        RecordLog log = new RecordLog(state.disk(), beside, state.disk().open(beside, true, Disk.Access.BUFFERED));
+        RecordLog log = new RecordLog(state.disk(), beside, state.disk().open(beside, true, Disk.Access.BUFFERED), state.cipher(), magic);
         try {
             log.write(directBuffer(HEADER_BYTES).putLong(magic).flip());
         }
@@ -97,7 +103,7 @@ public final class RecordLog
         if (!state.disk().exists(path)) {
             return Optional.empty();
         }
-        RecordLog log = new RecordLog(state.disk(), path, state.disk().open(path, false, Disk.Access.BUFFERED));
+        RecordLog log = new RecordLog(state.disk(), path, state.disk().open(path, false, Disk.Access.BUFFERED), state.cipher(), magic);
         try {
             ByteBuffer header = directBuffer(HEADER_BYTES);
             if (log.file.read(0, header) < HEADER_BYTES || header.getLong(0) != magic) {
@@ -109,6 +115,11 @@ public final class RecordLog
                 // the position is in the log
             }
             return Optional.of(new Opened(log, log.size == fileSize));
+        }
+        catch (DataCipher.UnauthenticException e) {
+            log.close();
+            state.removeUnreadable(name);
+            throw e;
         }
         catch (IOException | RuntimeException e) {
             log.close();
@@ -135,9 +146,25 @@ public final class RecordLog
         if (file.read(size + RECORD_HEADER_BYTES, body) < length || checksum(body.flip()) != header.getInt(4)) {
             return false;
         }
-        reader.read(new WireReader(body.slice()));
+        reader.read(new WireReader(cipher.isPresent() ? decrypt(cipher.get(), body) : body.slice()));
         size += RECORD_HEADER_BYTES + length;
         return true;
+    }
+
+    private ByteBuffer decrypt(DataCipher present, ByteBuffer body)
+            throws IOException
+    {
+        byte[] sealed = new byte[body.remaining()];
+        body.get(sealed);
+        return ByteBuffer.wrap(present.open(place(), sealed));
+    }
+
+    /**
+     * Returns the place of the record at the end of the log.
+     */
+    private byte[] place()
+    {
+        return ByteBuffer.allocate(Long.BYTES * 2).order(ByteOrder.LITTLE_ENDIAN).putLong(magic).putLong(size).array();
     }
 
     /**
@@ -146,14 +173,20 @@ public final class RecordLog
     public void append(ByteBuffer record)
             throws IOException
     {
-        int length = record.remaining();
+        ByteBuffer body = record.duplicate();
+        if (cipher.isPresent()) {
+            byte[] plain = new byte[body.remaining()];
+            body.get(plain);
+            body = ByteBuffer.wrap(cipher.get().seal(place(), plain));
+        }
+        int length = body.remaining();
         if (length > MAX_RECORD_BYTES) {
             throw new IllegalArgumentException("record has more than %s bytes: %s".formatted(MAX_RECORD_BYTES, length));
         }
         ByteBuffer framed = buffer(RECORD_HEADER_BYTES + length)
                 .putInt(length)
-                .putInt(checksum(record))
-                .put(record.duplicate())
+                .putInt(checksum(body))
+                .put(body)
                 .flip();
         write(framed);
     }

@@ -1,6 +1,7 @@
 package io.cachedhive.worker.state;
 
 import io.cachedhive.store.disk.Disk;
+import io.cachedhive.store.encryption.DataCipher;
 import io.cachedhive.worker.startup.StartupException;
 
 import java.io.IOException;
@@ -8,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -21,10 +23,13 @@ public final class StateDirectory
 
     private final Disk disk;
 
-    private StateDirectory(Path directory, Disk disk)
+    private final Optional<DataCipher> cipher;
+
+    private StateDirectory(Path directory, Disk disk, Optional<DataCipher> cipher)
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.disk = requireNonNull(disk, "disk is null");
+        this.cipher = requireNonNull(cipher, "cipher is null");
     }
 
     /**
@@ -44,7 +49,17 @@ public final class StateDirectory
         if (!Files.isWritable(directory)) {
             throw new StartupException("cache.state-directory=%s is not writable: give it to the user of this process".formatted(directory));
         }
-        return new StateDirectory(directory, disk);
+        return new StateDirectory(directory, disk, Optional.empty());
+    }
+
+    /**
+     * Returns the directory with its files encrypted. Use the returned one only.
+     *
+     * @param cipher empty if the files are not encrypted
+     */
+    public StateDirectory encrypted(Optional<DataCipher> cipher)
+    {
+        return new StateDirectory(directory, disk, cipher);
     }
 
     public Path path()
@@ -57,15 +72,42 @@ public final class StateDirectory
         return disk;
     }
 
+    Optional<DataCipher> cipher()
+    {
+        return cipher;
+    }
+
     /**
-     * Reads a file.
+     * Removes a file that the key does not decrypt, and what an interrupted replacement left of it: it may be from the
+     * time before the directory was encrypted.
+     */
+    void removeUnreadable(String name)
+            throws IOException
+    {
+        disk.delete(directory.resolve(name));
+        disk.delete(directory.resolve(name + ".new"));
+    }
+
+    /**
+     * Reads a file. Removes a file that cannot be decrypted.
      *
      * @return empty if there is no such file
+     * @throws IOException if the file cannot be read or decrypted
      */
     public Optional<byte[]> read(String name)
             throws IOException
     {
-        return disk.read(directory.resolve(name));
+        Optional<byte[]> content = disk.read(directory.resolve(name));
+        if (cipher.isEmpty() || content.isEmpty()) {
+            return content;
+        }
+        try {
+            return Optional.of(cipher.get().open(place(name), content.get()));
+        }
+        catch (DataCipher.UnauthenticException e) {
+            removeUnreadable(name);
+            throw e;
+        }
     }
 
     /**
@@ -74,6 +116,11 @@ public final class StateDirectory
     public void write(String name, byte[] content)
             throws IOException
     {
-        disk.replace(directory.resolve(name), content);
+        disk.replace(directory.resolve(name), cipher.map(present -> present.seal(place(name), content)).orElse(content));
+    }
+
+    private static byte[] place(String name)
+    {
+        return name.getBytes(UTF_8);
     }
 }

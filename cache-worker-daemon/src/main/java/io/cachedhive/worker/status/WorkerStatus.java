@@ -4,6 +4,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.cachedhive.protocol.security.SecretKeys;
+import io.cachedhive.protocol.security.Secrets;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.protocol.wire.StatusMessage.Stats;
@@ -12,6 +14,7 @@ import io.cachedhive.store.StoreGauges;
 import io.cachedhive.store.block.SsdErrorCause;
 import io.cachedhive.store.block.SsdRefusalCause;
 import io.cachedhive.store.sizing.CacheSizer;
+import io.cachedhive.transport.tls.Certificates;
 import io.cachedhive.worker.fetch.BlockFetcher.BucketState;
 import io.cachedhive.worker.fetch.OverloadCause;
 import io.cachedhive.worker.fetch.WorkerCounters;
@@ -48,6 +51,8 @@ public final class WorkerStatus
     private final WorkerCounters counters;
     private final HandOverService handOver;
     private final PeerRefusals refusals;
+    private final Secrets secrets;
+    private final Optional<Certificates> certificates;
     private final Optional<String> zone;
     private final String version;
     private final ClientProblems clientProblems = new ClientProblems(System::nanoTime);
@@ -72,7 +77,7 @@ public final class WorkerStatus
         }
     }
 
-    public WorkerStatus(BlockStore store, Origins origins, RingRegistry rings, Counters counters, HandOverService handOver, Optional<String> zone, String version)
+    public WorkerStatus(BlockStore store, Origins origins, RingRegistry rings, Counters counters, HandOverService handOver, Node node)
     {
         this.store = requireNonNull(store, "store is null");
         this.origins = requireNonNull(origins, "origins is null");
@@ -81,8 +86,27 @@ public final class WorkerStatus
         this.counters = counters.worker();
         this.handOver = requireNonNull(handOver, "handOver is null");
         this.refusals = counters.refusals();
-        this.zone = requireNonNull(zone, "zone is null");
-        this.version = requireNonNull(version, "version is null");
+        this.secrets = node.secrets();
+        this.certificates = node.certificates();
+        this.zone = node.zone();
+        this.version = node.version();
+    }
+
+    /**
+     * The settings of the cache worker that its status reports.
+     *
+     * @param secrets the shared secrets, of which only fingerprints and a problem are reported
+     * @param certificates the certificates of the operator, if there are any
+     */
+    public record Node(Secrets secrets, Optional<Certificates> certificates, Optional<String> zone, String version)
+    {
+        public Node
+        {
+            requireNonNull(secrets, "secrets is null");
+            requireNonNull(certificates, "certificates is null");
+            requireNonNull(zone, "zone is null");
+            requireNonNull(version, "version is null");
+        }
     }
 
     /**
@@ -90,6 +114,8 @@ public final class WorkerStatus
      *
      * @param connections connections that have completed their handshake
      * @param acceptedConnections connections accepted since the start
+     * @param plainConnections TCP connections accepted without TLS since the start
+     * @param formerSecretConnections open connections of peers that use another secret than the preferred one
      * @param activeRequests unanswered requests
      * @param referencedBlocks blocks that are being sent
      * @param buckets buckets from which blocks are fetched
@@ -97,16 +123,20 @@ public final class WorkerStatus
     public record Activity(
             LongSupplier connections,
             LongSupplier acceptedConnections,
+            LongSupplier plainConnections,
+            LongSupplier formerSecretConnections,
             LongSupplier activeRequests,
             LongSupplier referencedBlocks,
             Supplier<List<BucketState>> buckets)
     {
-        private static final Activity NONE = new Activity(() -> 0, () -> 0, () -> 0, () -> 0, ImmutableList::of);
+        private static final Activity NONE = new Activity(() -> 0, () -> 0, () -> 0, () -> 0, () -> 0, () -> 0, ImmutableList::of);
 
         public Activity
         {
             requireNonNull(connections, "connections is null");
             requireNonNull(acceptedConnections, "acceptedConnections is null");
+            requireNonNull(plainConnections, "plainConnections is null");
+            requireNonNull(formerSecretConnections, "formerSecretConnections is null");
             requireNonNull(activeRequests, "activeRequests is null");
             requireNonNull(referencedBlocks, "referencedBlocks is null");
             requireNonNull(buckets, "buckets is null");
@@ -172,10 +202,23 @@ public final class WorkerStatus
      */
     public Optional<String> problem()
     {
-        return store.problem().or(() -> origins.all().stream()
+        return store.problem().or(secrets::problem).or(this::certificateProblem).or(() -> origins.all().stream()
                 .map(Origin::health)
                 .flatMap(health -> health.problem().stream())
                 .findFirst());
+    }
+
+    private Optional<String> certificateProblem()
+    {
+        return certificates.flatMap(files -> files.problem(store.workerId()));
+    }
+
+    /**
+     * Returns the fingerprints of the valid secrets, the preferred one first.
+     */
+    public List<String> secretFingerprints()
+    {
+        return secrets.valid().stream().map(SecretKeys::fingerprint).toList();
     }
 
     /**
@@ -193,6 +236,9 @@ public final class WorkerStatus
     {
         StoreGauges gauges = store.gauges();
         List<BucketState> buckets = buckets();
+        // read once, so that the sum of the two is right
+        long keptGuests = counters.keptGuests();
+        long refusedGuests = counters.refusedGuests();
         ImmutableMap.Builder<String, Long> named = ImmutableMap.<String, Long>builder()
                 .put(CounterNames.RAM_CAPACITY_BYTES, gauges.ramCapacityBytes())
                 .put(CounterNames.RAM_ALLOCATED_BYTES, gauges.ramAllocatedBytes())
@@ -202,9 +248,9 @@ public final class WorkerStatus
                 .put(CounterNames.PINNED_BYTES, gauges.pinnedBytes())
                 .put(CounterNames.PINNED_MAX_BYTES, gauges.pinnedMaxBytes())
                 .put(CounterNames.REJECTED_PINS, gauges.rejectedPins())
-                .put(CounterNames.GUEST_BLOCKS_OFFERED, counters.keptGuests() + counters.refusedGuests())
-                .put(CounterNames.GUEST_BLOCKS_ACCEPTED, counters.keptGuests())
-                .put(CounterNames.GUEST_BLOCKS_REJECTED, counters.refusedGuests())
+                .put(CounterNames.GUEST_BLOCKS_OFFERED, keptGuests + refusedGuests)
+                .put(CounterNames.GUEST_BLOCKS_ACCEPTED, keptGuests)
+                .put(CounterNames.GUEST_BLOCKS_REJECTED, refusedGuests)
                 .put(CounterNames.RAM_EVICTIONS, gauges.ramEvictions())
                 .put(CounterNames.SSD_CAPACITY_BYTES, gauges.ssdCapacityBytes())
                 .put(CounterNames.SSD_USED_BYTES, gauges.ssdUsedBytes())
@@ -233,6 +279,7 @@ public final class WorkerStatus
                 .put(CounterNames.ORIGIN_ERRORS, counters.originErrors())
                 .put(CounterNames.ORIGIN_THROTTLED, counters.originThrottled())
                 .put(CounterNames.ORIGIN_RETRIES, counters.originRetries())
+                .put(CounterNames.ORIGIN_LOCATIONS_REFUSED, counters.refusedLocations())
                 .put(CounterNames.FETCH_REQUESTS, buckets.stream().mapToLong(BucketState::requests).sum())
                 .put(CounterNames.FETCH_QUEUED_BLOCKS, buckets.stream().mapToLong(bucket -> bucket.queuedReads() + bucket.queuedPreloads()).sum())
                 .put(CounterNames.FETCH_REQUEST_LIMIT, buckets.stream().mapToLong(BucketState::limit).min().orElse(0))
@@ -245,10 +292,14 @@ public final class WorkerStatus
                 .put(CounterNames.HANDOVER_FAILURES, handOver.counters().failedReads())
                 .put(CounterNames.HANDOVER_BLOCKS_SENT, handOver.counters().givenBlocks())
                 .put(CounterNames.REJECTED_CONNECTIONS, refusals.count())
+                .put(CounterNames.REJECTED_REQUESTS, refusals.requestCount())
+                .put(CounterNames.PLAIN_CONNECTIONS, activity.plainConnections().getAsLong())
+                .put(CounterNames.FORMER_SECRET_CONNECTIONS, activity.formerSecretConnections().getAsLong())
                 .put(CounterNames.CONNECTIONS, activity.connections().getAsLong())
                 .put(CounterNames.ACCEPTED_CONNECTIONS, activity.acceptedConnections().getAsLong())
                 .put(CounterNames.ACTIVE_REQUESTS, activity.activeRequests().getAsLong())
                 .put(CounterNames.REFERENCED_BLOCKS, activity.referencedBlocks().getAsLong());
+        certificates.ifPresent(files -> named.put(CounterNames.CERTIFICATE_EXPIRY_SECONDS, files.remaining().toSeconds()));
         CacheSizer.Prediction prediction = store.sizer().prediction();
         named.put(CounterNames.SIZING_CAPACITY_BYTES, prediction.capacityBytes())
                 .put(CounterNames.SIZING_REQUESTED_BYTES, prediction.requestedBytes())

@@ -53,6 +53,27 @@ public record ControlGroupMemory(Path file, long limitBytes)
      */
     static Optional<ControlGroupMemory> find(Path processGroups, Path mount)
     {
+        return limits(processGroups, mount, "memory.max", VERSION_1_LIMIT).stream().min(Comparator.comparingLong(ControlGroupMemory::limitBytes));
+    }
+
+    /**
+     * Returns whether this process's control group keeps its memory out of swap. Only version 2 has such a limit.
+     */
+    static boolean forbidsSwap(Path processGroups, Path mount)
+    {
+        return limits(processGroups, mount, "memory.swap.max", "").stream().anyMatch(limit -> limit.limitBytes() == 0);
+    }
+
+    static boolean forbidsSwap()
+    {
+        return forbidsSwap(PROCESS_GROUPS, MOUNT);
+    }
+
+    /**
+     * @param version1Name empty for a limit that version 1 does not have
+     */
+    private static List<ControlGroupMemory> limits(Path processGroups, Path mount, String version2Name, String version1Name)
+    {
         List<ControlGroupMemory> limits = new ArrayList<>();
         try (Stream<String> lines = Files.lines(processGroups)) {
             lines.forEach(line -> {
@@ -61,10 +82,10 @@ public record ControlGroupMemory(Path file, long limitBytes)
                     return;
                 }
                 if (fields[1].isEmpty()) {
-                    addLimits(limits, mount, fields[2], "memory.max");
+                    addLimits(limits, mount, fields[2], version2Name);
                 }
-                else if (List.of(fields[1].split(",")).contains("memory")) {
-                    addLimits(limits, mount.resolve("memory"), fields[2], VERSION_1_LIMIT);
+                else if (!version1Name.isEmpty() && List.of(fields[1].split(",")).contains("memory")) {
+                    addLimits(limits, mount.resolve("memory"), fields[2], version1Name);
                 }
             });
         }
@@ -72,7 +93,7 @@ public record ControlGroupMemory(Path file, long limitBytes)
             // a system without control groups has no such limit
             log.debug(e, "%s cannot be read", processGroups);
         }
-        return limits.stream().min(Comparator.comparingLong(ControlGroupMemory::limitBytes));
+        return limits;
     }
 
     private static void addLimits(List<ControlGroupMemory> limits, Path root, String group, String name)

@@ -9,6 +9,7 @@ import io.cachedhive.store.Fill;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.BlockFetcher.BucketState;
 import io.cachedhive.worker.fetch.BlockFetcher.Priority;
+import io.cachedhive.worker.origin.AllowedLocations;
 import io.cachedhive.worker.origin.ObjectSourceException;
 import io.cachedhive.worker.origin.ObjectSourceException.Reason;
 import io.cachedhive.worker.origin.Origin;
@@ -112,7 +113,13 @@ class TestBlockFetcher
     private FetchTarget target(Instant lastModified)
     {
         FileVersion version = new FileVersion(OriginId.of("s3", Optional.empty(), Optional.empty()), "s3://bucket/file", bytes.length, lastModified.toEpochMilli());
-        Origin origin = new Origin("default", version.origin(), Path.of("default.properties"), source, new OriginHealth("default", Path.of("default.properties"), timer::nanoTime));
+        Origin origin = new Origin(
+                "default",
+                version.origin(),
+                Path.of("default.properties"),
+                source,
+                new OriginHealth("default", Path.of("default.properties"), timer::nanoTime),
+                AllowedLocations.ALL);
         return new FetchTarget(origin, LOCATION, version, version.id(), "schema.table", 0);
     }
 
@@ -523,6 +530,7 @@ class TestBlockFetcher
                 Reason.GONE, "VERSION_GONE",
                 Reason.CHANGED, "VERSION_GONE",
                 Reason.DENIED, "denied",
+                Reason.ENCRYPTED, "ENCRYPTED",
                 Reason.THROTTLED, "ORIGIN_FAILED",
                 Reason.UNREACHABLE, "ORIGIN_FAILED",
                 Reason.FAILED, "ORIGIN_FAILED");

@@ -7,6 +7,7 @@ import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.store.BlockOrigin;
 import io.cachedhive.store.PinnedBlock;
 import io.cachedhive.worker.fetch.BlockFetcher.Priority;
+import io.cachedhive.worker.origin.AllowedLocations;
 import io.cachedhive.worker.origin.ObjectSourceException.Reason;
 import io.cachedhive.worker.origin.Origin;
 import io.cachedhive.worker.origin.OriginHealth;
@@ -94,7 +95,7 @@ class TestFetchAhead
         bytes[0] = (byte) number;
         source.put(location, bytes, "\"" + number + "\"", lastModified);
         FileVersion version = new FileVersion(OriginId.of("s3", Optional.empty(), Optional.empty()), "s3://bucket/file" + number, length, lastModified.toEpochMilli());
-        Origin origin = new Origin("default", version.origin(), Path.of("default.properties"), source, health);
+        Origin origin = new Origin("default", version.origin(), Path.of("default.properties"), source, health, AllowedLocations.ALL);
         return new FetchTarget(origin, location, version, version.id(), "schema.table", 0);
     }
 

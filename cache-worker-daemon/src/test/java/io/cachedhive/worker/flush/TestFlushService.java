@@ -30,6 +30,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -107,13 +108,13 @@ class TestFlushService
             FlushService flushes = new FlushService(store, StateDirectory.open(Files.createDirectories(directory.resolve("worker")), new LocalDisk()), timer, executor);
             assertThat(flushes.mayBeGuest(file)).isTrue();
             // so that there is a recent one to be looked at
-            flushes.flush(List.of(tombstone(1, "s3://lake/a/"))).get(1, TimeUnit.MINUTES);
+            flushes.flush(List.of(tombstone(1, "s3://lake/a/")), true).get(1, TimeUnit.MINUTES);
             assertThat(flushes.mayBeGuest(file)).isTrue();
 
             fill(store, file).close();
             CountDownLatch gate = new CountDownLatch(1);
             timer.gate = Optional.of(gate);
-            CompletableFuture<Flushed> flush = flushes.flush(List.of(tombstone(2, "s3://lake/b/")));
+            CompletableFuture<Flushed> flush = flushes.flush(List.of(tombstone(2, "s3://lake/b/")), true);
             Await.until("being flushed", () -> flushes.isBeingFlushed(file) && store.file(file.id()).isEmpty());
             timer.hook = Optional.of(() -> {
                 gate.countDown();
@@ -125,6 +126,26 @@ class TestFlushService
             assertThat(flush.join()).isEqualTo(new Flushed(1, Optional.empty()));
             assertThat(flushes.isBeingFlushed(file)).isFalse();
             assertThat(flushes.mayBeGuest(file)).as("it is a recent one").isFalse();
+        }
+    }
+
+    @Test
+    void leavesRoomForRequestedFlushes()
+            throws Exception
+    {
+        try (TestingStore testing = new TestingStore(directory, BLOCK, 8 << 20); ExecutorService executor = Executors.newSingleThreadExecutor()) {
+            FlushService flushes = new FlushService(
+                    testing.store(),
+                    StateDirectory.open(Files.createDirectories(directory.resolve("worker")), new LocalDisk()),
+                    new HookedTimer(),
+                    executor);
+            List<Tombstone> many = IntStream.range(1, TombstoneLog.MAX_TOMBSTONES_OF_REMOVED).mapToObj(i -> tombstone(i, "s3://lake/%s/".formatted(i))).toList();
+            assertThat(flushes.flush(many, true).get(1, TimeUnit.MINUTES).problem()).isEmpty();
+            assertThat(flushes.flush(List.of(tombstone(-1, "s3://lake/last/")), false).get(1, TimeUnit.MINUTES).problem()).isEmpty();
+            assertThat(flushes.flush(List.of(tombstone(-2, "s3://lake/beyond/")), false).get(1, TimeUnit.MINUTES).problem())
+                    .contains("more than 8192 flushes of the last 30 days are remembered, and the rest is for those that users request");
+            assertThat(flushes.flush(List.of(tombstone(-3, "s3://lake/beyond/")), true).get(1, TimeUnit.MINUTES).problem()).isEmpty();
+            assertThat(flushes.doneIds()).hasSize(TombstoneLog.MAX_TOMBSTONES_OF_REMOVED + 1);
         }
     }
 }

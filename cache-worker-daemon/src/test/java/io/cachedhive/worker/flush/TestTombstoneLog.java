@@ -91,6 +91,44 @@ class TestTombstoneLog
         assertThat(damaged.notDone()).isEmpty();
     }
 
+    /**
+     * A tombstone from the future would make all later ones of its files superfluous, and would never be forgotten.
+     */
+    @Test
+    void acceptsNoTombstoneOfTheFuture()
+    {
+        long limit = NOW + Duration.ofHours(2).toMillis();
+        TombstoneLog book = TombstoneLog.open(state, false, NOW);
+        Tombstone skewed = tombstone(1, "s3://lake/a/", limit);
+        Tombstone future = tombstone(2, "s3://lake/", limit + 1);
+        assertThat(book.add(List.of(skewed, future), NOW)).contains(List.of(skewed));
+    }
+
+    @Test
+    void limitsTheTimeOfLoadedTombstones()
+            throws Exception
+    {
+        long far = NOW + Duration.ofDays(3650).toMillis();
+        TombstoneLog book = TombstoneLog.open(state, false, far);
+        Tombstone done = tombstone(1, "s3://lake/a/", far);
+        Tombstone begun = tombstone(2, "s3://lake/", far);
+        book.add(List.of(done, begun), far);
+        book.setDone(List.of(done), far);
+        book.save(NOW);
+
+        TombstoneLog next = TombstoneLog.open(state, true, NOW);
+        assertThat(next.isTrusted()).isTrue();
+        // neither is lost
+        assertThat(next.notDone()).containsExactly(tombstone(2, "s3://lake/", NOW));
+        assertThat(next.done(ZERO, 10)).containsExactly(tombstone(1, "s3://lake/a/", NOW));
+        next.setDone(next.notDone(), NOW);
+        // and flushes that follow are not taken for superfluous
+        long later = NOW + Duration.ofHours(1).toMillis();
+        assertThat(next.add(List.of(tombstone(3, "s3://lake/a/", later)), later)).contains(List.of(tombstone(3, "s3://lake/a/", later)));
+        next.forget(NOW + Duration.ofDays(31).toMillis());
+        assertThat(next.done(ZERO, 10)).isEmpty();
+    }
+
     @Test
     void forgetsWhatIsSuperfluousInAnyOrder()
     {
@@ -137,6 +175,22 @@ class TestTombstoneLog
         assertThat(book.add(many, NOW)).contains(many);
         assertThat(book.add(List.of(tombstone(-1, "s3://lake/beyond/", NOW)), NOW)).isEmpty();
         assertThat(book.notDone()).hasSize(TombstoneLog.MAX_TOMBSTONES);
+    }
+
+    @Test
+    void leavesRoomForRequestedFlushes()
+    {
+        TombstoneLog book = TombstoneLog.open(state, false, NOW);
+        List<Tombstone> many = new ArrayList<>();
+        for (int i = 1; i < TombstoneLog.MAX_TOMBSTONES_OF_REMOVED; i++) {
+            many.add(tombstone(i, "s3://lake/%s/".formatted(i), NOW));
+        }
+        assertThat(book.add(many, NOW)).contains(many);
+        assertThat(book.hasRoomForRemoved(1, NOW)).isTrue();
+        assertThat(book.hasRoomForRemoved(2, NOW)).isFalse();
+        assertThat(book.add(List.of(tombstone(-1, "s3://lake/x/", NOW), tombstone(-2, "s3://lake/y/", NOW)), NOW)).isPresent();
+        assertThat(book.hasRoomForRemoved(1, NOW)).isFalse();
+        assertThat(book.hasRoomForRemoved(1, NOW + Duration.ofDays(31).toMillis())).isTrue();
     }
 
     @Test

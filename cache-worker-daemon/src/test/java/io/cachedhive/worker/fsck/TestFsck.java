@@ -203,7 +203,7 @@ class TestFsck
         assertThat(fsck(missing)).isEqualTo(new Result(2, List.of(), "%s is not a directory: name one of cache.ssd.directories\n".formatted(missing)));
         for (Object[] args : new Object[][] {{}, {ssd, ssd}, {"--repair"}}) {
             assertThat(fsck(args).exitCode).isEqualTo(2);
-            assertThat(fsck(args).err).startsWith("usage: cache-worker fsck DIRECTORY");
+            assertThat(fsck(args).err).startsWith("usage: cache-worker fsck [--etc-dir DIRECTORY]");
         }
     }
 }

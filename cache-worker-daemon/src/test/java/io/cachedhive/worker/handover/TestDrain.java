@@ -114,6 +114,25 @@ class TestDrain
     }
 
     @Test
+    void testNewOwnerKeepsOnlyAllowedLocations()
+    {
+        fleet.start("a");
+        fleet.withAllowedLocations("s3://" + Lake.BUCKET + "/allowed/");
+        fleet.start("b");
+        fleet.publish("a");
+        warmFile("allowed/file", 31);
+        warmFile("secret/file", 32);
+        fleet.publish("a", "b");
+
+        drain("a").start(DEADLINE);
+        awaitState("a", State.WAITING_FOR_RING);
+        fleet.publish("b");
+        Await.until("it has left", () -> drain("a").ended().isDone());
+        assertThat(fleet.worker("b").gauge(CounterNames.HANDOVER_BLOCKS_RECEIVED)).isEqualTo(BLOCKS);
+        assertThat(fleet.worker("b").gauge(CounterNames.RAM_BLOCKS)).isEqualTo(BLOCKS);
+    }
+
+    @Test
     void testNewOwnersHaveTheBlocks()
     {
         for (String name : List.of("a", "b", "c")) {

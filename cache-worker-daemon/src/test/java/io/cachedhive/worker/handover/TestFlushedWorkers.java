@@ -108,7 +108,7 @@ class TestFlushedWorkers
     private Flushed flush(String worker, Tombstone... tombstones)
     {
         try (WireClient client = fleet.worker(worker).connect()) {
-            return (Flushed) client.ask(new InvalidationMessage.Flush(List.of(tombstones)));
+            return (Flushed) client.ask(new InvalidationMessage.Flush(List.of(tombstones), true));
         }
     }
 

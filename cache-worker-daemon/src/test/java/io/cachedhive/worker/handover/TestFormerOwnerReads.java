@@ -281,8 +281,8 @@ class TestFormerOwnerReads
     {
         fleet.start("a");
         fleet.publish("a");
-        // for some seconds still, however busy the machine is
-        StoredFile file = lake.put("provisional/file", BLOCKS * BLOCK_SIZE, 8, Instant.now().plusSeconds(5));
+        // for an hour still, however busy the machine is
+        StoredFile file = lake.put("provisional/file", BLOCKS * BLOCK_SIZE, 8, Instant.now().plusSeconds(3600));
         fleet.read("a", file, 0);
         try (WireClient client = fleet.worker("a").connect()) {
             assertThat(client.ask(new Describe(file.file().id(), 0, BLOCKS))).isEqualTo(Description.UNKNOWN);

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
+import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -36,7 +37,7 @@ class TestFormerOwners
     @BeforeEach
     void setUp(@TempDir Path directory)
     {
-        book = new RingRegistry(StateDirectory.open(directory, new LocalDisk()), Runnable::run, _ -> {});
+        book = new RingRegistry(StateDirectory.open(directory, new LocalDisk()), Clock.systemUTC(), Runnable::run, _ -> {});
         owners = new FormerOwners(book, new CacheWorkerId("self"), Optional.empty(), () -> now);
     }
 

@@ -55,6 +55,7 @@ final class TestingFleet
     private long ramBytes = 32 << 20;
     private long ssdBytes;
     private Optional<Duration> peerSilence = Optional.empty();
+    private Optional<String> allowedLocations = Optional.empty();
 
     TestingFleet(Path directory, Lake lake)
     {
@@ -91,6 +92,14 @@ final class TestingFleet
         peerSilence = Optional.of(silence);
     }
 
+    /**
+     * Workers that are started afterwards may read only these locations.
+     */
+    void withAllowedLocations(String locations)
+    {
+        allowedLocations = Optional.of(locations);
+    }
+
     TestingWorker start(String name)
     {
         return start(name, Optional.empty());
@@ -99,8 +108,10 @@ final class TestingFleet
     TestingWorker start(String name, Optional<String> zone)
     {
         zones.put(name, zone);
+        Map<String, String> origin = new HashMap<>(lake.s3().clientProperties());
+        allowedLocations.ifPresent(locations -> origin.put("allowed-locations", locations));
         TestingWorker worker = new TestingWorker(directory.resolve(name))
-                .withOrigin("default", lake.s3().clientProperties())
+                .withOrigin("default", origin)
                 .withRam(ramBytes)
                 .withSsd(ssdBytes)
                 .withZone(zone);
@@ -139,7 +150,7 @@ final class TestingFleet
         if (fakes.containsKey(name)) {
             return fakes.get(name).address();
         }
-        InetSocketAddress address = workers.get(name).service().tcpAddress();
+        InetSocketAddress address = workers.get(name).tcpAddress();
         return new WorkerAddress(address.getAddress().getHostAddress(), address.getPort());
     }
 

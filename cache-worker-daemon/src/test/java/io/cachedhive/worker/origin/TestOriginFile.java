@@ -1,5 +1,6 @@
 package io.cachedhive.worker.origin;
 
+import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.worker.startup.StartupException;
 import org.junit.jupiter.api.Test;
@@ -10,6 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Optional;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -75,6 +77,9 @@ class TestOriginFile
             s3.max-connections=0                                | s3.max-connections
             s3.socket-timeout=soon                              | s3.socket-timeout
             s3.aws-access-key=abc                               | s3.aws-access-key and s3.aws-secret-key must be set together
+            isolation-domain=a b                                | isolation-domain
+            isolation-domain=                                   | isolation-domain
+            allowed-locations=lake/a                            | allowed-locations has lake/a, which is no s3://bucket/prefix/
             s3.external-id=${ENV:NO_SUCH_VARIABLE_CACHEDHIVE}   | NO_SUCH_VARIABLE_CACHEDHIVE
             """)
     void testRefusedByName(String line, String message)
@@ -85,6 +90,44 @@ class TestOriginFile
                 .hasMessageContaining(message)
                 .extracting(e -> e.getMessage().lines().count())
                 .isEqualTo(1L);
+    }
+
+    @Test
+    void testContradiction()
+    {
+        assertThatThrownBy(() -> read("lake", "s3.region=us-east-1\nisolation-domain=a\nshared-permissions=true\n"))
+                .isInstanceOf(StartupException.class)
+                .hasMessageContaining("isolation-domain and shared-permissions=true contradict each other, remove one of them");
+    }
+
+    @Test
+    void testDomainIsThatOfTheCatalog()
+            throws IOException
+    {
+        String key = "s3.aws-access-key=AKIAIOSFODNN7EXAMPLE\ns3.aws-secret-key=secret\n";
+        assertThat(read("lake", "").domain()).isEqualTo(IsolationDomain.NONE);
+        assertThat(read("lake", key).domain()).isEqualTo(IsolationDomain.ofS3(Map.of("s3.aws-access-key", "AKIAIOSFODNN7EXAMPLE")));
+        assertThat(read("lake", key + "s3.auth-type=IAM_ROLE\ns3.iam-role=arn:r\n").domain()).isEqualTo(IsolationDomain.ofS3(Map.of("s3.iam-role", "arn:r")));
+        assertThat(read("lake", "s3.auth-type=ANONYMOUS\n").domain()).isEqualTo(IsolationDomain.ofS3(Map.of("s3.auth-type", "ANONYMOUS")));
+        assertThat(read("lake", key + "isolation-domain=finance\n").domain()).isEqualTo(IsolationDomain.named("finance"));
+        assertThat(read("lake", key + "shared-permissions=true\n").domain()).isEqualTo(IsolationDomain.NONE);
+        assertThat(read("lake", "s3.aws-access-key=${ENV:PATH}\ns3.aws-secret-key=secret\n").domain())
+                .isEqualTo(IsolationDomain.ofS3(Map.of("s3.aws-access-key", System.getenv("PATH"))));
+        OriginId first = read("lake", key).id();
+        OriginId second = read("lake", key.replace("EXAMPLE", "ANOTHER")).id();
+        assertThat(first).isNotEqualTo(second).isNotEqualTo(read("lake", "").id());
+        assertThat(read("lake", key + "isolation-domain=finance\n").id()).isEqualTo(read("lake", key.replace("EXAMPLE", "ANOTHER") + "isolation-domain=finance\n").id());
+    }
+
+    @Test
+    void testAllowedLocations()
+            throws IOException
+    {
+        AllowedLocations allowed = read("lake", "allowed-locations=s3://lake/sales/,s3://archive\n").allowedLocations();
+        assertThat(allowed.permit("s3://lake/sales/a")).isTrue();
+        assertThat(allowed.permit("s3://archive/a")).isTrue();
+        assertThat(allowed.permit("s3://lake/a")).isFalse();
+        assertThat(read("lake", "").allowedLocations().permit("s3://lake/a")).isTrue();
     }
 
     @Test
@@ -101,7 +144,7 @@ class TestOriginFile
     {
         Files.writeString(directory.resolve("lake.properties"), "s3.region=us-east-1\ns3.endpoint=no such endpoint\n");
 
-        assertThatThrownBy(() -> Origins.load(directory, _ -> new IgnoringObserver()).connect())
+        assertThatThrownBy(() -> Origins.load(directory, _ -> new IgnoringObserver(), false).connect())
                 .isInstanceOf(StartupException.class)
                 .hasMessageContaining("lake.properties");
     }

@@ -42,6 +42,24 @@ class TestOriginHealth
     }
 
     @Test
+    void testRefusedLocationIsReportedForFiveMinutes()
+    {
+        health.refused("s3://lake/hr/a");
+        assertThat(health.problem()).contains("origin default does not allow s3://lake/hr/a, so that Trino reads it: "
+                + "add its bucket or prefix to allowed-locations in etc/origins/default.properties, or use another origin in the catalog");
+        health.succeeded("lake");
+        advance(200_000);
+        health.refused("s3://lake/hr/b");
+        fail(Reason.DENIED);
+        assertThat(health.problem().orElseThrow()).as("a failure comes first").contains("answers 403");
+        health.succeeded("lake");
+        advance(299_999);
+        assertThat(health.problem().orElseThrow()).contains("s3://lake/hr/b");
+        advance(1);
+        assertThat(health.problem()).isEmpty();
+    }
+
+    @Test
     void testUnreachableOriginIsAskedNowAndThen()
     {
         fail(Reason.UNREACHABLE);

@@ -6,6 +6,7 @@ import io.airlift.units.Duration;
 import io.cachedhive.worker.origin.S3OriginConfig.AuthType;
 import io.cachedhive.worker.origin.S3OriginConfig.RetryMode;
 import io.cachedhive.worker.origin.S3OriginConfig.SignerType;
+import io.cachedhive.worker.origin.S3OriginConfig.SseKmsCaching;
 import io.cachedhive.worker.origin.S3OriginConfig.SseType;
 import org.junit.jupiter.api.Test;
 
@@ -53,7 +54,8 @@ class TestS3OriginConfig
                 .setRetryMode(RetryMode.LEGACY)
                 .setMaxErrorRetries(20)
                 .setCrossRegionAccessEnabled(false)
-                .setApplicationId("cachedhive"));
+                .setApplicationId("cachedhive")
+                .setSseKmsCaching(SseKmsCaching.ENCRYPTED_ONLY));
     }
 
     @Test
@@ -90,6 +92,7 @@ class TestS3OriginConfig
                 .put("s3.max-error-retries", "12")
                 .put("s3.cross-region-access", "true")
                 .put("s3.application-id", "application")
+                .put("s3.sse-kms-caching", "ALLOWED")
                 .buildOrThrow();
 
         assertFullMapping(properties, new S3OriginConfig()
@@ -122,7 +125,8 @@ class TestS3OriginConfig
                 .setRetryMode(RetryMode.STANDARD)
                 .setMaxErrorRetries(12)
                 .setCrossRegionAccessEnabled(true)
-                .setApplicationId("application"));
+                .setApplicationId("application")
+                .setSseKmsCaching(SseKmsCaching.ALLOWED));
     }
 
     @Test

@@ -1,13 +1,17 @@
 package io.cachedhive.worker.origin;
 
+import com.google.common.base.Ticker;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import io.cachedhive.worker.fetch.RequestLimits;
 import io.cachedhive.worker.fetch.WorkerCounters;
 import io.cachedhive.worker.origin.ObjectSourceException.Reason;
+import io.cachedhive.worker.origin.S3OriginConfig.SseKmsCaching;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -16,6 +20,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -30,6 +35,7 @@ class TestS3Source
 
     private final WorkerCounters counters = new WorkerCounters();
     private final Deque<Integer> answers = new ArrayDeque<>();
+    private Optional<String> encryption = Optional.empty();
     private HttpServer server;
     private S3Source source;
 
@@ -38,17 +44,23 @@ class TestS3Source
             throws IOException
     {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.createContext("/lake/file", this::answer);
+        server.createContext("/lake/", this::answer);
         server.start();
-        source = S3Source.create(
-                new S3OriginConfig()
+        source = create(new S3OriginConfig(), false);
+    }
+
+    private S3Source create(S3OriginConfig config, boolean encryptedAtRest)
+    {
+        return S3Source.create(
+                config
                         .setEndpoint("http://127.0.0.1:" + server.getAddress().getPort())
                         .setRegion("us-east-1")
                         .setPathStyleAccess(true)
                         .setAwsAccessKey("key")
                         .setAwsSecretKey("secret")
                         .setMaxErrorRetries(4),
-                new RequestLimits(8, System::nanoTime, counters).observer("default"));
+                new RequestLimits(8, System::nanoTime, counters).observer("default"),
+                encryptedAtRest);
     }
 
     @AfterEach
@@ -67,6 +79,7 @@ class TestS3Source
         if (status == 200) {
             body = "0123456789".getBytes(UTF_8);
             exchange.getResponseHeaders().add("ETag", "\"one\"");
+            encryption.ifPresent(value -> exchange.getResponseHeaders().add("x-amz-server-side-encryption", value));
             if (head) {
                 exchange.getResponseHeaders().add("Content-Length", Integer.toString(body.length));
             }
@@ -98,6 +111,59 @@ class TestS3Source
             }
             return new String(bytes, UTF_8);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"aws:kms", "aws:kms:dsse"})
+    void testObjectsUnderKmsAreNotRead(String algorithm)
+            throws Exception
+    {
+        encryption = Optional.of(algorithm);
+        assertThatThrownBy(this::get).isInstanceOfSatisfying(ObjectSourceException.class, e -> assertThat(e.reason()).isEqualTo(Reason.ENCRYPTED));
+        assertThat(counters.originGets()).isEqualTo(1);
+        assertThat(counters.originBytes()).isZero();
+        encryption = Optional.empty();
+        assertThatThrownBy(this::get).describedAs("the directory is remembered").isInstanceOf(ObjectSourceException.class);
+        assertThat(counters.originGets()).isEqualTo(1);
+        source.open(new S3ObjectLocation("lake", "other/file"), 0, 10, Optional.empty()).close();
+        assertThat(counters.originGets()).isEqualTo(2);
+    }
+
+    @Test
+    void testObjectsUnderKmsWhereTheyMayBeCached()
+            throws Exception
+    {
+        encryption = Optional.of("AES256");
+        assertThat(get()).isEqualTo("0123456789");
+        encryption = Optional.of("aws:kms");
+        source.close();
+        source = create(new S3OriginConfig(), true);
+        assertThat(get()).describedAs("with encryption at rest").isEqualTo("0123456789");
+        source.close();
+        source = create(new S3OriginConfig().setSseKmsCaching(SseKmsCaching.ALLOWED), false);
+        assertThat(get()).describedAs("where it is allowed").isEqualTo("0123456789");
+    }
+
+    @Test
+    void testDirectoriesUnderKmsAreForgotten()
+    {
+        AtomicLong nanos = new AtomicLong();
+        EncryptedDirectories directories = new EncryptedDirectories(new Ticker()
+        {
+            @Override
+            public long read()
+            {
+                return nanos.get();
+            }
+        });
+        directories.add(new S3ObjectLocation("lake", "t/day=1/a"));
+        nanos.addAndGet(EncryptedDirectories.KEPT.toNanos() - 1);
+        assertThat(directories.contains(new S3ObjectLocation("lake", "t/day=1/b"))).isTrue();
+        assertThat(directories.contains(new S3ObjectLocation("lake", "t/day=2/b"))).isFalse();
+        assertThat(directories.contains(new S3ObjectLocation("lake", "t/b"))).isFalse();
+        assertThat(directories.contains(new S3ObjectLocation("sea", "t/day=1/a"))).isFalse();
+        nanos.incrementAndGet();
+        assertThat(directories.contains(new S3ObjectLocation("lake", "t/day=1/b"))).isFalse();
     }
 
     @Test

@@ -65,6 +65,27 @@ class TestPinRegistry
         assertThat(next.toBeApplied()).containsExactly(pinned);
     }
 
+    /**
+     * A pin from the future could not be ended, because its end would be older.
+     */
+    @Test
+    void limitsTheTimeOfPins()
+            throws Exception
+    {
+        long limit = NOW + Duration.ofHours(2).toMillis();
+        Pin skewed = pin(1, "s3://lake/a/", true, limit);
+        assertThat(PinRegistry.open(state, NOW).add(List.of(skewed, pin(2, "s3://lake/b/", true, limit + 1)), NOW)).contains(List.of(skewed));
+
+        PinRegistry before = PinRegistry.open(state, limit);
+        before.add(List.of(pin(3, "s3://lake/c/", true, limit + 1)), limit);
+        before.setTrusted();
+        before.save(NOW);
+        PinRegistry next = PinRegistry.open(state, NOW);
+        assertThat(next.pins()).containsExactly(pin(3, "s3://lake/c/", true, NOW));
+        Pin ended = pin(4, "s3://lake/c/", false, NOW + 1);
+        assertThat(next.add(List.of(ended), NOW + 1)).contains(List.of(ended));
+    }
+
     @Test
     void theNewestOfAPlaceHoldsInAnyOrder()
     {

@@ -148,7 +148,7 @@ class TestFetchAheadOfReads
         }
         CacheClientConfig config = new CacheClientConfig(
                 worker.socketPath(),
-                new ClientIdentity("cluster", "lake", "node", worker.origins(), Optional.empty()),
+                new ClientIdentity("cluster", "lake", "node", worker.origins(), TestingWorker.SECRETS),
                 8 << 20);
         long requestedBytes = 0;
         for (ReadSource expected : List.of(ReadSource.REMOTE_READ, ReadSource.RAM_HIT)) {

@@ -13,16 +13,22 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 
+import static java.time.ZoneOffset.UTC;
 import static org.assertj.core.api.Assertions.assertThat;
 
 class TestRingRegistry
 {
+    private static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
+
     @TempDir
     private Path directory;
 
@@ -35,7 +41,7 @@ class TestRingRegistry
 
     private RingRegistry open(Executor writer)
     {
-        return new RingRegistry(StateDirectory.open(directory, new LocalDisk()), writer, shown::add);
+        return new RingRegistry(StateDirectory.open(directory, new LocalDisk()), Clock.fixed(NOW, UTC), writer, shown::add);
     }
 
     private static PublishedRing ring(int member, long publishedMillis)
@@ -58,6 +64,21 @@ class TestRingRegistry
         assertThat(book.rings()).containsExactly(ring(3, 30), ring(2, 20), ring(1, 10));
         assertThat(book.newest()).contains(ring(3, 30));
         assertThat(shown.getLast()).isEqualTo(book.rings());
+    }
+
+    /**
+     * A run with another clock, or a release that accepted them, may have left rings from the future.
+     */
+    @Test
+    void testRingsFromTheFutureAreNotLoaded()
+    {
+        PublishedRing skewed = ring(2, NOW.plus(Duration.ofHours(2)).toEpochMilli());
+        PublishedRing future = ring(3, NOW.plus(Duration.ofHours(2)).toEpochMilli() + 1);
+        RingRegistry before = open();
+        before.publish(ring(1, 10));
+        before.publish(skewed);
+        before.publish(future);
+        assertThat(open().rings()).containsExactly(skewed, ring(1, 10));
     }
 
     @Test

@@ -6,6 +6,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
@@ -14,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -22,6 +24,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 class TestListenSockets
 {
+    private static final InetSocketAddress LOOPBACK = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+
     @TempDir
     private Path directory;
 
@@ -32,7 +36,7 @@ class TestListenSockets
 
     private static ListenSockets bind(Path socket, Optional<String> group)
     {
-        return ListenSockets.bind(InetAddress.getLoopbackAddress(), 0, socket, group);
+        return ListenSockets.bind(Optional.of(LOOPBACK), socket, new SocketAccess(group, List.of()));
     }
 
     private void assertRefused(Path socket, String message)
@@ -52,7 +56,7 @@ class TestListenSockets
             assertThat(sockets.socketPath()).isEqualTo(socket);
             assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(socket))).isEqualTo("rw-------");
             SocketChannel.open(UnixDomainSocketAddress.of(socket)).close();
-            SocketChannel.open(sockets.tcpAddress()).close();
+            SocketChannel.open(sockets.tcpAddress().orElseThrow()).close();
             // nothing else is left beside it
             try (Stream<Path> files = Files.list(directory)) {
                 assertThat(files).containsExactly(socket);
@@ -81,6 +85,17 @@ class TestListenSockets
         assertThatThrownBy(() -> bind(socket, Optional.of("no-such-group-cachedhive")))
                 .isInstanceOf(StartupException.class)
                 .hasMessageContaining("cache.worker.socket-group=no-such-group-cachedhive: there is no such group");
+        assertThat(socket).doesNotExist();
+    }
+
+    @Test
+    void testUnknownUser()
+    {
+        Path socket = directory.resolve("worker.sock");
+        SocketAccess access = new SocketAccess(Optional.empty(), List.of("root", "no-such-user-cachedhive"));
+        assertThatThrownBy(() -> ListenSockets.bind(Optional.of(LOOPBACK), socket, access))
+                .isInstanceOf(StartupException.class)
+                .hasMessageStartingWith("cache.worker.socket-users=root,no-such-user-cachedhive: there is no user no-such-user-cachedhive on this host: create it, ");
         assertThat(socket).doesNotExist();
     }
 
@@ -159,8 +174,8 @@ class TestListenSockets
     {
         Path socket = directory.resolve("worker.sock");
         try (ListenSockets sockets = bind(directory.resolve("other.sock"))) {
-            int port = sockets.tcpAddress().getPort();
-            assertThatThrownBy(() -> ListenSockets.bind(InetAddress.getLoopbackAddress(), port, socket, Optional.empty()))
+            int port = sockets.tcpAddress().orElseThrow().getPort();
+            assertThatThrownBy(() -> ListenSockets.bind(Optional.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), port)), socket, SocketAccess.OWN_USER))
                     .isInstanceOf(StartupException.class)
                     .hasMessageStartingWith("cache.worker.port=%s: cannot listen on 127.0.0.1:%s (".formatted(port, port))
                     .hasMessageEndingWith("stop what listens there, or choose another port or node.bind-ip");

@@ -25,4 +25,22 @@ class TestPeerRefusals
         assertThat(refusals.count()).isEqualTo(6000);
         assertThat(logged).isEqualTo(10);
     }
+
+    @Test
+    void testRequestsAndConnectionsAreLoggedSeparately()
+    {
+        PeerRefusals refusals = new PeerRefusals(() -> 0);
+        assertThat(refusals.refused("10.0.0.1", "garbage")).isTrue();
+        assertThat(refusals.requestRefused("10.0.0.1", "no role")).isTrue();
+        assertThat(refusals.requestRefused("10.0.0.1", "no role")).isFalse();
+        assertThat(refusals.count()).isEqualTo(1);
+        assertThat(refusals.requestCount()).isEqualTo(2);
+    }
+
+    @Test
+    void testReasonIsOneLineOfBoundedLength()
+    {
+        assertThat(LogLimit.line("quoted\nERROR\tforged line")).isEqualTo("quoted?ERROR?forged line");
+        assertThat(LogLimit.line("x".repeat(10_000))).isEqualTo("x".repeat(500) + "...");
+    }
 }

@@ -13,11 +13,13 @@ import io.cachedhive.protocol.wire.ControlMessage.Ack;
 import io.cachedhive.protocol.wire.ControlMessage.Cancel;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.FillMessage.Fill;
+import io.cachedhive.protocol.wire.FillMessage.OfferGuest;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.protocol.wire.InvalidationMessage.Revalidate;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.NoCause;
 import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.protocol.wire.PreloadMessage.FetchAhead;
 import io.cachedhive.protocol.wire.PreloadMessage.Preload;
 import io.cachedhive.protocol.wire.PreloadMessage.Preloaded;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
@@ -340,6 +342,70 @@ class TestCacheWorkerService
             assertThat(blocks(peer, read(file, 0, 1)).get(0)).isEqualTo(new BlockNo(0, NoCause.ORIGIN_MISMATCH));
         }
         assertThat(lake.getsSince(mark)).isEmpty();
+    }
+
+    /**
+     * Two files of one object store, each with the credentials of its isolation domain.
+     */
+    @Test
+    void testDomainsOfOneStoreShareNothing()
+    {
+        Map<String, String> named = new HashMap<>(lake.s3().clientProperties());
+        named.put("isolation-domain", "finance");
+        worker.withOrigin("finance", named).start();
+        StoredFile stored = lake.putSettled("domains/file", BLOCK_SIZE, 14);
+        OriginId finance = worker.originId("finance");
+        assertThat(finance).isNotEqualTo(lake.originId());
+        FileVersion theirs = new FileVersion(finance, stored.file().location(), stored.file().length(), stored.file().lastModifiedMillis());
+        try (WireClient one = worker.connect("one", List.of(new NamedOrigin("default", lake.originId())));
+                WireClient two = worker.connect("two", List.of(new NamedOrigin("finance", finance)));
+                WireClient wrong = worker.connect("wrong", List.of(new NamedOrigin("default", finance)))) {
+            assertBlocks(one, stored, 0, 1, Source.REMOTE);
+            assertThat(blocks(two, read(theirs, 0, 1)).get(0)).isInstanceOfSatisfying(BlockBytes.class, bytes -> {
+                assertThat(bytes.source()).isEqualTo(Source.REMOTE);
+                assertThat(WireClient.bytes(bytes)).isEqualTo(stored.block(0));
+            });
+            assertThat(lake.getsSince(mark)).hasSize(2);
+            assertThat(wrong.welcome().origins()).containsExactly(OriginStatus.MISMATCH);
+            assertThat(blocks(wrong, read(theirs, 0, 1)).get(0)).isEqualTo(new BlockNo(0, NoCause.ORIGIN_MISMATCH));
+        }
+    }
+
+    @Test
+    void testLocationsThatAreNotAllowed()
+    {
+        StoredFile inside = lake.putSettled("allowed/file", BLOCK_SIZE, 15);
+        StoredFile outside = lake.putSettled("secret/file", 3 * BLOCK_SIZE, 16);
+        Map<String, String> limited = new HashMap<>(lake.s3().clientProperties());
+        limited.put("allowed-locations", "s3://" + Lake.BUCKET + "/allowed/");
+        worker.withOrigin("default", limited).start();
+        mark = lake.s3().log().mark();
+        try (WireClient peer = worker.connect()) {
+            assertBlocks(peer, inside, 0, 1, Source.REMOTE);
+            assertThat(((Stats) peer.ask(new GetStats())).problem()).isEmpty();
+            long gets = lake.getsSince(mark).size();
+            assertThat(blocks(peer, read(outside.file(), 0, 2)).values())
+                    .containsExactlyInAnyOrder(new BlockNo(0, NoCause.LOCATION_NOT_ALLOWED), new BlockNo(1, NoCause.LOCATION_NOT_ALLOWED));
+            assertThat(worker.gauge(CounterNames.ORIGIN_LOCATIONS_REFUSED)).isEqualTo(2);
+            assertThat(((Stats) peer.ask(new GetStats())).problem().orElseThrow())
+                    .startsWith("origin default does not allow s3://" + Lake.BUCKET + "/secret/file, so that Trino reads it: ")
+                    .contains("default.properties");
+            Preloaded preloaded = (Preloaded) peer.ask(new Preload(0, outside.file(), 0, 3 * BLOCK_SIZE, EPOCH, "schema.table"));
+            assertThat(preloaded.problem().orElseThrow()).contains("the origin does not allow this location");
+            assertThat(worker.gauge(CounterNames.ORIGIN_LOCATIONS_REFUSED)).isEqualTo(5);
+            peer.ask(new FetchAhead(0, new Digest128(1, 2), "schema.table", List.of(outside.file())));
+            assertThat(peer.ask(new Revalidate(0, outside.file()))).isInstanceOf(Ack.class);
+            byte[] block = outside.block(0);
+            CRC32C checksum = new CRC32C();
+            checksum.update(block);
+            peer.send(new OfferGuest(0, outside.file(), 0, "schema.table", 1, (int) checksum.getValue(), ByteBuffer.wrap(block)));
+            peer.ask(new Ping());
+            assertThat(worker.gauge(CounterNames.GUEST_BLOCKS_REJECTED)).isEqualTo(1);
+            assertThat(worker.gauge(CounterNames.RAM_BLOCKS)).as("the allowed one").isEqualTo(1);
+            assertThat(lake.getsSince(mark)).hasSize((int) gets);
+            assertThat(lake.headsSince(mark)).isZero();
+            assertBlocks(peer, inside, 0, 1, Source.RAM);
+        }
     }
 
     @Test

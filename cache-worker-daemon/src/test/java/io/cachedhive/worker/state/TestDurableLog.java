@@ -26,7 +26,8 @@ class TestDurableLog
             42,
             number -> new Digest128(number, number),
             in -> in.getLong(),
-            (out, number) -> out.putLong(number));
+            (out, number) -> out.putLong(number),
+            (number, _) -> number);
 
     @TempDir
     private Path directory;

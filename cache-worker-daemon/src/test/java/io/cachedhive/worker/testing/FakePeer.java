@@ -3,6 +3,9 @@ package io.cachedhive.worker.testing;
 import io.cachedhive.protocol.file.Digest128;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.security.HandshakeProof;
+import io.cachedhive.protocol.security.HandshakeProof.Side;
+import io.cachedhive.protocol.security.HandshakeProof.Transcript;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
@@ -11,6 +14,8 @@ import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
 import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.OriginStatus;
+import io.cachedhive.transport.tls.TlsConnection;
+import io.cachedhive.transport.tls.TlsContexts;
 
 import java.io.EOFException;
 import java.io.IOException;
@@ -18,6 +23,7 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
@@ -26,7 +32,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What passes for another cache worker until it is asked for something.
+ * A stand-in for another cache worker, which completes the handshake and then follows a script.
  */
 public final class FakePeer
         implements AutoCloseable
@@ -116,35 +122,44 @@ public final class FakePeer
 
     private void serve(SocketChannel channel)
     {
-        try (channel) {
-            Hello hello = (Hello) receive(channel).message();
-            WireClient.send(channel, 0, new Challenge(Message.MAX_VERSION, false, new byte[32], new byte[32]));
-            if (!(receive(channel).message() instanceof Proof)) {
-                throw new IOException("no proof");
-            }
-            WireClient.send(channel, 0, new Welcome(
-                    id,
-                    new Digest128(1, 2),
-                    TestingWorker.BLOCK_SIZE,
-                    "",
-                    true,
-                    new ArrayList<>(hello.origins().stream().map(_ -> OriginStatus.KNOWN).toList())));
-            while (true) {
-                Request request = receive(channel);
-                if (!(request.message() instanceof ControlMessage.Cancel)) {
-                    requests.incrementAndGet();
-                    script.answer(new ChannelExchange(channel, request.id()), request.message());
-                }
-            }
+        try (channel; TlsConnection tls = TlsConnection.server(channel, TlsContexts.selfSignedServer(), false, ByteBuffer.allocate(0))) {
+            tls.handshake();
+            serve(tls);
         }
         catch (IOException _) {
             // the worker left, or the test ends
         }
     }
 
+    private void serve(TlsConnection channel)
+            throws IOException
+    {
+        Hello hello = (Hello) receive(channel).message();
+        byte[] nonce = new byte[HandshakeProof.NONCE_BYTES];
+        Transcript transcript = new Transcript(hello, Message.MAX_VERSION, nonce, id, channel.binding());
+        WireClient.send(channel, 0, new Challenge(Message.MAX_VERSION, true, nonce, id, HandshakeProof.proveAll(List.of(TestingWorker.SECRET), Side.SERVER, transcript)));
+        if (!(receive(channel).message() instanceof Proof)) {
+            throw new IOException("no proof");
+        }
+        WireClient.send(channel, 0, new Welcome(
+                id,
+                new Digest128(1, 2),
+                TestingWorker.BLOCK_SIZE,
+                "",
+                true,
+                new ArrayList<>(hello.origins().stream().map(_ -> OriginStatus.KNOWN).toList())));
+        while (true) {
+            Request request = receive(channel);
+            if (!(request.message() instanceof ControlMessage.Cancel)) {
+                requests.incrementAndGet();
+                script.answer(new ChannelExchange(channel, request.id()), request.message());
+            }
+        }
+    }
+
     private record Request(long id, Message message) {}
 
-    private record ChannelExchange(SocketChannel channel, long request)
+    private record ChannelExchange(ByteChannel channel, long request)
             implements Exchange
     {
         @Override
@@ -164,14 +179,14 @@ public final class FakePeer
         }
     }
 
-    private static Request receive(SocketChannel channel)
+    private static Request receive(ByteChannel channel)
             throws IOException
     {
         FrameHeader header = FrameHeader.readFrom(readFully(channel, FrameHeader.BYTES), FrameHeader.MAX_BODY_BYTES);
         return new Request(header.requestId(), Message.read(header.type(), readFully(channel, header.bodyLength())));
     }
 
-    private static ByteBuffer readFully(SocketChannel channel, int length)
+    private static ByteBuffer readFully(ByteChannel channel, int length)
             throws IOException
     {
         ByteBuffer buffer = ByteBuffer.allocate(length);

@@ -3,6 +3,7 @@ package io.cachedhive.worker.testing;
 import io.cachedhive.client.FileState;
 import io.cachedhive.client.OriginInput;
 import io.cachedhive.protocol.file.FileVersion;
+import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.testing.cluster.s3.S3Request;
 import io.cachedhive.testing.cluster.s3.S3Server;
@@ -14,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 
@@ -71,7 +73,15 @@ public final class Lake
 
     public OriginId originId()
     {
-        return OriginId.of("s3", Optional.of(s3.endpoint().toString()), Optional.of(S3Server.REGION));
+        return originId(s3.endpoint().toString());
+    }
+
+    /**
+     * The id of the origin that a worker and its clients compute from the properties of a server at this endpoint.
+     */
+    public static OriginId originId(String endpoint)
+    {
+        return OriginId.of("s3", Optional.of(endpoint), Optional.of(S3Server.REGION), IsolationDomain.ofS3(Map.of("s3.aws-access-key", S3Server.ACCESS_KEY)));
     }
 
     public S3Server s3()

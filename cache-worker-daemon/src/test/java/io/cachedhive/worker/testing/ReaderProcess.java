@@ -9,6 +9,7 @@ import io.cachedhive.client.ReadScope;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.security.Secrets;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.testing.Await;
 import io.cachedhive.transport.ClientIdentity;
@@ -36,17 +37,17 @@ public final class ReaderProcess
     private ReaderProcess() {}
 
     /**
-     * @param arguments socket path, endpoint and region of the origin, location, length and modification time of the file, number of readers
+     * @param arguments socket path, endpoint of the origin, location, length and modification time of the file, number of readers
      */
     public static void main(String[] arguments)
             throws Exception
     {
-        OriginId origin = OriginId.of("s3", Optional.of(arguments[1]), Optional.of(arguments[2]));
-        FileVersion file = new FileVersion(origin, arguments[3], Long.parseLong(arguments[4]), Long.parseLong(arguments[5]));
-        int readers = Integer.parseInt(arguments[6]);
+        OriginId origin = Lake.originId(arguments[1]);
+        FileVersion file = new FileVersion(origin, arguments[2], Long.parseLong(arguments[3]), Long.parseLong(arguments[4]));
+        int readers = Integer.parseInt(arguments[5]);
         CacheClientConfig config = new CacheClientConfig(
                 Path.of(arguments[0]),
-                new ClientIdentity("cluster", "lake", "node", List.of(new NamedOrigin("default", origin)), Optional.empty()),
+                new ClientIdentity("cluster", "lake", "node", List.of(new NamedOrigin("default", origin)), Secrets.NONE),
                 8 << 20,
                 Limits.DEFAULT,
                 new Timeouts(30_000, 60_000, 100, 1000));

@@ -1,7 +1,15 @@
 package io.cachedhive.worker.testing;
 
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.security.HandshakeProof;
+import io.cachedhive.protocol.security.HandshakeProof.Side;
+import io.cachedhive.protocol.security.HandshakeProof.Transcript;
 import io.cachedhive.protocol.wire.FrameHeader;
+import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
+import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
+import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
+import io.cachedhive.transport.tls.TlsConnection;
+import io.cachedhive.transport.tls.TlsContexts;
 
 import java.io.EOFException;
 import java.io.IOException;
@@ -10,20 +18,22 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Stands between clients and a cache worker, and does to what the worker says what it is told to.
+ * Stands between clients and a cache worker, knows their secret, and changes the replies of the cache worker as its mode says.
  */
 public final class Relay
         implements AutoCloseable
 {
-    // the worker's part of a handshake
-    private static final int HANDSHAKE_FRAMES = 2;
+    // the rest of a worker's part of a handshake
+    private static final int HANDSHAKE_FRAMES = 1;
 
     private final WorkerAddress worker;
     private final ServerSocketChannel server;
@@ -90,11 +100,8 @@ public final class Relay
         try {
             while (true) {
                 SocketChannel client = server.accept();
-                SocketChannel upstream = SocketChannel.open(new InetSocketAddress(worker.host(), worker.port()));
                 channels.add(client);
-                channels.add(upstream);
-                Thread.ofVirtual().start(() -> relay(client, upstream, this::requests));
-                Thread.ofVirtual().start(() -> relay(client, upstream, this::answers));
+                Thread.ofVirtual().start(() -> serve(client));
             }
         }
         catch (IOException _) {
@@ -102,51 +109,98 @@ public final class Relay
         }
     }
 
-    private interface Direction
+    private void serve(SocketChannel client)
     {
-        void copy(SocketChannel client, SocketChannel upstream)
-                throws IOException;
-    }
-
-    private void relay(SocketChannel client, SocketChannel upstream, Direction direction)
-    {
-        try (client; upstream) {
-            direction.copy(client, upstream);
+        try (client; SocketChannel upstream = SocketChannel.open(new InetSocketAddress(worker.host(), worker.port()))) {
+            channels.add(upstream);
+            try {
+                if (mode == Mode.SILENT) {
+                    copy(client, _ -> {});
+                    return;
+                }
+                TlsConnection front = TlsConnection.server(client, TlsContexts.selfSignedServer(), false, ByteBuffer.allocate(0));
+                front.handshake();
+                TlsConnection back = TlsConnection.client(upstream, TlsContexts.secretClient());
+                back.handshake();
+                shakeHands(front, back);
+                Thread.ofVirtual().start(() -> {
+                    try (client; upstream) {
+                        answers(front, back, client);
+                    }
+                    catch (IOException _) {
+                        // one of the two left
+                    }
+                });
+                copy(front, bytes -> write(back, bytes));
+            }
+            finally {
+                channels.remove(client);
+                channels.remove(upstream);
+            }
         }
         catch (IOException _) {
             // one of the two left
         }
-        finally {
-            channels.remove(client);
-            channels.remove(upstream);
-        }
     }
 
-    private void requests(SocketChannel client, SocketChannel upstream)
+    /**
+     * Proves the secret to both ends, because a proof for one TLS connection is of no use on another.
+     */
+    private static void shakeHands(TlsConnection front, TlsConnection back)
+            throws IOException
+    {
+        Hello hello = (Hello) WireClient.receiveMessage(front);
+        WireClient.send(back, 0, hello);
+        Challenge challenge = (Challenge) WireClient.receiveMessage(back);
+        List<String> secrets = List.of(TestingWorker.SECRET);
+        WireClient.send(front, 0, new Challenge(
+                challenge.version(),
+                challenge.proofRequired(),
+                challenge.nonce(),
+                challenge.worker(),
+                HandshakeProof.proveAll(secrets, Side.SERVER, transcript(hello, challenge, front))));
+        if (!(WireClient.receiveMessage(front) instanceof Proof)) {
+            throw new IOException("no proof");
+        }
+        WireClient.send(back, 0, new Proof(HandshakeProof.prove(TestingWorker.SECRET, Side.CLIENT, transcript(hello, challenge, back))));
+    }
+
+    private static Transcript transcript(Hello hello, Challenge challenge, TlsConnection connection)
+    {
+        return new Transcript(hello, challenge.version(), challenge.nonce(), challenge.worker(), connection.binding());
+    }
+
+    private interface Sink
+    {
+        void take(ByteBuffer bytes)
+                throws IOException;
+    }
+
+    private static void copy(ByteChannel source, Sink sink)
             throws IOException
     {
         ByteBuffer buffer = ByteBuffer.allocate(1 << 16);
-        while (client.read(buffer) >= 0) {
-            write(upstream, buffer.flip());
+        while (source.read(buffer) >= 0) {
+            sink.take(buffer.flip());
             buffer.clear();
         }
     }
 
-    private void answers(SocketChannel client, SocketChannel upstream)
+    private void answers(TlsConnection front, TlsConnection back, SocketChannel client)
             throws IOException
     {
         for (int frame = 0; ; frame++) {
-            ByteBuffer header = read(upstream, FrameHeader.BYTES);
-            ByteBuffer body = read(upstream, FrameHeader.readFrom(header.duplicate(), FrameHeader.MAX_BODY_BYTES).bodyLength());
+            ByteBuffer header = read(back, FrameHeader.BYTES);
+            ByteBuffer body = read(back, FrameHeader.readFrom(header.duplicate(), FrameHeader.MAX_BODY_BYTES).bodyLength());
             Mode mode = this.mode;
             if (mode == Mode.FAITHFUL || mode != Mode.SILENT && frame < HANDSHAKE_FRAMES) {
-                write(client, header);
-                write(client, body);
+                write(front, header);
+                write(front, body);
             }
             else if (mode == Mode.GARBAGE) {
                 byte[] garbage = new byte[header.remaining() + body.remaining()];
                 random.nextBytes(garbage);
-                write(client, ByteBuffer.wrap(garbage));
+                write(front, ByteBuffer.wrap(garbage));
             }
             else if (mode == Mode.RESET) {
                 client.setOption(StandardSocketOptions.SO_LINGER, 0);
@@ -155,7 +209,7 @@ public final class Relay
         }
     }
 
-    private static ByteBuffer read(SocketChannel channel, int length)
+    private static ByteBuffer read(ByteChannel channel, int length)
             throws IOException
     {
         ByteBuffer buffer = ByteBuffer.allocate(length);
@@ -167,7 +221,7 @@ public final class Relay
         return buffer.flip();
     }
 
-    private static void write(SocketChannel channel, ByteBuffer bytes)
+    private static void write(ByteChannel channel, ByteBuffer bytes)
             throws IOException
     {
         while (bytes.hasRemaining()) {

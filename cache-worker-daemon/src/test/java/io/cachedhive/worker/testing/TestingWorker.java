@@ -1,15 +1,25 @@
 package io.cachedhive.worker.testing;
 
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.security.Secrets;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig;
+import io.cachedhive.store.block.StoreClock;
+import io.cachedhive.store.block.StoreEnvironment;
+import io.cachedhive.store.encryption.KeySource;
+import io.cachedhive.transport.tls.Certificates;
+import io.cachedhive.worker.origin.OriginFile;
+import io.cachedhive.worker.server.BlockServer;
+import io.cachedhive.worker.server.SocketAccess;
+import io.cachedhive.worker.server.TlsMode;
 import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.service.WorkerSettings;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,7 +35,32 @@ import java.util.Optional;
 public final class TestingWorker
         implements AutoCloseable
 {
+    public static final String SECRET = "the shared secret of all workers in a test";
+    public static final Secrets SECRETS = Secrets.of(SECRET);
     public static final int BLOCK_SIZE = 64 << 10;
+
+    // a machine that is busy is no slow disk, and no peer that stalls
+    private static final StoreClock NO_DISK_IS_SLOW = new StoreClock()
+    {
+        @Override
+        public long currentTimeMillis()
+        {
+            return System.currentTimeMillis();
+        }
+
+        @Override
+        public long nanoTime()
+        {
+            return System.nanoTime();
+        }
+
+        @Override
+        public long stopwatchNanos()
+        {
+            return 0;
+        }
+    };
+    private static final BlockServer.Limits PATIENT = new BlockServer.Limits(Duration.ofHours(1), 64, Duration.ofHours(1), 64 << 20, 1 << 20, 1 << 20);
 
     private final Path directory;
     private final Path ramDirectory;
@@ -37,8 +72,9 @@ public final class TestingWorker
     private int maxRequestsPerBucket = 16;
     // another worker of this process is late, and not away
     private Duration peerSilence = Duration.ofSeconds(20);
-    private Optional<String> secret = Optional.empty();
+    private Optional<Certificates> certificates = Optional.empty();
     private Optional<String> zone = Optional.empty();
+    private Optional<KeySource> encryptionKey = Optional.empty();
     private Optional<CacheWorkerService> service = Optional.empty();
 
     public TestingWorker(Path directory)
@@ -95,9 +131,15 @@ public final class TestingWorker
         return this;
     }
 
-    public TestingWorker withSecret(String secret)
+    public TestingWorker withEncryptionKey(Optional<KeySource> key)
     {
-        this.secret = Optional.of(secret);
+        this.encryptionKey = key;
+        return this;
+    }
+
+    public TestingWorker withCertificates(Certificates certificates)
+    {
+        this.certificates = Optional.of(certificates);
         return this;
     }
 
@@ -108,13 +150,14 @@ public final class TestingWorker
     {
         StringBuilder text = new StringBuilder();
         properties.forEach((key, value) -> text.append(key).append('=').append(value).append('\n'));
+        Path file = directory.resolve("origins").resolve(name + ".properties");
         try {
-            Files.writeString(directory.resolve("origins").resolve(name + ".properties"), text);
+            Files.writeString(file, text);
         }
         catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        origins.put(name, OriginId.of("s3", Optional.ofNullable(properties.get("s3.endpoint")), Optional.ofNullable(properties.get("s3.region"))));
+        origins.put(name, OriginFile.read(file).id());
         return this;
     }
 
@@ -123,7 +166,8 @@ public final class TestingWorker
         StoreConfig store = StoreConfig.ramOnly(directory.resolve("state"))
                 .withRam(ramDirectory, ramBytes)
                 .withGuestMaxShare(guestMaxShare)
-                .withBlockSize(BLOCK_SIZE);
+                .withBlockSize(BLOCK_SIZE)
+                .withEncryptionKey(encryptionKey);
         if (ssdBytes > 0) {
             Path ssd = directory.resolve("ssd");
             try {
@@ -134,12 +178,13 @@ public final class TestingWorker
             }
             store = store.withSsdDirectories(List.of(new SsdDirectoryConfig(ssd, new SsdDirectoryConfig.Capacity.Bytes(ssdBytes))));
         }
-        CacheWorkerService worker = CacheWorkerService.open(new WorkerSettings(
+        WorkerSettings settings = new WorkerSettings(
                 InetAddress.getLoopbackAddress(),
                 0,
                 directory.resolve("w.sock"),
-                Optional.empty(),
-                secret,
+                SocketAccess.OWN_USER,
+                SECRETS,
+                TlsMode.REQUIRED,
                 zone,
                 store,
                 directory.resolve("origins"),
@@ -147,7 +192,8 @@ public final class TestingWorker
                 maxRequestsPerBucket,
                 2,
                 peerSilence,
-                "test"));
+                "test").withCertificates(certificates);
+        CacheWorkerService worker = CacheWorkerService.open(settings, StoreEnvironment.system().withClock(NO_DISK_IS_SLOW), PATIENT);
         worker.start();
         service = Optional.of(worker);
         return this;
@@ -156,6 +202,11 @@ public final class TestingWorker
     public CacheWorkerService service()
     {
         return service.orElseThrow();
+    }
+
+    public InetSocketAddress tcpAddress()
+    {
+        return service().tcpAddress().orElseThrow();
     }
 
     public Path socketPath()
@@ -182,7 +233,7 @@ public final class TestingWorker
     }
 
     /**
-     * Over the Unix socket, as catalog {@code lake}.
+     * Over the Unix socket, as catalog {@code lake} and with the role of the cluster.
      */
     public WireClient connect()
     {
@@ -192,17 +243,26 @@ public final class TestingWorker
     public WireClient connect(String catalog, List<NamedOrigin> named)
     {
         try {
-            return WireClient.connect(UnixDomainSocketAddress.of(socketPath()), Optional.empty(), catalog, named);
+            return WireClient.connect(UnixDomainSocketAddress.of(socketPath()), Optional.of(SECRET), catalog, named);
         }
         catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
+    /**
+     * Over the Unix socket, as catalog {@code lake} and without the secret.
+     */
+    public WireClient connectReader()
+            throws IOException
+    {
+        return WireClient.connect(UnixDomainSocketAddress.of(socketPath()), Optional.empty(), "lake", origins());
+    }
+
     public WireClient connectTcp()
             throws IOException
     {
-        return WireClient.connect(service().tcpAddress(), secret, "lake", origins());
+        return WireClient.connect(tcpAddress(), Optional.of(SECRET), "lake", origins());
     }
 
     public void stop()

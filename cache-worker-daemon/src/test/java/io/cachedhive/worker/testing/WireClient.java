@@ -1,6 +1,9 @@
 package io.cachedhive.worker.testing;
 
 import io.cachedhive.protocol.file.OriginId;
+import io.cachedhive.protocol.security.HandshakeProof;
+import io.cachedhive.protocol.security.HandshakeProof.Side;
+import io.cachedhive.protocol.security.HandshakeProof.Transcript;
 import io.cachedhive.protocol.wire.ControlMessage;
 import io.cachedhive.protocol.wire.FrameHeader;
 import io.cachedhive.protocol.wire.HandshakeMessage.Challenge;
@@ -8,16 +11,18 @@ import io.cachedhive.protocol.wire.HandshakeMessage.Hello;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import io.cachedhive.protocol.wire.HandshakeMessage.Proof;
 import io.cachedhive.protocol.wire.HandshakeMessage.Welcome;
-import io.cachedhive.protocol.wire.HandshakeProof;
-import io.cachedhive.protocol.wire.HandshakeProof.Role;
 import io.cachedhive.protocol.wire.Message;
 import io.cachedhive.protocol.wire.ReadMessage.BlockBytes;
+import io.cachedhive.transport.tls.TlsConnection;
+import io.cachedhive.transport.tls.TlsContexts;
 
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.util.List;
 import java.util.Map;
@@ -36,12 +41,12 @@ public final class WireClient
 {
     private static final long TIMEOUT_SECONDS = 30;
 
-    private final SocketChannel channel;
+    private final ByteChannel channel;
     private final Welcome welcome;
     private final AtomicLong nextRequest = new AtomicLong(1);
     private final Map<Long, BlockingQueue<Message>> answers = new ConcurrentHashMap<>();
 
-    private WireClient(SocketChannel channel, Welcome welcome)
+    private WireClient(ByteChannel channel, Welcome welcome)
     {
         this.channel = channel;
         this.welcome = welcome;
@@ -51,18 +56,30 @@ public final class WireClient
     public static WireClient connect(SocketAddress address, Optional<String> secret, String catalog, List<NamedOrigin> origins)
             throws IOException
     {
-        SocketChannel channel = SocketChannel.open(address);
+        SocketChannel socket = SocketChannel.open(address);
         try {
-            byte[] nonce = new byte[HandshakeProof.NONCE_BYTES];
-            send(channel, 0, new Hello(Message.MIN_VERSION, Message.MAX_VERSION, nonce, "cluster", catalog, "node", origins));
+            ByteChannel channel = socket;
+            byte[] binding = new byte[0];
+            if (address instanceof InetSocketAddress && secret.isPresent()) {
+                TlsConnection tls = TlsConnection.client(socket, TlsContexts.secretClient());
+                tls.handshake();
+                channel = tls;
+                binding = tls.binding();
+            }
+            Hello hello = new Hello(Message.MIN_VERSION, Message.MAX_VERSION, new byte[HandshakeProof.NONCE_BYTES], "cluster", catalog, "node", origins);
+            send(channel, 0, hello);
             if (!(receive(channel).message() instanceof Challenge challenge)) {
                 throw new IOException("no challenge");
             }
-            boolean serverKnowsTheSecret = HandshakeProof.verify(secret, Role.SERVER, nonce, challenge.nonce(), challenge.proof());
-            if (challenge.proofRequired() && !serverKnowsTheSecret) {
-                throw new IOException("the server does not know the secret");
+            byte[] proof = new byte[0];
+            if (secret.isPresent()) {
+                Transcript transcript = new Transcript(hello, challenge.version(), challenge.nonce(), challenge.worker(), binding);
+                if (HandshakeProof.verify(List.of(secret.get()), Side.SERVER, transcript, challenge.proofs()).isEmpty()) {
+                    throw new IOException("the server does not know the secret");
+                }
+                proof = HandshakeProof.prove(secret.get(), Side.CLIENT, transcript);
             }
-            send(channel, 0, new Proof(challenge.proofRequired() ? HandshakeProof.prove(secret, Role.CLIENT, nonce, challenge.nonce()) : new byte[0]));
+            send(channel, 0, new Proof(proof));
             return switch (receive(channel).message()) {
                 case Welcome welcome -> new WireClient(channel, welcome);
                 case ControlMessage.Error error -> throw new IOException(error.message());
@@ -70,7 +87,7 @@ public final class WireClient
             };
         }
         catch (IOException | RuntimeException e) {
-            channel.close();
+            socket.close();
             throw e;
         }
     }
@@ -153,7 +170,7 @@ public final class WireClient
 
     private record Frame(long request, Message message) {}
 
-    public static void send(SocketChannel channel, long request, Message message)
+    public static void send(ByteChannel channel, long request, Message message)
             throws IOException
     {
         ByteBuffer frame = message.toFrame(request);
@@ -162,7 +179,7 @@ public final class WireClient
         }
     }
 
-    private static Frame receive(SocketChannel channel)
+    private static Frame receive(ByteChannel channel)
             throws IOException
     {
         FrameHeader header = FrameHeader.readFrom(readFully(channel, FrameHeader.BYTES), FrameHeader.MAX_BODY_BYTES);
@@ -172,13 +189,13 @@ public final class WireClient
     /**
      * The next message of a connection that is not anybody's yet.
      */
-    public static Message receiveMessage(SocketChannel channel)
+    public static Message receiveMessage(ByteChannel channel)
             throws IOException
     {
         return receive(channel).message();
     }
 
-    private static ByteBuffer readFully(SocketChannel channel, int length)
+    private static ByteBuffer readFully(ByteChannel channel, int length)
             throws IOException
     {
         ByteBuffer buffer = ByteBuffer.allocate(length);

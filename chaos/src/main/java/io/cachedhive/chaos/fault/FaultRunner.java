@@ -1,5 +1,6 @@
 package io.cachedhive.chaos.fault;
 
+import io.cachedhive.attack.setting.Target;
 import io.cachedhive.chaos.lake.MovingTable;
 import io.cachedhive.chaos.proxy.TcpProxy.Trouble;
 import io.cachedhive.chaos.schedule.FaultKind;
@@ -7,6 +8,7 @@ import io.cachedhive.chaos.schedule.FaultLog;
 import io.cachedhive.chaos.schedule.PlannedFault;
 import io.cachedhive.testing.cluster.Cluster;
 import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.home.CacheWorkerHome;
 import io.cachedhive.testing.cluster.s3.S3Faults;
 import io.cachedhive.testing.cluster.s3.S3ServerProcess;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
@@ -16,11 +18,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -39,6 +43,8 @@ public final class FaultRunner
     private static final Duration DRAIN_DEADLINE = Duration.ofSeconds(10);
     private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(2);
     private static final int CLOCK_SECONDS = 3600;
+    // more than a process needs to read its keystore again
+    private static final Duration RENEWAL_MARGIN = Duration.ofSeconds(90);
 
     private final FaultSetting setting;
     private final FaultLog log;
@@ -47,12 +53,14 @@ public final class FaultRunner
     private final FileFaults fileFaults;
     private final Optional<Path> fakeTime = FakeClock.findLibrary();
     private final List<Lock> hosts;
+    private final Lock secret = new ReentrantLock(true);
+    private final Lock certificates = new ReentrantLock(true);
     private final Lock s3 = new ReentrantLock(true);
     private final Lock trino = new ReentrantLock(true);
     private final Lock files = new ReentrantLock(true);
 
     /**
-     * @param failures receives a sentence if a process cannot be started again
+     * @param failures receives a sentence if a process cannot be started again, or an attack succeeds
      */
     public FaultRunner(FaultSetting setting, FaultLog log, Consumer<String> failures, Consumer<String> progress)
     {
@@ -127,7 +135,13 @@ public final class FaultRunner
     private List<Lock> locks(PlannedFault fault)
     {
         return switch (fault.kind().target()) {
-            case HOST -> List.of(hosts.get(fault.host() - 1));
+            case HOST -> {
+                Lock host = hosts.get(fault.host() - 1);
+                yield fault.kind().isAttack() ? List.of(secret, host) : fault.kind() == FaultKind.CERTIFICATE_EXPIRED ? List.of(certificates, host) : List.of(host);
+            }
+            // these take the hosts later, one after the other
+            case SECRET -> List.of(secret);
+            case CERTIFICATES -> List.of(certificates);
             case TWO_HOSTS -> IntStream.of(fault.host() - 1, otherHost(fault) - 1).sorted().mapToObj(hosts::get).toList();
             case S3 -> List.of(s3);
             case TRINO -> List.of(trino);
@@ -219,6 +233,45 @@ public final class FaultRunner
             case SSD_FAILING -> inject(worker, Strace.READS + "," + Strace.WRITES + "," + Strace.SYNCS, "error=EIO");
             case SSD_SLOW -> inject(worker, Strace.READS + "," + Strace.WRITES + "," + Strace.SYNCS, "delay_enter=60000");
             case SSD_HUNG -> inject(worker, Strace.READS + "," + Strace.WRITES + "," + Strace.SYNCS, "delay_enter=5000000");
+            case ATTACKED_BY_STRANGER, ATTACKED_ON_PATH, ATTACKED_BY_PEER, ATTACKED_WITH_LOAD -> attack(fault, worker, random);
+            case SECRET_ROTATED -> {
+                SecretFault rotation = new SecretFault(
+                        cluster.cacheWorkers().stream().map(cluster::sharedSecretFile).toList(),
+                        Stream.of(List.of(cluster.coordinator()), cluster.workers()).flatMap(List::stream).map(cluster::sharedSecretFile).toList(),
+                        Thread::sleep,
+                        this::checkSecret);
+                yield rotation.begin(random);
+            }
+            case CERTIFICATES_RENEWED -> {
+                issueToAll(Instant.now().plusMillis(fault.lengthMillis()).plus(RENEWAL_MARGIN));
+                yield () -> {
+                    issueToAll(ClusterCertificates.lasting());
+                    Thread.sleep(ClusterCertificates.RELOAD);
+                    for (ClusterNode renewed : cluster.cacheWorkers()) {
+                        // until then, the cache worker may be stopped
+                        Lock lock = hosts.get(cluster.cacheWorkers().indexOf(renewed));
+                        lock.lockInterruptibly();
+                        try {
+                            checkPresented(renewed, false);
+                        }
+                        finally {
+                            lock.unlock();
+                        }
+                    }
+                };
+            }
+            case CERTIFICATE_EXPIRED -> {
+                setting.certificates().issueToCacheWorker(worker.name(), Instant.now());
+                Thread.sleep(ClusterCertificates.RELOAD);
+                // open connections stay
+                setting.workerProxies().get(fault.host() - 1).endConnections();
+                checkPresented(worker, true);
+                yield () -> {
+                    setting.certificates().issueToCacheWorker(worker.name(), ClusterCertificates.lasting());
+                    Thread.sleep(ClusterCertificates.RELOAD);
+                    checkPresented(worker, false);
+                };
+            }
             case TRINO_WORKER_KILLED -> {
                 trinoWorker.kill();
                 yield () -> {
@@ -266,6 +319,52 @@ public final class FaultRunner
                 yield () -> writeRules(FaultSetting.NO_RULES);
             }
         };
+    }
+
+    private Undo attack(PlannedFault fault, ClusterNode worker, Random random)
+    {
+        AttackFault attack = AttackFault.draw(fault, random);
+        progress.accept("fault %s is %s on %s".formatted(fault.number(), attack.name(), worker.name()));
+        FutureTask<Optional<String>> task = new FutureTask<>(() -> attack.run((CacheWorkerHome) worker.home()));
+        Thread.ofPlatform().name("attack-" + fault.number()).start(task);
+        return () -> task.get().ifPresent(sentence -> failures.accept("an attack succeeded: %s on %s: %s".formatted(attack.name(), worker.name(), sentence)));
+    }
+
+    private void checkSecret(String accepted, String refused)
+            throws IOException, InterruptedException
+    {
+        for (int host = 0; host < hosts.size(); host++) {
+            CacheWorkerHome worker = (CacheWorkerHome) setting.cluster().cacheWorkers().get(host).home();
+            // until then, the cache worker may be stopped
+            hosts.get(host).lockInterruptibly();
+            try {
+                if (!Target.accepts(worker, accepted)) {
+                    failures.accept("after a rotation, %s refuses the new secret".formatted(worker.nodeId()));
+                }
+                if (Target.accepts(worker, refused)) {
+                    failures.accept("after a rotation, %s still accepts the former secret".formatted(worker.nodeId()));
+                }
+            }
+            finally {
+                hosts.get(host).unlock();
+            }
+        }
+    }
+
+    private void issueToAll(Instant expiry)
+    {
+        Cluster cluster = setting.cluster();
+        cluster.cacheWorkers().forEach(node -> setting.certificates().issueToCacheWorker(node.name(), expiry));
+        Stream.of(List.of(cluster.coordinator()), cluster.workers()).flatMap(List::stream).forEach(node -> setting.certificates().issueToTrino(node.name(), expiry));
+    }
+
+    private void checkPresented(ClusterNode worker, boolean expired)
+            throws IOException
+    {
+        Instant expiry = ClusterCertificates.presentedExpiry(worker);
+        if (expiry.isBefore(Instant.now().plus(RENEWAL_MARGIN)) != expired) {
+            failures.accept("%s presents a certificate that is valid until %s, although its keystore has another one".formatted(worker.name(), expiry));
+        }
     }
 
     // its weight on the ring changes

@@ -17,9 +17,18 @@ import static java.util.Objects.requireNonNull;
  * @param workerProxies in front of the block port of each cache worker
  * @param s3Proxy in front of the S3 server
  * @param client for faults in the middle of a read
+ * @param certificates of all processes
  * @param directory for files of the faults
  */
-public record FaultSetting(Cluster cluster, Lake lake, List<TcpProxy> workerProxies, TcpProxy s3Proxy, QueryClient client, Path directory, SsdSizes ssdSizes)
+public record FaultSetting(
+        Cluster cluster,
+        Lake lake,
+        List<TcpProxy> workerProxies,
+        TcpProxy s3Proxy,
+        QueryClient client,
+        ClusterCertificates certificates,
+        Path directory,
+        SsdSizes ssdSizes)
 {
     public static final String NO_RULES = "{\"rules\": []}";
 
@@ -38,6 +47,7 @@ public record FaultSetting(Cluster cluster, Lake lake, List<TcpProxy> workerProx
         workerProxies = List.copyOf(workerProxies);
         requireNonNull(s3Proxy, "s3Proxy is null");
         requireNonNull(client, "client is null");
+        requireNonNull(certificates, "certificates is null");
         requireNonNull(directory, "directory is null");
         requireNonNull(ssdSizes, "ssdSizes is null");
     }

@@ -85,8 +85,14 @@ public final class TcpProxy
     {
         this.trouble = requireNonNull(trouble, "trouble is null");
         if (trouble == Trouble.REFUSED) {
-            sockets.forEach(TcpProxy::reset);
+            endConnections();
         }
+    }
+
+    /** Ends all connections that are open. New ones are accepted. */
+    public void endConnections()
+    {
+        sockets.forEach(TcpProxy::reset);
     }
 
     private void accept()

@@ -26,6 +26,13 @@ public enum FaultKind
     SSD_FAILING(Target.HOST, 4, 12, "reads and writes of the SSD directory fail with EIO (needs strace)"),
     SSD_SLOW(Target.HOST, 4, 12, "each read and write of the SSD directory takes 60 ms longer (needs strace)"),
     SSD_HUNG(Target.HOST, 6, 14, "each read and write of the SSD directory takes 5 s longer (needs strace)"),
+    ATTACKED_BY_STRANGER(Target.HOST, 0, 3, "a process without the secret attacks a cache worker: bin/attack local-poison, downgrade or token-replay"),
+    ATTACKED_ON_PATH(Target.HOST, 0, 3, "an attacker between a client and a cache worker: bin/attack relay, flip or address-reuse"),
+    ATTACKED_BY_PEER(Target.HOST, 0, 3, "a peer goes beyond its role: bin/attack ring-from-future, tombstone-from-future, quota-zero or reader-flush"),
+    ATTACKED_WITH_LOAD(Target.HOST, 3, 12, "an attacker overloads a cache worker: bin/attack stall, slowloris, flood or heap"),
+    SECRET_ROTATED(Target.SECRET, 6, 15, "half of the processes prefer a new shared secret, half know the former one; all get the new one, and the former one is removed"),
+    CERTIFICATES_RENEWED(Target.CERTIFICATES, 6, 15, "all processes have certificates that expire within two minutes, and get new ones before that"),
+    CERTIFICATE_EXPIRED(Target.HOST, 4, 12, "the certificate of a cache worker has expired, so that Trino servers refuse it; it gets a new one afterwards"),
     TRINO_WORKER_KILLED(Target.TRINO, 1, 6, "SIGKILL; started again afterwards"),
     SOCKETS_CUT(Target.SOCKETS, 3, 10, "connections to a cache worker end after a random number of bytes"),
     SOCKETS_REFUSED(Target.SOCKETS, 3, 12, "connections to a cache worker end at once, and no new ones are accepted"),
@@ -66,6 +73,8 @@ public enum FaultKind
     {
         HOST,
         TWO_HOSTS,
+        SECRET,
+        CERTIFICATES,
         SOCKETS,
         TRINO,
         S3,
@@ -144,6 +153,12 @@ public enum FaultKind
                     TRINO_WORKER_KILLED -> true;
             default -> false;
         };
+    }
+
+    /** Whether it is an attack, whose legitimate client has the secret that was valid at its begin. */
+    public boolean isAttack()
+    {
+        return this == ATTACKED_BY_STRANGER || this == ATTACKED_ON_PATH || this == ATTACKED_BY_PEER || this == ATTACKED_WITH_LOAD;
     }
 
     /** Whether it makes requests to the S3 server fail, so that plain Hive may fail too. */

@@ -100,7 +100,7 @@ public final class FaultSchedule
                 case HOST, TWO_HOSTS, SOCKETS, S3, FILE_AND_ALL_HOSTS -> true;
                 default -> false;
             };
-            case TRINO, S3, PRELOAD, PIN, MODE, RULES -> other == fault.kind().target();
+            case TRINO, SECRET, CERTIFICATES, S3, PRELOAD, PIN, MODE, RULES -> other == fault.kind().target();
             // which file it is, is drawn when the fault begins
             case FILE, NOTHING -> false;
         };

@@ -113,6 +113,19 @@ class TestTcpProxy
     }
 
     @Test
+    void testEndConnections()
+            throws Exception
+    {
+        try (Socket open = connect()) {
+            open.getOutputStream().write(1);
+            assertThat(open.getInputStream().read()).isEqualTo(1);
+            proxy.endConnections();
+            assertThatThrownBy(() -> readToEnd(open)).isInstanceOf(IOException.class);
+        }
+        assertThat(differentBits(exchange())).isZero();
+    }
+
+    @Test
     void testStalled()
             throws Exception
     {

@@ -60,7 +60,7 @@ class TestFaultSchedule
                                     other.kind().target() == Target.HOST && other.host() == fault.host());
                     case FILE_AND_ALL_HOSTS -> assertThat(beside).noneMatch(other ->
                             Set.of(Target.HOST, Target.TWO_HOSTS, Target.SOCKETS, Target.S3).contains(other.kind().target()));
-                    case TRINO, S3, MODE -> assertThat(beside).noneMatch(other -> other.kind().target() == fault.kind().target());
+                    case TRINO, SECRET, CERTIFICATES, S3, MODE -> assertThat(beside).noneMatch(other -> other.kind().target() == fault.kind().target());
                     default -> {}
                 }
             }

@@ -5,6 +5,7 @@ import com.google.inject.Injector;
 import com.google.inject.Provider;
 import com.google.inject.spi.Dependency;
 import com.google.inject.spi.InjectionPoint;
+import io.cachedhive.plugin.release.DropFlushes;
 import io.cachedhive.plugin.release.FileReleases;
 import io.cachedhive.trino.release.ReleasingFileSystemFactory;
 import io.trino.filesystem.TrinoFileSystemFactory;
@@ -25,12 +26,14 @@ public final class ReleasingMetadataFactoryProvider
 {
     private final Injector injector;
     private final FileReleases releases;
+    private final DropFlushes flushes;
 
     @Inject
-    ReleasingMetadataFactoryProvider(Injector injector, FileReleases releases)
+    ReleasingMetadataFactoryProvider(Injector injector, FileReleases releases, DropFlushes flushes)
     {
         this.injector = requireNonNull(injector, "injector is null");
         this.releases = requireNonNull(releases, "releases is null");
+        this.flushes = requireNonNull(flushes, "flushes is null");
     }
 
     @Override
@@ -50,7 +53,7 @@ public final class ReleasingMetadataFactoryProvider
     {
         return switch (injector.getInstance(dependency.getKey())) {
             case TrinoFileSystemFactory fileSystems -> new ReleasingFileSystemFactory(fileSystems, releases);
-            case HiveMetastoreFactory metastores -> new ReleasingMetastoreFactory(metastores, releases);
+            case HiveMetastoreFactory metastores -> new ReleasingMetastoreFactory(metastores, releases, flushes);
             case Object other -> other;
         };
     }

@@ -1,6 +1,7 @@
 package io.cachedhive.hive.release;
 
 import com.google.common.reflect.AbstractInvocationHandler;
+import io.cachedhive.plugin.release.DropFlushes;
 import io.cachedhive.plugin.release.FileReleases;
 import io.trino.metastore.HiveMetastore;
 import io.trino.metastore.Partition;
@@ -19,7 +20,7 @@ import static io.trino.plugin.hive.TableType.MANAGED_TABLE;
 import static java.util.Objects.requireNonNull;
 
 /**
- * The metastore of one transaction, which notifies the cache workers of tables and partitions whose files are removed with them. A Hive Metastore removes the
+ * The metastore of one transaction, which flushes tables and partitions whose files are removed with them on the cache workers. A Hive Metastore removes the
  * files itself, without Trino's file systems.
  *
  * <p>Costs no request: before Trino drops a table or a partition, it reads it in the same transaction, and this class remembers the location.
@@ -32,20 +33,25 @@ final class ReleasingMetastore
 
     private final HiveMetastore delegate;
     private final FileReleases releases;
+    private final DropFlushes flushes;
     private final Map<SchemaTableName, Table> tables = new ConcurrentHashMap<>();
     private final Map<PartitionKey, String> partitionLocations = new ConcurrentHashMap<>();
 
     private record PartitionKey(SchemaTableName table, List<String> values) {}
 
-    private ReleasingMetastore(HiveMetastore delegate, FileReleases releases)
+    private ReleasingMetastore(HiveMetastore delegate, FileReleases releases, DropFlushes flushes)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
         this.releases = requireNonNull(releases, "releases is null");
+        this.flushes = requireNonNull(flushes, "flushes is null");
     }
 
-    static HiveMetastore of(HiveMetastore delegate, FileReleases releases)
+    static HiveMetastore of(HiveMetastore delegate, FileReleases releases, DropFlushes flushes)
     {
-        return (HiveMetastore) Proxy.newProxyInstance(HiveMetastore.class.getClassLoader(), new Class<?>[] {HiveMetastore.class}, new ReleasingMetastore(delegate, releases));
+        return (HiveMetastore) Proxy.newProxyInstance(
+                HiveMetastore.class.getClassLoader(),
+                new Class<?>[] {HiveMetastore.class},
+                new ReleasingMetastore(delegate, releases, flushes));
     }
 
     @Override
@@ -92,7 +98,7 @@ final class ReleasingMetastore
     {
         Table table = tables.remove(name);
         if (table != null && ownsFiles(table)) {
-            table.getStorage().getOptionalLocation().filter(location -> !location.isEmpty()).ifPresent(releases::releaseDirectory);
+            table.getStorage().getOptionalLocation().filter(location -> !location.isEmpty()).ifPresent(this::removed);
         }
     }
 
@@ -101,8 +107,17 @@ final class ReleasingMetastore
         Table table = tables.get(name);
         String location = partitionLocations.remove(new PartitionKey(name, values));
         if (table != null && location != null && ownsFiles(table)) {
-            releases.releaseDirectory(location);
+            removed(location);
         }
+    }
+
+    /**
+     * The release frees space at once, on the cache workers that are there. The flush is recorded, for those that are not.
+     */
+    private void removed(String location)
+    {
+        releases.releaseDirectory(location);
+        flushes.flushDirectory(location);
     }
 
     private static List<String> values(List<?> values)

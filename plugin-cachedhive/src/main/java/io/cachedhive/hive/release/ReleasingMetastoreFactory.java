@@ -1,5 +1,6 @@
 package io.cachedhive.hive.release;
 
+import io.cachedhive.plugin.release.DropFlushes;
 import io.cachedhive.plugin.release.FileReleases;
 import io.trino.metastore.HiveMetastore;
 import io.trino.metastore.HiveMetastoreFactory;
@@ -17,11 +18,13 @@ final class ReleasingMetastoreFactory
 {
     private final HiveMetastoreFactory delegate;
     private final FileReleases releases;
+    private final DropFlushes flushes;
 
-    ReleasingMetastoreFactory(HiveMetastoreFactory delegate, FileReleases releases)
+    ReleasingMetastoreFactory(HiveMetastoreFactory delegate, FileReleases releases, DropFlushes flushes)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
         this.releases = requireNonNull(releases, "releases is null");
+        this.flushes = requireNonNull(flushes, "flushes is null");
     }
 
     @Override
@@ -39,6 +42,6 @@ final class ReleasingMetastoreFactory
     @Override
     public HiveMetastore createMetastore(Optional<ConnectorIdentity> identity)
     {
-        return ReleasingMetastore.of(delegate.createMetastore(identity), releases);
+        return ReleasingMetastore.of(delegate.createMetastore(identity), releases, flushes);
     }
 }

@@ -3,11 +3,14 @@ package io.cachedhive.hive.conformance;
 import io.airlift.log.Logger;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.hive.PatientReaders;
+import io.cachedhive.protocol.security.Secrets;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.store.StoreConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig;
 import io.cachedhive.store.block.SsdDirectoryConfig.Capacity;
 import io.cachedhive.testing.cluster.s3.S3Server;
+import io.cachedhive.worker.server.SocketAccess;
+import io.cachedhive.worker.server.TlsMode;
 import io.cachedhive.worker.service.CacheWorkerService;
 import io.cachedhive.worker.service.WorkerSettings;
 import io.cachedhive.worker.usage.UsageCounters.Account;
@@ -78,8 +81,9 @@ final class CachedHive
                 InetAddress.getLoopbackAddress(),
                 0,
                 directory.resolve("worker.sock"),
-                Optional.empty(),
-                Optional.empty(),
+                SocketAccess.OWN_USER,
+                Secrets.NONE,
+                TlsMode.REQUIRED,
                 Optional.empty(),
                 store,
                 origins,
@@ -95,9 +99,7 @@ final class CachedHive
     @Override
     public Map<String, String> catalogProperties()
     {
-        return Map.of(
-                "cachedhive.worker.socket-path", worker.socketPath().toString(),
-                "cachedhive.worker.port", Integer.toString(worker.tcpAddress().getPort()));
+        return Map.of("cachedhive.worker.socket-path", worker.socketPath().toString());
     }
 
     /** Fails if the suite was not served by the cache: it would have shown nothing. */

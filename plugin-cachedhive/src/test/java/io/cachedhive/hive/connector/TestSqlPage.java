@@ -58,7 +58,7 @@ class TestSqlPage
                         .put("fs.local.enabled", "true")
                         .put("local.location", directory.toString())
                         .put("cachedhive.worker.socket-path", directory.resolve("nobody.sock").toString())
-                        .put("cachedhive.shared-secret", "secret")
+                        .put("cachedhive.shared-secret", "k7Jw2mQz9Xv4Lb8Tn3Rc6Yd1Hf5Gs0Pa")
                         .buildOrThrow(),
                 new TestingConnectorContext());
     }

@@ -114,7 +114,7 @@ class TestCachedInputContract
     {
         return new NodeCacheClient(new CacheClientConfig(
                 socket,
-                new ClientIdentity("cluster", "lake", "node", origins.origins(), Optional.empty()),
+                new ClientIdentity("cluster", "lake", "node", origins.origins(), TestingCacheWorker.SECRETS),
                 8 << 20,
                 CacheClientConfig.Limits.DEFAULT,
                 // answers of the worker come, also when the machine is busy

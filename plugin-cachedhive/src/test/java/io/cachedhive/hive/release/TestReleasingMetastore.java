@@ -3,8 +3,11 @@ package io.cachedhive.hive.release;
 import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.PlaceState;
 import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.origin.Tombstones;
+import io.cachedhive.plugin.release.DropFlushes;
 import io.cachedhive.plugin.release.FileReleases;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.InvalidationMessage.Flushed;
 import io.trino.metastore.Column;
 import io.trino.metastore.HiveMetastore;
 import io.trino.metastore.HiveMetastoreFactory;
@@ -58,6 +61,15 @@ class TestReleasingMetastore
                 return CompletableFuture.completedFuture(null);
             },
             (_, task) -> tasks.add(task));
+    private final List<String> flushed = new ArrayList<>();
+    private final DropFlushes flushes = new DropFlushes(
+            new Tombstones(FileOrigins.of("lake", Map.of("fs.s3.enabled", "true"), false)),
+            () -> List.of(PLACE),
+            (_, tombstones) -> {
+                tombstones.forEach(tombstone -> flushed.add(tombstone.location()));
+                return CompletableFuture.completedFuture(new Flushed(0, Optional.empty()));
+            },
+            (_, task) -> tasks.add(task));
     private final Map<String, Table> tables = new HashMap<>();
     private boolean failing;
 
@@ -66,6 +78,7 @@ class TestReleasingMetastore
         while (!tasks.isEmpty()) {
             tasks.remove().run();
         }
+        assertThat(flushed).isEqualTo(released);
         return released;
     }
 
@@ -87,7 +100,7 @@ class TestReleasingMetastore
             default -> throw new AssertionError(method);
         };
         HiveMetastore metastore = (HiveMetastore) Proxy.newProxyInstance(HiveMetastore.class.getClassLoader(), new Class<?>[] {HiveMetastore.class}, handler);
-        return new ReleasingMetastoreFactory(HiveMetastoreFactory.ofInstance(metastore, false), releases).createMetastore(Optional.empty());
+        return new ReleasingMetastoreFactory(HiveMetastoreFactory.ofInstance(metastore, false), releases, flushes).createMetastore(Optional.empty());
     }
 
     private void add(String name, String type, Map<String, String> parameters)

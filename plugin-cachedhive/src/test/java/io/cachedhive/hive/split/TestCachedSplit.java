@@ -129,7 +129,7 @@ public class TestCachedSplit
         return hiveSplit("s3://lake/t/ds=1/file", 10, 20, forceLocalScheduling);
     }
 
-    private static HiveSplit hiveSplit(String path, long start, long length, boolean forceLocalScheduling)
+    static HiveSplit hiveSplit(String path, long start, long length, boolean forceLocalScheduling)
     {
         return hiveSplit(path, start, length, start + length, forceLocalScheduling);
     }

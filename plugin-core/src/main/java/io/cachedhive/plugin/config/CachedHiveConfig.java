@@ -8,7 +8,9 @@ import io.airlift.units.Duration;
 import io.airlift.units.MinDataSize;
 import io.airlift.units.MinDuration;
 import io.cachedhive.plugin.mode.CacheMode;
+import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.memory.HitVerification;
+import jakarta.validation.constraints.AssertFalse;
 import jakarta.validation.constraints.AssertTrue;
 import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;
@@ -17,9 +19,11 @@ import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotNull;
 import jakarta.validation.constraints.Pattern;
 
+import java.nio.file.Path;
 import java.util.Optional;
 
 import static io.airlift.units.DataSize.Unit.MEGABYTE;
+import static io.airlift.units.DataSize.Unit.PETABYTE;
 import static java.util.concurrent.TimeUnit.MINUTES;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
@@ -34,6 +38,7 @@ public class CachedHiveConfig
     private String workerSocketPath = "/run/cachedhive/worker.sock";
     private int workerPort = 8484;
     private Optional<String> sharedSecret = Optional.empty();
+    private Optional<Path> sharedSecretFile = Optional.empty();
     private DataSize chunkSize = DataSize.of(512, MEGABYTE);
     private NodeSelectionStrategy nodeSelectionStrategy = NodeSelectionStrategy.SOFT_AFFINITY;
     private double maxScanSkew = 0.25;
@@ -42,11 +47,14 @@ public class CachedHiveConfig
     private Optional<HitVerification> ramVerification = Optional.empty();
     private Duration gracePeriod = new Duration(5, MINUTES);
     private double minLiveShare = 0.8;
+    private Optional<String> isolationDomain = Optional.empty();
+    private DataSize maxWorkerWeight = DataSize.of(1, PETABYTE);
     private boolean sharedPermissions;
     private boolean cacheLocalFiles;
     private boolean fetchAhead = true;
     private Optional<String> rulesFile = Optional.empty();
     private Duration rulesRefreshPeriod = new Duration(2, SECONDS);
+    private Optional<AdminUsers> adminUsers = Optional.empty();
 
     @NotNull
     public CacheMode getMode()
@@ -132,7 +140,21 @@ public class CachedHiveConfig
     @ConfigDescription("The cache workers' internal-communication.shared-secret")
     public CachedHiveConfig setSharedSecret(String sharedSecret)
     {
-        this.sharedSecret = Optional.ofNullable(sharedSecret);
+        this.sharedSecret = Optional.ofNullable(sharedSecret).filter(value -> !value.isBlank());
+        return this;
+    }
+
+    @NotNull
+    public Optional<Path> getSharedSecretFile()
+    {
+        return sharedSecretFile;
+    }
+
+    @Config("cachedhive.shared-secret-file")
+    @ConfigDescription("File with the shared secret, and in a second line another valid secret during a rotation; read again when it changes")
+    public CachedHiveConfig setSharedSecretFile(Path sharedSecretFile)
+    {
+        this.sharedSecretFile = Optional.ofNullable(sharedSecretFile);
         return this;
     }
 
@@ -257,13 +279,57 @@ public class CachedHiveConfig
         return this;
     }
 
+    @NotNull
+    public Optional<@Pattern(regexp = IsolationDomain.NAME_PATTERN, message = "must be 1 to 64 letters, digits, '-', '_', '.'") String> getIsolationDomain()
+    {
+        return isolationDomain;
+    }
+
+    @Config("cachedhive.isolation-domain")
+    @ConfigDescription("Name of the isolation domain: catalogs of one object store share cached bytes only in the same domain; by default the access key id or the IAM role")
+    public CachedHiveConfig setIsolationDomain(String isolationDomain)
+    {
+        this.isolationDomain = Optional.ofNullable(isolationDomain);
+        return this;
+    }
+
+    @AssertFalse(message = "cachedhive.isolation-domain and cachedhive.shared-permissions=true contradict each other: remove one of them")
+    public boolean isDomainContradictory()
+    {
+        return sharedPermissions && isolationDomain.isPresent();
+    }
+
+    /**
+     * Returns the isolation domain that the configuration sets. It is empty if the credentials of the catalog determine the domain.
+     */
+    public Optional<IsolationDomain> configuredDomain()
+    {
+        return sharedPermissions ? Optional.of(IsolationDomain.NONE) : isolationDomain.map(IsolationDomain::named);
+    }
+
+    @NotNull
+    @MinDataSize("1MB")
+    public DataSize getMaxWorkerWeight()
+    {
+        return maxWorkerWeight;
+    }
+
+    @Config("cachedhive.worker.max-weight")
+    @ConfigDescription("Largest weight of a cache worker on the ring, whatever capacity it declares")
+    public CachedHiveConfig setMaxWorkerWeight(DataSize maxWorkerWeight)
+    {
+        this.maxWorkerWeight = maxWorkerWeight;
+        return this;
+    }
+
     public boolean isSharedPermissions()
     {
         return sharedPermissions;
     }
 
     @Config("cachedhive.shared-permissions")
-    @ConfigDescription("Cache files even if the permissions of the origin depend on the user: every user who may read a table in Trino then reads bytes cached for other users")
+    @ConfigDescription("Share cached bytes with all catalogs of the same object store that do so, whatever their credentials. "
+            + "Cache files even if the permissions of the origin depend on the user: every user who may read a table in Trino then reads bytes cached for other users")
     public CachedHiveConfig setSharedPermissions(boolean sharedPermissions)
     {
         this.sharedPermissions = sharedPermissions;
@@ -323,5 +389,25 @@ public class CachedHiveConfig
     {
         this.rulesRefreshPeriod = rulesRefreshPeriod;
         return this;
+    }
+
+    @NotNull
+    public Optional<AdminUsers> getAdminUsers()
+    {
+        return adminUsers;
+    }
+
+    @Config("cachedhive.admin-users")
+    @ConfigDescription("Users and group:GROUP, separated by commas, that may call the procedures that set modes, rules and pins or flush")
+    public CachedHiveConfig setAdminUsers(String adminUsers)
+    {
+        this.adminUsers = Optional.ofNullable(adminUsers).map(AdminUsers::parse);
+        return this;
+    }
+
+    @AssertTrue(message = "cachedhive.admin-users has an empty name: separate the names of users and group:GROUP by single commas, or remove the property")
+    public boolean isAdminUsersNamed()
+    {
+        return adminUsers.filter(AdminUsers::hasEmptyName).isEmpty();
     }
 }

@@ -5,7 +5,6 @@ import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.plugin.membership.ClusterMembership;
 import io.cachedhive.plugin.membership.Place;
-import io.cachedhive.plugin.membership.PlaceState;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.WorkerAddress;
@@ -62,7 +61,8 @@ public final class CachedFiles
     public Iterator<ListedFile> list()
     {
         List<WorkerAddress> addresses = membership.places().stream()
-                .filter(place -> place.state() == PlaceState.ANSWERING)
+                // one that was late once may have most of it
+                .filter(place -> place.state().isLive())
                 .map(Place::address)
                 .toList();
         return new Listing(workerAdmin.get(), addresses);

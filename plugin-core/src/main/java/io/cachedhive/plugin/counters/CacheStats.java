@@ -2,6 +2,7 @@ package io.cachedhive.plugin.counters;
 
 import com.google.inject.Inject;
 import io.cachedhive.plugin.client.NodeCacheClient;
+import io.cachedhive.plugin.release.DropFlushes;
 import io.cachedhive.plugin.release.FileReleases;
 import io.cachedhive.protocol.wire.CounterNames;
 import org.weakref.jmx.Managed;
@@ -21,18 +22,20 @@ public final class CacheStats
     private final Supplier<Map<String, Long>> totals;
     private final LongSupplier extraBytes;
     private final LongSupplier droppedReleases;
+    private final LongSupplier unrecordedFlushes;
 
     @Inject
-    CacheStats(NodeCacheClient client, LocalExtraBytes extraBytes, FileReleases releases)
+    CacheStats(NodeCacheClient client, LocalExtraBytes extraBytes, FileReleases releases, DropFlushes flushes)
     {
-        this(client::totals, extraBytes::get, releases::dropped);
+        this(client::totals, extraBytes::get, releases::dropped, flushes::unrecorded);
     }
 
-    CacheStats(Supplier<Map<String, Long>> totals, LongSupplier extraBytes, LongSupplier droppedReleases)
+    CacheStats(Supplier<Map<String, Long>> totals, LongSupplier extraBytes, LongSupplier droppedReleases, LongSupplier unrecordedFlushes)
     {
         this.totals = requireNonNull(totals, "totals is null");
         this.extraBytes = requireNonNull(extraBytes, "extraBytes is null");
         this.droppedReleases = requireNonNull(droppedReleases, "droppedReleases is null");
+        this.unrecordedFlushes = requireNonNull(unrecordedFlushes, "unrecordedFlushes is null");
     }
 
     private long counter(String name)
@@ -142,5 +145,11 @@ public final class CacheStats
     public long getDroppedReleases()
     {
         return droppedReleases.getAsLong();
+    }
+
+    @Managed(description = "Dropped tables and partitions whose flush no cache worker recorded, on the coordinator")
+    public long getUnrecordedFlushes()
+    {
+        return unrecordedFlushes.getAsLong();
     }
 }

@@ -64,6 +64,14 @@ public record WorkerReport(Place place, Optional<Stats> stats, Optional<String> 
         return stats.map(value -> value.gauges().getOrDefault(name, 0L));
     }
 
+    /**
+     * Returns a gauge that not every cache worker has.
+     */
+    public Optional<Long> optionalGauge(String name)
+    {
+        return stats.map(value -> value.gauges().get(name));
+    }
+
     public OptionalDouble hitRate()
     {
         return HitRate.of(counters());

@@ -112,9 +112,11 @@ public final class WorkerReports
     {
         Optional<String> workerProblem = failure == null ?
                 place.problem()
-                        .or(stats::problem)
+                        // before one of the cache worker's own, which may not concern this catalog and would hide it
                         .or(() -> workerAdmin.get().originProblem(place.address()))
-                        .or(() -> ringProblem(place)) :
+                        .or(stats::problem)
+                        .or(() -> ringProblem(place))
+                        .or(workerAdmin::certificateProblem) :
                 Optional.of(place.problem().orElseGet(() -> WorkerProblems.describe(place.address(), failure)));
         // what keeps the whole catalog from the cache comes first
         return new WorkerReport(place, Optional.ofNullable(stats), decisions.problem().or(() -> workerProblem));

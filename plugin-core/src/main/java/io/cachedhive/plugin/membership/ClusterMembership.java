@@ -4,6 +4,7 @@ import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.time.ClockSkew;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.transport.StateLog;
 import jakarta.annotation.PreDestroy;
@@ -41,6 +42,7 @@ public final class ClusterMembership
 
     private final ClusterNodes nodes;
     private final WorkerAdmin workerAdmin;
+    private final long maxWeightBytes;
     private final StateLog stateLog = new StateLog(log, System::nanoTime);
     private final ScheduledExecutorService executor;
 
@@ -56,11 +58,12 @@ public final class ClusterMembership
 
     private record Snapshot(RingView view, Optional<PublishedRing> ring, List<Place> places) {}
 
-    private ClusterMembership(String catalog, ClusterNodes nodes, WorkerAdmin workerAdmin, Places places)
+    private ClusterMembership(String catalog, ClusterNodes nodes, WorkerAdmin workerAdmin, Places places, long maxWeightBytes)
     {
         this.nodes = requireNonNull(nodes, "nodes is null");
         this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
         this.places = requireNonNull(places, "places is null");
+        this.maxWeightBytes = maxWeightBytes;
         this.executor = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().name("cachedhive-membership-" + catalog).daemon().factory());
     }
@@ -74,11 +77,12 @@ public final class ClusterMembership
             WorkerAdmin workerAdmin,
             int workerPort,
             long gracePeriodMillis,
-            double minLiveShare)
+            double minLiveShare,
+            long maxWeightBytes)
     {
-        Places places = new Places(workerPort, gracePeriodMillis, minLiveShare);
+        Places places = new Places(workerPort, gracePeriodMillis, minLiveShare, maxWeightBytes);
         places.nodes(TrinoNodes.of(nodes.workers()), nowMillis());
-        ClusterMembership membership = new ClusterMembership(catalog, nodes, workerAdmin, places);
+        ClusterMembership membership = new ClusterMembership(catalog, nodes, workerAdmin, places, maxWeightBytes);
         // the first query after CREATE CATALOG sees all hosts, before any cache worker has answered
         membership.snapshot = new Snapshot(RingView.EMPTY, Optional.empty(), places.list(nowMillis()));
         membership.executor.scheduleWithFixedDelay(membership::tick, 0, PING_INTERVAL_MILLIS, MILLISECONDS);
@@ -133,6 +137,7 @@ public final class ClusterMembership
             pinging.remove(address);
             if (failure == null) {
                 places.answered(address, pong, nowMillis());
+                stateLog.update("weight of the cache worker on " + address, weightProblem(pong.weight()));
                 exchangeRings(address, pong);
             }
             else {
@@ -140,6 +145,13 @@ public final class ClusterMembership
             }
             advanceSoon();
         });
+    }
+
+    private Optional<String> weightProblem(long weightBytes)
+    {
+        return weightBytes <= maxWeightBytes ?
+                Optional.empty() :
+                Optional.of("it declares %s bytes, limited to %s: if its capacity is right, raise cachedhive.worker.max-weight".formatted(weightBytes, maxWeightBytes));
     }
 
     private void advanceSoon()
@@ -170,9 +182,11 @@ public final class ClusterMembership
 
     private void exchangeRings(WorkerAddress address, Pong pong)
     {
-        places.seen(pong.newestRingPublishedMillis());
+        // a ring from the future would date all rings of this coordinator into the future, where cache workers refuse them
+        long seenMillis = ClockSkew.isAhead(pong.newestRingPublishedMillis(), System.currentTimeMillis()) ? 0 : pong.newestRingPublishedMillis();
+        places.seen(seenMillis);
         long publishedMillis = places.ring().map(PublishedRing::publishedMillis).orElse(0L);
-        if (pong.newestRingPublishedMillis() > publishedMillis && places.mayAdopt(nowMillis())) {
+        if (seenMillis > publishedMillis && places.mayAdopt(nowMillis())) {
             adopt(address);
         }
         else if (places.ring().isPresent() && deliveries.isDue(address, pong, places.ring().get())) {
@@ -187,8 +201,11 @@ public final class ClusterMembership
         }
         onExecutor(workerAdmin.rings(address), (rings, failure) -> {
             adopting.remove(address);
-            if (failure == null && !rings.isEmpty()) {
-                places.adopt(rings.getFirst(), nowMillis());
+            if (failure == null) {
+                rings.stream()
+                        .filter(ring -> !ClockSkew.isAhead(ring.publishedMillis(), System.currentTimeMillis()))
+                        .findFirst()
+                        .ifPresent(ring -> places.adopt(ring, nowMillis()));
             }
             advanceSoon();
         });

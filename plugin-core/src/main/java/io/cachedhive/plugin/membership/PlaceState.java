@@ -20,5 +20,13 @@ public enum PlaceState
     /**
      * It never answered. The place is there for its Trino worker.
      */
-    UNSEEN,
+    UNSEEN;
+
+    /**
+     * Returns whether the cache worker may answer the next request.
+     */
+    public boolean isLive()
+    {
+        return this == ANSWERING || this == GRACE;
+    }
 }

@@ -54,6 +54,7 @@ public final class Places
     private final int workerPort;
     private final long gracePeriodMillis;
     private final double minLiveShare;
+    private final long maxWeightBytes;
 
     private final Map<WorkerAddress, PlaceRecord> places = new TreeMap<>(Comparator.comparing(WorkerAddress::host).thenComparingInt(WorkerAddress::port));
     private final Map<CacheWorkerId, WorkerAddress> addressesByWorker = new HashMap<>();
@@ -67,12 +68,14 @@ public final class Places
 
     /**
      * @param workerPort of the cache worker on each Trino worker's host
+     * @param maxWeightBytes the largest weight of a cache worker on the ring, whatever weight it declares
      */
-    public Places(int workerPort, long gracePeriodMillis, double minLiveShare)
+    public Places(int workerPort, long gracePeriodMillis, double minLiveShare, long maxWeightBytes)
     {
         this.workerPort = workerPort;
         this.gracePeriodMillis = gracePeriodMillis;
         this.minLiveShare = minLiveShare;
+        this.maxWeightBytes = maxWeightBytes;
     }
 
     /**
@@ -117,7 +120,7 @@ public final class Places
             elsewhere.forgetWorker();
         }
         setWorker(address, place, pong.worker());
-        place.weight = Math.max(1, pong.weight());
+        place.weight = Math.clamp(pong.weight(), 1, maxWeightBytes);
         place.zone = pong.zone();
         place.pong = Optional.of(pong);
         place.answering = true;
@@ -182,7 +185,7 @@ public final class Places
             PlaceRecord place = places.computeIfAbsent(address.get(), _ -> new PlaceRecord());
             if (place.worker.isEmpty()) {
                 setWorker(address.get(), place, member.id());
-                place.weight = member.weight();
+                place.weight = Math.min(member.weight(), maxWeightBytes);
                 place.zone = member.zone();
                 place.answeredMillis = nowMillis;
                 place.presentMillis = nowMillis;
@@ -262,6 +265,13 @@ public final class Places
             return Optional.empty();
         }
         List<Map.Entry<WorkerAddress, PlaceRecord>> members = live.size() >= minLiveShare * candidates.size() ? live : candidates;
+        if (members.size() > PublishedRing.MAX_MEMBERS) {
+            // all coordinators leave out the same ones; chunks have owners among the others
+            members = members.stream()
+                    .sorted(Comparator.comparing(entry -> memberId(entry.getKey(), entry.getValue())))
+                    .limit(PublishedRing.MAX_MEMBERS)
+                    .toList();
+        }
 
         long meanWeight = Math.max(1, (long) live.stream().mapToLong(entry -> entry.getValue().weight).average().orElseThrow());
         HashRing hashRing = ring(members.stream()
@@ -271,6 +281,7 @@ public final class Places
                         entry.getValue().zone))
                 .toList());
         Map<CacheWorkerId, WorkerAddress> addresses = live.stream()
+                .filter(entry -> hashRing.member(memberId(entry.getKey(), entry.getValue())).isPresent())
                 .collect(toMap(entry -> memberId(entry.getKey(), entry.getValue()), Map.Entry::getKey));
         long publishedMillis = Math.max(wallMillis, Math.max(latestSeenMillis, ring.map(PublishedRing::publishedMillis).orElse(0L)) + 1);
         return Optional.of(new PublishedRing(hashRing, addresses, publishedMillis));
@@ -294,8 +305,7 @@ public final class Places
 
     private boolean isLive(PlaceRecord place, long nowMillis)
     {
-        PlaceState state = state(place, nowMillis);
-        return state == ANSWERING || state == GRACE;
+        return state(place, nowMillis).isLive();
     }
 
     private PlaceState state(PlaceRecord place, long nowMillis)

@@ -3,7 +3,11 @@ package io.cachedhive.plugin.membership;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.transport.ClientIdentity;
 import io.cachedhive.transport.Timeouts;
+import io.cachedhive.transport.tls.Certificates;
 import jakarta.annotation.PreDestroy;
+
+import java.nio.file.Path;
+import java.util.Optional;
 
 import static java.util.Objects.requireNonNull;
 
@@ -13,13 +17,18 @@ import static java.util.Objects.requireNonNull;
 public final class SharedWorkerAdmin
 {
     private final ClientIdentity identity;
+    private final Path ownSocket;
     private final Timeouts timeouts;
     private WorkerAdmin workerAdmin;
     private boolean closed;
 
-    public SharedWorkerAdmin(ClientIdentity identity, Timeouts timeouts)
+    /**
+     * @param ownSocket the Unix socket of this host's cache worker
+     */
+    public SharedWorkerAdmin(ClientIdentity identity, Path ownSocket, Timeouts timeouts)
     {
         this.identity = requireNonNull(identity, "identity is null");
+        this.ownSocket = requireNonNull(ownSocket, "ownSocket is null");
         this.timeouts = requireNonNull(timeouts, "timeouts is null");
     }
 
@@ -32,9 +41,17 @@ public final class SharedWorkerAdmin
             throw new IllegalStateException("the catalog is shut down");
         }
         if (workerAdmin == null) {
-            workerAdmin = WorkerAdmin.start(identity, timeouts);
+            workerAdmin = WorkerAdmin.start(identity, Optional.of(ownSocket), timeouts);
         }
         return workerAdmin;
+    }
+
+    /**
+     * Returns what is wrong with the certificates of this Trino server and how to fix it, or empty if they are in order.
+     */
+    public Optional<String> certificateProblem()
+    {
+        return identity.certificates().flatMap(Certificates::problem);
     }
 
     @PreDestroy

@@ -1,8 +1,11 @@
 package io.cachedhive.plugin.membership;
 
+import com.google.common.collect.Lists;
 import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
+import io.cachedhive.protocol.file.Tombstone;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.wire.InvalidationMessage.Flush;
 import io.cachedhive.transport.WorkerException;
 import jakarta.annotation.PreDestroy;
 
@@ -130,6 +133,23 @@ public final class WorkerNotices
                     .forEach(answer -> goOn(what, answer.address(), timeoutMillis, question));
         }
         return last;
+    }
+
+    /**
+     * Flushes on all workers, as {@link #notifyWorkers} does.
+     *
+     * @return of each place; an answer is why the flush may be lost in a crash of the worker
+     */
+    public List<Answer<Optional<String>>> flush(String what, List<Tombstone> tombstones, long timeoutMillis)
+            throws InterruptedException
+    {
+        return notifyWorkers(what, timeoutMillis, (admin, address, millis) -> {
+            CompletableFuture<Optional<String>> flushed = CompletableFuture.completedFuture(Optional.empty());
+            for (List<Tombstone> some : Lists.partition(tombstones, Flush.MAX_TOMBSTONES)) {
+                flushed = flushed.thenCompose(before -> admin.flush(address, some, true, millis).thenApply(answer -> before.or(answer::problem)));
+            }
+            return flushed;
+        });
     }
 
     private List<WorkerAddress> answering()

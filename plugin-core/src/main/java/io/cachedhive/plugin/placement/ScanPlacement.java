@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SplittableRandom;
 
 import static java.util.Objects.requireNonNull;
 
@@ -26,24 +27,32 @@ import static java.util.Objects.requireNonNull;
  * Finds the nodes for the splits of one scan, by one ring for all of them.
  *
  * <p>A split prefers the node of its chunk's owner, or, if no Trino worker is active there, of the next in the chunk's order that has one. The engine waits
- * for the node that a split prefers, so within a scan nobody may be preferred for much more than its share: a reader that had
- * {@code (1 + maxSkew) × its share of the bytes of the files listed so far + one chunk} passes splits on to the chunk's second, always the same one, and if that one had
- * as much, they run anywhere. The chunk of slack is there for scans of few large files: a share of little is less than one file. A reader that had nothing
- * yet takes a split of any length.
+ * for the node that a split prefers, so no reader may be preferred for much more than its share of all that the running queries of the catalog have listed: a
+ * reader has its share of them and, above it, {@code maxSkew} of its share of this scan. Of small scans a share is less than a file, so there the reader has
+ * as much again above it, but no more than a chunk; and a few splits in any case. A reader that was given nothing yet takes a split of any length.
  *
- * <p>Which splits are passed on does not follow from the order in which they come, for that is another one in each scan, and the second would have to get other
- * blocks each time: a reader keeps its chunks of the files listed so far in the order of their paths until it has its share. Only where a file is listed late does a
- * split come to a reader that has its share already, and of scans of many files, in which hardly anybody gets more than its share, no order is kept.
+ * <p>Other splits are passed on to the first with room of a few readers, in an order that is always the same for a split and differs between the splits of a
+ * chunk: a hot chunk is spread over many readers, and later scans find the copies that these have kept (after consistent hashing with bounded loads:
+ * Mirrokni, Thorup and Zadimoghaddam, 2018). If none of them has room, the split runs anywhere.
+ *
+ * <p>Which splits stay does not follow from the order in which they come, for that is another one in each scan, and others would have to get other blocks each
+ * time: if a reader owns more of the files listed so far than it may have, the hashes of its splits decide.
  *
  * <p>On a ring with places whose cache workers do not live, most chunks are read from the origin, wherever that is done, and the few cache workers are not to
  * attract splits to their hosts. There a reader also takes no more splits than an even distribution would give it, rounded up, of those listed so far; what is
- * above goes to the chunk's second and then in turn to readers with room, of which there is always one. So nobody has more splits than the engine would give
+ * above goes to those few readers and then in turn to readers with room, of which there is always one. So no node has more splits than the engine would give
  * to its busiest node.
  */
 public final class ScanPlacement
 {
     // the second, and those to whom a split may go that waits for it
     private static final int NEAREST_READERS = 4;
+    // to which a split may be passed on
+    private static final int OTHER_READERS = 4;
+    // two splits at the start of a scan, by Trino's default
+    private static final long FEW_SPLITS_BYTES = 64L << 20;
+    // of scans with more, hardly any reader owns more than it may have
+    private static final int MOST_OWNED_CHUNKS = 256;
     // a younger file may be overwritten in the second of its modification time: owners do not show it to others before they looked again, and no other host may
     // keep it either; with room for clocks that differ
     private static final long MIN_AGE_MILLIS = Duration.ofMinutes(1).toMillis();
@@ -53,13 +62,14 @@ public final class ScanPlacement
     private final NodeSelectionStrategy strategy;
     private final double maxSkew;
     private final RingView view;
+    private final RecentLoad.Query load;
     private final SplitQueues lines;
 
     // guarded by this
-    private final Map<CacheWorkerId, Long> assignedBytes = new HashMap<>();
     private final Map<CacheWorkerId, Long> assignedSplits = new HashMap<>();
-    // of the files listed so far; null once they are too many
-    private OrderedChunks orderedChunks;
+    // in the files listed so far; null once they are too many
+    private Map<CacheWorkerId, Long> ownedBytes;
+    private int ownedChunks;
     // readers that had room for more splits when they were last looked at; used on partial rings
     private final ArrayDeque<CacheWorkerId> withRoom = new ArrayDeque<>();
     // of the splits, and of the files of which the first split was listed: Hive lists splits of a few files at a time, a split of each
@@ -74,17 +84,19 @@ public final class ScanPlacement
 
     /**
      * @param maxSkew by how much of its share a reader may be preferred above it
+     * @param load of the query of this scan
      */
-    public ScanPlacement(FileOrigins origins, long chunkSizeBytes, NodeSelectionStrategy strategy, double maxSkew, RingView view)
+    public ScanPlacement(FileOrigins origins, long chunkSizeBytes, NodeSelectionStrategy strategy, double maxSkew, RingView view, RecentLoad.Query load)
     {
         this.origins = requireNonNull(origins, "origins is null");
         this.chunkSizeBytes = chunkSizeBytes;
         this.strategy = requireNonNull(strategy, "strategy is null");
         this.maxSkew = maxSkew;
         this.view = requireNonNull(view, "view is null");
+        this.load = requireNonNull(load, "load is null");
         this.lines = new SplitQueues(view.nodes());
         // on a ring with dead places who has room takes the next split
-        this.orderedChunks = strategy == NodeSelectionStrategy.SOFT_AFFINITY && !view.isPartial() ? new OrderedChunks() : null;
+        this.ownedBytes = strategy == NodeSelectionStrategy.SOFT_AFFINITY && !view.isPartial() ? new HashMap<>() : null;
     }
 
     /**
@@ -92,14 +104,16 @@ public final class ScanPlacement
      */
     public synchronized void list(Collection<ScanFile> splits)
     {
+        long before = listedBytes();
         for (ScanFile split : splits) {
             splitBytes += split.length();
             if (split.start() == 0) {
                 long length = Math.max(split.length(), split.fileLength());
                 fileBytes += length;
-                order(split, length);
+                addOwned(split, length);
             }
         }
+        load.list(listedBytes() - before);
         listedSplits += splits.size();
         roomChanged = true;
         lines.beginBatch();
@@ -122,15 +136,22 @@ public final class ScanPlacement
             countPreferred(chunk, reader);
             return NodePreference.always(nodes(reader));
         }
-        if (isWithinShare(split, chunk, reader) && takes(reader, split.length())) {
+        boolean stays = stays(split, chunk, reader);
+        if (stays && takes(reader, split.length())) {
+            countPreferred(chunk, reader);
+            return NodePreference.waiting(join(chunk, reader));
+        }
+        for (CacheWorkerId other : others(reader, chunk, split)) {
+            if (!other.equals(reader) && takes(other, split.length())) {
+                overflowed++;
+                return NodePreference.passedOn(lines.join(other, List::of));
+            }
+        }
+        if (!stays && takes(reader, split.length())) {
             countPreferred(chunk, reader);
             return NodePreference.waiting(join(chunk, reader));
         }
         overflowed++;
-        Optional<CacheWorkerId> second = view.readers().second(chunk).filter(candidate -> takes(candidate, split.length()));
-        if (second.isPresent()) {
-            return NodePreference.passedOn(join(chunk, second.get()));
-        }
         overflowedToAny++;
         return view.isPartial() ? inTurn(split.length()) : NodePreference.ANY;
     }
@@ -185,58 +206,64 @@ public final class ScanPlacement
                 .map(origin -> ChunkKey.at(ChunkKey.locationHash(origin, split.location()), split.start() + split.length() / 2, chunkSizeBytes));
     }
 
-    private void order(ScanFile first, long fileLength)
+    /**
+     * The readers to which the split may be passed on, in the owner's zone: for each split of a chunk others.
+     */
+    private List<CacheWorkerId> others(CacheWorkerId reader, ChunkKey chunk, ScanFile split)
     {
-        if (orderedChunks == null) {
-            return;
-        }
+        // as if the split were a chunk
+        return view.readers().inZoneOf(reader, new ChunkKey(chunk.locationHash(), split.start()), OTHER_READERS);
+    }
+
+    /**
+     * @param first of the file
+     */
+    private void addOwned(ScanFile first, long fileLength)
+    {
         Optional<FileOrigin> origin = origins.find(first.location());
-        if (origin.isEmpty()) {
+        if (ownedBytes == null || origin.isEmpty()) {
             return;
         }
         long hash = ChunkKey.locationHash(origin.get().id(), first.location());
-        if (first.length() == fileLength) {
-            // is not cut: all of it goes where its middle is
-            long index = fileLength / 2 / chunkSizeBytes;
-            view.readers().owner(new ChunkKey(hash, index)).ifPresent(reader -> orderedChunks.add(first.location(), index, reader, fileLength));
-        }
-        else {
-            for (long index = 0; index * chunkSizeBytes < fileLength && orderedChunks.hasRoom(); index++) {
-                long chunkIndex = index;
-                long bytes = Math.min(chunkSizeBytes, fileLength - index * chunkSizeBytes);
-                view.readers().owner(new ChunkKey(hash, index)).ifPresent(reader -> orderedChunks.add(first.location(), chunkIndex, reader, bytes));
+        boolean cut = first.length() < fileLength;
+        for (long start = 0; start < fileLength; start += cut ? chunkSizeBytes : fileLength) {
+            if (++ownedChunks > MOST_OWNED_CHUNKS) {
+                ownedBytes = null;
+                return;
             }
-        }
-        if (!orderedChunks.hasRoom()) {
-            orderedChunks = null;
+            long length = cut ? Math.min(chunkSizeBytes, fileLength - start) : fileLength;
+            view.readers().owner(ChunkKey.at(hash, start + length / 2, chunkSizeBytes)).ifPresent(reader -> ownedBytes.merge(reader, length, Long::sum));
         }
     }
 
-    private boolean isWithinShare(ScanFile split, ChunkKey chunk, CacheWorkerId reader)
+    private boolean stays(ScanFile split, ChunkKey chunk, CacheWorkerId reader)
     {
-        if (orderedChunks == null) {
+        if (ownedBytes == null) {
             return true;
         }
-        long before = orderedChunks.bytesBefore(split.location(), chunk.index(), reader);
-        long inChunk = split.start() + split.length() - chunk.index() * chunkSizeBytes;
-        // what comes first it takes, of whatever length
-        return before == 0 || before + inChunk <= mostBytes(reader);
-    }
-
-    private double mostBytes(CacheWorkerId reader)
-    {
-        return (1 + maxSkew) * view.readers().share(reader) * listedBytes() + chunkSizeBytes;
+        double share = view.readers().share(reader) * listedBytes();
+        long others = ownedBytes.getOrDefault(reader, 0L) - split.length();
+        double hash = new SplittableRandom(chunk.locationHash() + split.start()).nextDouble();
+        return hash * (double) others <= share + bytesAbove(share);
     }
 
     private boolean takes(CacheWorkerId reader, long bytes)
     {
-        long assigned = assignedBytes.getOrDefault(reader, 0L);
-        boolean takes = assigned == 0 || assigned + bytes <= mostBytes(reader);
-        if (!takes || (view.isPartial() && !hasRoom(reader))) {
+        double given = load.givenBytes(reader);
+        double share = view.readers().share(reader);
+        if ((given >= 1 && given + bytes > share * load.listedBytes() + bytesAbove(share * listedBytes())) || (view.isPartial() && !hasRoom(reader))) {
             return false;
         }
         assign(reader, bytes);
         return true;
+    }
+
+    /**
+     * What a reader may have above its share.
+     */
+    private double bytesAbove(double shareOfThisScan)
+    {
+        return Math.max(maxSkew * shareOfThisScan, Math.min((double) chunkSizeBytes, Math.max(shareOfThisScan, FEW_SPLITS_BYTES)));
     }
 
     /**
@@ -249,7 +276,7 @@ public final class ScanPlacement
 
     private void assign(CacheWorkerId reader, long bytes)
     {
-        assignedBytes.merge(reader, bytes, Long::sum);
+        load.give(reader, bytes);
         assignedSplits.merge(reader, 1L, Long::sum);
     }
 

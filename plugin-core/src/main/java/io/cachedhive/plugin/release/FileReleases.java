@@ -3,7 +3,6 @@ package io.cachedhive.plugin.release;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.plugin.membership.Place;
-import io.cachedhive.plugin.membership.PlaceState;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
 import io.cachedhive.protocol.ring.WorkerAddress;
@@ -241,7 +240,7 @@ public final class FileReleases
     {
         return places.get().stream()
                 .filter(place -> place.address().equals(worker))
-                .anyMatch(place -> place.state() == PlaceState.ANSWERING || place.state() == PlaceState.GRACE);
+                .anyMatch(place -> place.state().isLive());
     }
 
     /**

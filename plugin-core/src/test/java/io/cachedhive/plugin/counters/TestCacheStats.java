@@ -57,10 +57,11 @@ class TestCacheStats
         expected.put("RemoteReadBytes", 200L);
         expected.put("BypassBytes", 7_000L);
         expected.put("DroppedReleases", 8L);
+        expected.put("UnrecordedFlushes", 9L);
 
         MBeanServer server = MBeanServerFactory.newMBeanServer();
         ObjectName name = new ObjectName("cachedhive:name=stats");
-        new MBeanExporter(server).export(name, new CacheStats(() -> totals, () -> 700, () -> 8));
+        new MBeanExporter(server).export(name, new CacheStats(() -> totals, () -> 700, () -> 8, () -> 9));
         Map<String, Object> attributes = new HashMap<>();
         for (MBeanAttributeInfo attribute : server.getMBeanInfo(name).getAttributes()) {
             attributes.put(attribute.getName(), server.getAttribute(name, attribute.getName()));

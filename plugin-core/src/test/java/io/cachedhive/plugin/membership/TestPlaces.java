@@ -33,9 +33,10 @@ class TestPlaces
 {
     private static final int PORT = 8484;
     private static final long GRACE_MILLIS = 300_000;
+    private static final long MAX_WEIGHT = 1 << 20;
     private static final long WALL = 1_700_000_000_000L;
 
-    private final Places places = new Places(PORT, GRACE_MILLIS, 0.8);
+    private final Places places = new Places(PORT, GRACE_MILLIS, 0.8, MAX_WEIGHT);
     private long now = 50_000;
 
     @Test
@@ -52,6 +53,29 @@ class TestPlaces
         pass(1);
         assertThat(members()).containsExactlyInAnyOrder("wa", "wb");
         assertThat(places.ring().orElseThrow().address(new CacheWorkerId("wa"))).contains(address("a"));
+    }
+
+    /**
+     * A cache worker that declares more than it may have gets its largest share, and not all chunks.
+     */
+    @Test
+    void testWeightIsLimited()
+    {
+        nodes("a", "b");
+        answer("a", "wa", Long.MAX_VALUE);
+        answer("b", "wb", MAX_WEIGHT);
+        pass(FIRST_RING_SETTLE_MILLIS);
+        assertThat(places.ring().orElseThrow().ring().members()).extracting(RingMember::weight).containsExactly(MAX_WEIGHT, MAX_WEIGHT);
+    }
+
+    @Test
+    void testWeightOfAnAdoptedRingIsLimited()
+    {
+        RingMember member = new RingMember(new CacheWorkerId("wa"), Long.MAX_VALUE, Optional.empty());
+        places.adopt(new PublishedRing(HashRing.of(List.of(member)), Map.of(member.id(), address("a")), WALL), now);
+        nodes("a");
+        pass(Places.RING_CHANGE_INTERVAL_MILLIS);
+        assertThat(places.ring().orElseThrow().ring().members()).extracting(RingMember::weight).containsExactly(MAX_WEIGHT);
     }
 
     @Test

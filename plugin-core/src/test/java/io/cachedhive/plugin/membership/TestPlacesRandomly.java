@@ -32,7 +32,7 @@ class TestPlacesRandomly
     private static final int WORKERS = 6;
     private static final long WALL = 1_700_000_000_000L;
 
-    private final Places places = new Places(PORT, 60_000, 0.8);
+    private final Places places = new Places(PORT, 60_000, 0.8, Long.MAX_VALUE);
     private Random random;
     private long now = 50_000;
 

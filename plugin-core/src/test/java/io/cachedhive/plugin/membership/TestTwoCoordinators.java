@@ -65,7 +65,7 @@ class TestTwoCoordinators
 
         Coordinator(double minLiveShare, long clockMillis)
         {
-            this.places = new Places(PORT, GRACE_MILLIS, minLiveShare);
+            this.places = new Places(PORT, GRACE_MILLIS, minLiveShare, Long.MAX_VALUE);
             this.clockMillis = clockMillis;
         }
 

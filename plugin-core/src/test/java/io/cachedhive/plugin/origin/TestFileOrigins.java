@@ -1,12 +1,17 @@
 package io.cachedhive.plugin.origin;
 
 import io.cachedhive.plugin.origin.FileOrigins.FileOrigin;
+import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.wire.HandshakeMessage.NamedOrigin;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -30,6 +35,46 @@ class TestFileOrigins
     {
         assertThat(FileOrigins.of("lake", Map.of("fs.s3.enabled", "true", "s3.endpoint", "http://a:9000"), false).origins())
                 .isNotEqualTo(FileOrigins.of("lake", Map.of("fs.s3.enabled", "true", "s3.endpoint", "http://b:9000"), false).origins());
+    }
+
+    @Test
+    void testCredentialsAreDomains()
+    {
+        Map<String, String> one = Map.of("fs.s3.enabled", "true", "fs.hadoop.enabled", "true", "s3.aws-access-key", "K1", "s3.aws-secret-key", "s");
+        Map<String, String> two = Map.of("fs.s3.enabled", "true", "fs.hadoop.enabled", "true", "s3.aws-access-key", "K2", "s3.aws-secret-key", "s");
+        OriginId id = OriginId.of("s3", Optional.empty(), Optional.empty(), IsolationDomain.ofS3(one));
+        assertThat(FileOrigins.of("lake", one, false).origins().getFirst()).isEqualTo(new NamedOrigin("lake", id));
+        for (int index = 0; index < 2; index++) {
+            // of S3 and of HDFS
+            assertThat(FileOrigins.of("lake", one, false).origins().get(index)).isNotEqualTo(FileOrigins.of("lake", two, false).origins().get(index));
+        }
+        for (IsolationDomain domain : List.of(IsolationDomain.NONE, IsolationDomain.named("finance"))) {
+            assertThat(FileOrigins.of("lake", one, Optional.of(domain), false).origins())
+                    .isEqualTo(FileOrigins.of("lake", two, Optional.of(domain), false).origins())
+                    .doesNotContainAnyElementsOf(FileOrigins.of("lake", one, false).origins());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+            "gcs, gcs.json-key",
+            "gcs, gcs.json-key-file-path",
+            "azure, azure.access-key",
+            "azure, azure.oauth.client-id",
+            "azure, azure.user-assigned-managed-identity.client-id",
+            "hadoop, hive.hdfs.trino.principal",
+            "hadoop, hive.config.resources",
+    })
+    void testCredentialsOfOtherFileSystems(String fileSystem, String credential)
+    {
+        String enabled = "fs.%s.enabled".formatted(fileSystem);
+        FileOrigins without = FileOrigins.of("lake", Map.of(enabled, "true"), false);
+        FileOrigins one = FileOrigins.of("lake", Map.of(enabled, "true", credential, "one"), false);
+        FileOrigins two = FileOrigins.of("lake", Map.of(enabled, "true", credential, "two"), false);
+        assertThat(Set.of(without.origins().getFirst().id(), one.origins().getFirst().id(), two.origins().getFirst().id())).hasSize(3);
+        assertThat(one.rights().getFirst().domain().description()).doesNotContain("one");
+        assertThat(FileOrigins.of("lake", Map.of(enabled, "true", credential, "one"), Optional.of(IsolationDomain.named("d")), false).origins())
+                .isEqualTo(FileOrigins.of("lake", Map.of(enabled, "true", credential, "two"), Optional.of(IsolationDomain.named("d")), false).origins());
     }
 
     @Test

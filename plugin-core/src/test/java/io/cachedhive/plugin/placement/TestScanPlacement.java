@@ -11,12 +11,10 @@ import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.RingMember;
 import org.junit.jupiter.api.Test;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,9 +22,13 @@ import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
 
+import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.cachedhive.plugin.config.NodeSelectionStrategy.HARD_AFFINITY;
 import static io.cachedhive.plugin.config.NodeSelectionStrategy.NO_PREFERENCE;
 import static io.cachedhive.plugin.config.NodeSelectionStrategy.SOFT_AFFINITY;
+import static java.util.function.Function.identity;
+import static java.util.stream.Collectors.counting;
+import static java.util.stream.Collectors.groupingBy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 class TestScanPlacement
@@ -81,7 +83,8 @@ class TestScanPlacement
     @Test
     void testAnyNodeForFilesThatAreNotCached()
     {
-        ScanPlacement placement = new ScanPlacement(FileOrigins.of("default", Map.of(), false), CHUNK_BYTES, SOFT_AFFINITY, SKEW, view(RING));
+        FileOrigins none = FileOrigins.of("default", Map.of(), false);
+        ScanPlacement placement = new ScanPlacement(none, CHUNK_BYTES, SOFT_AFFINITY, SKEW, view(RING), new RecentLoad(() -> 0).query("scan"));
         assertThat(place(placement, split).next()).isEmpty();
         assertThat(placement.counts()).isEqualTo(new PlacementCounts(0, 0, 0, 1));
     }
@@ -106,38 +109,70 @@ class TestScanPlacement
     }
 
     /**
-     * The splits of one chunk: its owner takes its share and a chunk, its second as much, and the rest runs anywhere.
+     * The splits of one chunk: its owner takes its share and a chunk, and the others what is left of theirs, each split always the same reader.
      */
     @Test
-    void testOverflowGoesToTheSecond()
+    void testHotChunkIsSpread()
     {
-        ScanPlacement placement = placement(SOFT_AFFINITY, view(RING));
-        List<ScanFile> splits = IntStream.range(0, 80).mapToObj(i -> split("s3://lake/t/file", i * MEGABYTE / 20, MEGABYTE)).toList();
-        placement.list(splits);
-        List<CacheWorkerId> order = RING.order(chunk(splits.getFirst()));
+        List<ScanFile> splits = IntStream.range(0, 800).mapToObj(i -> split("s3://lake/t/file", i * MEGABYTE / 200, MEGABYTE)).toList();
+        CacheWorkerId owner = RING.owner(chunk(splits.getFirst())).orElseThrow();
+        // 1/4 of 800 MiB, and a quarter of it, which is more than a chunk
+        int most = 200 + 50;
 
-        // 1.25 * 1/4 of 80 MiB and 8 MiB
-        int most = 25 + 8;
-        List<NodePreference> preferences = splits.stream().map(placement::place).toList();
-        for (int i = 0; i < splits.size(); i++) {
-            NodePreference preference = preferences.get(i);
-            if (i < most) {
-                assertThat(preference.next()).as("split %s", i).containsExactly(node(order.get(0)));
-            }
-            else if (i < 2 * most) {
-                assertThat(preference.next()).as("split %s", i).containsExactly(node(order.get(1)));
-            }
-            else {
-                assertThat(preference.next()).as("split %s", i).isEmpty();
-            }
+        List<Optional<HostAndPort>> nodes = nodes(placement(SOFT_AFFINITY, view(RING)), splits);
+
+        for (int i = 0; i < most; i++) {
+            assertThat(nodes.get(i)).as("split %s", i).contains(node(owner));
         }
-        assertThat(placement.counts()).isEqualTo(new PlacementCounts(most, 80 - most, 80 - 2 * most, 0));
-        assertThat(preferences.get(2 * most - 1).next()).as("the last of the second's").containsExactly(node(order.get(1)), node(order.get(2)), node(order.get(3)));
+        Map<Optional<HostAndPort>, Long> counts = nodes.stream().collect(groupingBy(identity(), counting()));
+        assertThat(counts).hasSize(4).doesNotContainKey(Optional.empty());
+        assertThat(counts.values()).allSatisfy(count -> assertThat(count).isBetween(100L, (long) most));
+        assertThat(nodes(placement(SOFT_AFFINITY, view(RING)), splits)).as("the next scan").isEqualTo(nodes);
 
         ScanPlacement hard = placement(HARD_AFFINITY, view(RING));
-        hard.list(splits);
-        assertThat(splits).allSatisfy(each -> assertThat(hard.place(each).next()).containsExactly(node(order.get(0))));
-        assertThat(hard.counts()).isEqualTo(new PlacementCounts(80, 0, 0, 0));
+        assertThat(nodes(hard, splits)).containsOnly(Optional.of(node(owner)));
+        assertThat(hard.counts()).isEqualTo(new PlacementCounts(800, 0, 0, 0));
+    }
+
+    /**
+     * Many scans at once of a file that one reader owns: together they are preferred there for no more than one of them is, and its share of the others.
+     */
+    @Test
+    void testHotFileOfManyScansIsSpread()
+    {
+        HashRing ring = ring(16, 1);
+        RecentLoad load = new RecentLoad(() -> 0);
+        List<ScanFile> splits = IntStream.range(0, 64).mapToObj(i -> split("s3://lake/t/file", i * MEGABYTE / 8, MEGABYTE)).toList();
+        HostAndPort owner = node(ring.owner(chunk(splits.getFirst())).orElseThrow());
+        List<List<Optional<HostAndPort>>> scans = new ArrayList<>();
+        Map<Optional<HostAndPort>, Long> counts = new HashMap<>();
+
+        for (int scan = 0; scan < 50; scan++) {
+            ScanPlacement placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, SOFT_AFFINITY, SKEW, view(ring), load.query(scan));
+            List<Optional<HostAndPort>> nodes = nodes(placement, splits);
+            scans.add(nodes);
+            nodes.forEach(node -> counts.merge(node, 1L, Long::sum));
+        }
+
+        assertThat(scans.getFirst().stream().filter(Optional.of(owner)::equals)).as("of the first scan a share of 4 MiB, and a chunk").hasSize(4 + 8);
+        assertThat(counts.get(Optional.of(owner))).as("a share of all, and a chunk").isBetween(200L, 200L + 8);
+        assertThat(counts.getOrDefault(Optional.empty(), 0L)).as("anywhere, of 3200").isLessThan(320);
+        counts.remove(Optional.empty());
+        assertThat(counts.values()).allSatisfy(count -> assertThat(count).isLessThanOrEqualTo(200 + 8));
+
+        // a scan after all of them finds the copies of the first
+        IntStream.range(0, 50).forEach(load::end);
+        ScanPlacement next = new ScanPlacement(ORIGINS, CHUNK_BYTES, SOFT_AFFINITY, SKEW, view(ring), load.query("next"));
+        assertThat(nodes(next, splits)).isEqualTo(scans.getFirst());
+    }
+
+    /**
+     * The first node of each split; empty for any.
+     */
+    private static List<Optional<HostAndPort>> nodes(ScanPlacement placement, List<ScanFile> splits)
+    {
+        placement.list(splits);
+        return splits.stream().map(placement::place).map(preference -> preference.next().stream().findFirst()).toList();
     }
 
     /**
@@ -163,96 +198,51 @@ class TestScanPlacement
     {
         ScanPlacement placement = placement(SOFT_AFFINITY, view(RING));
         CacheWorkerId owner = RING.owner(chunk).orElseThrow();
-        int most = 25 + 8;
+        int kept = 0;
         for (int i = 0; i < 40; i++) {
-            // a batch for each, all in the first chunk; 1.25 * 1/4 of 80 MiB and 8 MiB
+            // a batch for each, all in the first chunk
             ScanFile next = split("s3://lake/t/file", i * MEGABYTE / 20, MEGABYTE, 80 * MEGABYTE);
             NodePreference nodes = place(placement, next);
-            assertThat(nodes.isPassedOn()).as("split %s", i).isEqualTo(i >= most);
-            assertThat(ScanPlacement.keepsFills(next, nodes, next.modifiedMillis() + 60_000)).isEqualTo(i >= most);
+            boolean passedOn = nodes.isPassedOn();
+            assertThat(ScanPlacement.keepsFills(next, nodes, next.modifiedMillis() + 60_000)).isEqualTo(passedOn);
             assertThat(ScanPlacement.keepsFills(next, nodes, next.modifiedMillis() + 59_999)).as("its file may still change unseen").isFalse();
-            if (i < most) {
-                assertThat(nodes.next()).as("split %s", i).containsExactly(node(owner));
-            }
-            else {
-                assertThat(nodes.next()).as("split %s", i).doesNotContain(node(owner));
+            assertThat(nodes.next().equals(List.of(node(owner)))).isEqualTo(!passedOn);
+            kept += passedOn ? 0 : 1;
+            if (i == 10) {
+                assertThat(kept).as("more than a share of 10 MiB and a chunk").isGreaterThanOrEqualTo(9);
             }
         }
-        assertThat(placement.counts()).isEqualTo(new PlacementCounts(most, 40 - most, 0, 0));
+        assertThat(kept).as("1/4 of 80 MiB and a chunk").isEqualTo(20 + 8);
+        assertThat(placement.counts()).isEqualTo(new PlacementCounts(kept, 40 - kept, 0, 0));
     }
 
     /**
-     * Files of a chunk or two, of which one reader owns so much that it has to pass some on: it passes on the same splits however they come, and the second keeps
-     * what it reads.
+     * Whatever the order in which splits come, and whatever else runs, a split prefers its owner or one of four others, which are the same in all scans.
      */
     @Test
-    void testPassesOnTheSameSplits()
+    void testFewNodesForEachSplit()
     {
         long seed = Long.getLong("seed", System.nanoTime());
         System.out.println("seed " + seed);
         Random random = new Random(seed);
-        HashRing ring = ring(3, 1);
-        int skewed = 0;
-        long onceKnown = 0;
-        long inTenScans = 0;
-        for (int round = 0; round < 400; round++) {
-            List<List<ScanFile>> files = new ArrayList<>();
-            for (int file = 0; file < 4; file++) {
-                String path = "s3://lake/t-%s/file-%s".formatted(random.nextLong(), file);
-                files.add(IntStream.range(0, 16).mapToObj(i -> split(path, i * MEGABYTE, MEGABYTE, 2 * CHUNK_BYTES)).toList());
-            }
-            Set<ScanFile> all = overflow(ring, List.of(files.stream().flatMap(List::stream).toList()));
-            Set<ScanFile> ever = new HashSet<>();
-            for (int scan = 0; scan < 10; scan++) {
-                // Hive lists files one after the other, and splits of those that are listed in turns
-                List<ScanFile> order = new ArrayList<>();
-                Deque<Iterator<ScanFile>> turns = new ArrayDeque<>();
-                Iterator<List<ScanFile>> listed = files.iterator();
-                while (listed.hasNext() || !turns.isEmpty()) {
-                    if (listed.hasNext() && (turns.isEmpty() || random.nextInt(3) > 0)) {
-                        turns.addLast(listed.next().iterator());
-                    }
-                    Iterator<ScanFile> file = turns.removeFirst();
-                    order.add(file.next());
-                    if (file.hasNext()) {
-                        turns.addLast(file);
-                    }
-                }
-                List<List<ScanFile>> batches = new ArrayList<>();
-                int from = 0;
-                while (from < order.size()) {
-                    int to = Math.min(order.size(), from + 1 + random.nextInt(30));
-                    batches.add(order.subList(from, to));
-                    from = to;
-                }
-                ever.addAll(overflow(ring, batches));
-            }
-            if (!all.isEmpty()) {
-                skewed++;
-            }
-            onceKnown += all.size();
-            inTenScans += ever.size();
+        HashRing ring = ring(32, 1);
+        RecentLoad load = new RecentLoad(() -> 0);
+        List<ScanFile> splits = new ArrayList<>();
+        for (int file = 0; file < 10; file++) {
+            String path = "s3://lake/t/file-" + random.nextLong();
+            IntStream.range(0, 16).mapToObj(i -> split(path, i * MEGABYTE, MEGABYTE, 2 * CHUNK_BYTES)).forEach(splits::add);
         }
-        assertThat(skewed).as("tables of which some is passed on").isPositive();
-        // what is placed before the rest is listed may go elsewhere once, also of a table of which none has to; if the order decided, it would be a seventh more
-        assertThat((double) inTenScans).as("splits passed on in any of ten scans, of %s in each", onceKnown).isLessThan(1.1 * onceKnown);
-    }
-
-    private static Set<ScanFile> overflow(HashRing ring, List<List<ScanFile>> batches)
-    {
-        ScanPlacement placement = placement(SOFT_AFFINITY, view(ring));
-        Set<ScanFile> result = new HashSet<>();
-        for (List<ScanFile> batch : batches) {
-            placement.list(batch);
-            for (ScanFile each : batch) {
-                long before = placement.counts().overflowed();
-                placement.place(each);
-                if (placement.counts().overflowed() > before) {
-                    result.add(each);
-                }
+        Map<ScanFile, Set<HostAndPort>> nodes = new HashMap<>();
+        for (int scan = 0; scan < 100; scan++) {
+            Collections.shuffle(splits, random);
+            ScanPlacement placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, SOFT_AFFINITY, SKEW, view(ring), load.query(scan));
+            List<Optional<HostAndPort>> scanned = nodes(placement, splits);
+            for (int i = 0; i < scanned.size(); i++) {
+                nodes.computeIfAbsent(splits.get(i), _ -> new HashSet<>()).addAll(scanned.get(i).stream().toList());
             }
         }
-        return result;
+        assertThat(nodes.values()).allSatisfy(each -> assertThat(each).hasSizeBetween(1, 5));
+        assertThat(nodes.values()).as("the copies of some").anySatisfy(each -> assertThat(each).hasSizeGreaterThan(2));
     }
 
     @Test
@@ -260,11 +250,12 @@ class TestScanPlacement
     {
         ScanPlacement placement = placement(SOFT_AFFINITY, view(RING));
         ScanFile whole = split("s3://lake/t/file.gz", 0, 100 * CHUNK_BYTES);
-        List<CacheWorkerId> order = RING.order(chunk(whole));
-        for (int i = 0; i < 2; i++) {
-            assertThat(place(placement, whole).next()).containsExactly(node(order.get(i)));
+        Set<HostAndPort> nodes = new HashSet<>();
+        for (int i = 0; i < 4; i++) {
+            nodes.add(getOnlyElement(place(placement, whole).next()));
         }
-        assertThat(place(placement, whole).next()).as("both had more than their share").isEmpty();
+        assertThat(nodes).as("each had one").hasSize(4);
+        assertThat(place(placement, whole).next()).as("all had more than their share").isEmpty();
     }
 
     /**
@@ -287,7 +278,7 @@ class TestScanPlacement
             CacheWorkerId[] away = ring.members().stream().map(RingMember::id).filter(_ -> random.nextInt(4) == 0).toArray(CacheWorkerId[]::new);
             RingView view = view(ring, away);
             double skew = random.nextInt(3) * 0.25;
-            ScanPlacement placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, SOFT_AFFINITY, skew, view);
+            ScanPlacement placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, SOFT_AFFINITY, skew, view, new RecentLoad(() -> 0).query("scan"));
 
             Map<HostAndPort, Long> assigned = new HashMap<>();
             long listed = 0;
@@ -339,7 +330,7 @@ class TestScanPlacement
                     member.id(),
                     random.nextInt(5) == 0 ? List.of(node(member.id()), HostAndPort.fromParts("host-of-" + member.id(), 8081)) : List.of(node(member.id()))));
             int nodeCount = nodes.values().stream().mapToInt(List::size).sum();
-            ScanPlacement placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, SOFT_AFFINITY, SKEW, RingView.of(ring, nodes, true));
+            ScanPlacement placement = new ScanPlacement(ORIGINS, CHUNK_BYTES, SOFT_AFFINITY, SKEW, RingView.of(ring, nodes, true), new RecentLoad(() -> 0).query("scan"));
 
             Map<List<HostAndPort>, Long> assigned = new HashMap<>();
             long listed = 0;
@@ -378,7 +369,7 @@ class TestScanPlacement
 
     private static ScanPlacement placement(NodeSelectionStrategy strategy, RingView view)
     {
-        return new ScanPlacement(ORIGINS, CHUNK_BYTES, strategy, SKEW, view);
+        return new ScanPlacement(ORIGINS, CHUNK_BYTES, strategy, SKEW, view, new RecentLoad(() -> 0).query("scan"));
     }
 
     private static HashRing ring(int count, long weight)

@@ -14,22 +14,35 @@ import io.cachedhive.plugin.ahead.ScanAnnouncements.Announcer;
 import io.cachedhive.plugin.client.NodeCacheClient;
 import io.cachedhive.plugin.config.CachedHiveConfig;
 import io.cachedhive.plugin.config.PricesConfig;
+import io.cachedhive.plugin.config.WorkerTlsConfig;
 import io.cachedhive.plugin.membership.ClusterNode;
 import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.membership.TrinoNodes;
 import io.cachedhive.plugin.mode.CacheDecisions;
+import io.cachedhive.plugin.origin.DomainRegistration;
 import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.origin.FileOrigins.OriginRights;
+import io.cachedhive.plugin.origin.SharedDomains;
+import io.cachedhive.plugin.origin.Tombstones;
+import io.cachedhive.plugin.release.DropFlushes;
 import io.cachedhive.plugin.release.FileReleases;
 import io.cachedhive.plugin.release.ReleaseTimer;
 import io.cachedhive.plugin.rules.RuleRegistry;
+import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.memory.HitVerification;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.security.SecretFile.InvalidSecretException;
+import io.cachedhive.protocol.security.Secrets;
+import io.cachedhive.protocol.security.SharedSecret;
 import io.cachedhive.rules.RulesException;
 import io.cachedhive.transport.ClientIdentity;
 import io.cachedhive.transport.Timeouts;
+import io.cachedhive.transport.tls.CertificateName.Role;
+import io.cachedhive.transport.tls.Certificates;
+import io.cachedhive.transport.tls.Certificates.InvalidCertificatesException;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
 import io.cachedhive.trino.contents.ContentsModule;
 import io.cachedhive.trino.filesystem.FileSystemCacheModule;
@@ -38,6 +51,7 @@ import io.cachedhive.trino.mode.SetCacheModeProcedure;
 import io.cachedhive.trino.partition.TableFiles;
 import io.cachedhive.trino.pin.PinModule;
 import io.cachedhive.trino.preload.PreloadModule;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.cachedhive.trino.rules.RulesModule;
 import io.cachedhive.trino.session.CacheSessionProperties;
 import io.cachedhive.trino.stats.StatsModule;
@@ -77,6 +91,7 @@ public final class CacheModule
     private final boolean coordinator;
     private final Optional<String> permissionsByUser;
     private final Timeouts timeouts;
+    private Optional<Certificates> certificates = Optional.empty();
 
     /**
      * @param permissionsByUser why the catalog is not cached unless permissions are declared to be shared
@@ -97,6 +112,16 @@ public final class CacheModule
         // of workers as well: the catalog's file is the same on all nodes
         configBinder(binder).bindConfig(PricesConfig.class);
 
+        configBinder(binder).bindConfig(WorkerTlsConfig.class);
+        WorkerTlsConfig tls = buildConfigObject(WorkerTlsConfig.class);
+        try {
+            Secrets secrets = SharedSecret.configured("cachedhive.shared-secret", config.getSharedSecret(), config.getSharedSecretFile());
+            binder.bind(Secrets.class).toInstance(secrets);
+            certificates = Certificates.configured(Role.CLIENT, tls.keystore(), tls.truststore(), !secrets.isEmpty());
+        }
+        catch (InvalidSecretException | InvalidCertificatesException e) {
+            binder.addError(e.getMessage().replace("%", "%%"));
+        }
         install(new FileSystemCacheModule());
         newSetBinder(binder, SessionPropertiesProvider.class).addBinding().to(CacheSessionProperties.class).in(Scopes.SINGLETON);
 
@@ -104,6 +129,7 @@ public final class CacheModule
         install(new StatsModule(coordinator));
         if (coordinator) {
             install(new MembershipModule());
+            binder.bind(ProcedureGuard.class).in(Scopes.SINGLETON);
             install(new PreloadModule());
             newSetBinder(binder, Procedure.class).addBinding().toProvider(SetCacheModeProcedure.class).in(Scopes.SINGLETON);
             install(new FlushModule());
@@ -152,21 +178,37 @@ public final class CacheModule
     @Singleton
     FileOrigins createFileOrigins(CachedHiveConfig config)
     {
-        return FileOrigins.of(config.getOrigin(), properties, config.isCacheLocalFiles());
+        return FileOrigins.of(config.getOrigin(), properties, config.configuredDomain(), config.isCacheLocalFiles());
     }
 
     @Provides
     @Singleton
-    ClientIdentity createClientIdentity(CachedHiveConfig config, CatalogName catalog, Node node, FileOrigins origins)
+    DomainRegistration createDomainRegistration(CatalogName catalog, Node node, FileOrigins origins, CacheDecisions decisions)
+    {
+        return new DomainRegistration(SharedDomains.ofThisProcess(), node.getNodeIdentifier(), catalog.toString(), origins, decisions.mayCache());
+    }
+
+    @Provides
+    @Singleton
+    Tombstones createTombstones(FileOrigins origins)
+    {
+        return new Tombstones(origins);
+    }
+
+    @Provides
+    @Singleton
+    ClientIdentity createClientIdentity(CachedHiveConfig config, Secrets secrets, CatalogName catalog, Node node, FileOrigins origins)
     {
         return new ClientIdentity(
                 config.getClusterName(),
                 catalog.toString(),
                 node.getNodeIdentifier(),
                 origins.origins(),
-                config.getSharedSecret(),
+                secrets,
                 config.getChunkSize().toBytes(),
-                origins.clientOrigins());
+                origins.rights().stream().findFirst().map(OriginRights::domain).orElse(IsolationDomain.NONE).description(),
+                origins.clientOrigins(),
+                certificates);
     }
 
     @Provides
@@ -178,9 +220,9 @@ public final class CacheModule
 
     @Provides
     @Singleton
-    SharedWorkerAdmin createWorkerAdmin(ClientIdentity identity)
+    SharedWorkerAdmin createWorkerAdmin(CachedHiveConfig config, ClientIdentity identity)
     {
-        return new SharedWorkerAdmin(identity, timeouts);
+        return new SharedWorkerAdmin(identity, Path.of(config.getWorkerSocketPath()), timeouts);
     }
 
     @Provides
@@ -210,6 +252,17 @@ public final class CacheModule
                 origins,
                 places,
                 (worker, origin, locations) -> workerAdmin.get().releaseFiles(worker, origin, locations, RELEASE_MILLIS),
+                timer);
+    }
+
+    @Provides
+    @Singleton
+    DropFlushes createDropFlushes(Tombstones tombstones, Supplier<List<Place>> places, SharedWorkerAdmin workerAdmin, ReleaseTimer timer)
+    {
+        return new DropFlushes(
+                tombstones,
+                places,
+                (worker, flushed) -> workerAdmin.get().flush(worker, flushed, false, RELEASE_MILLIS),
                 timer);
     }
 

@@ -3,6 +3,7 @@ package io.cachedhive.trino.connector;
 import com.google.common.collect.ImmutableSet;
 import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.mode.CacheDecisions;
+import io.cachedhive.plugin.placement.RecentLoad;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
 import io.cachedhive.trino.ahead.AnnouncingSplitManager;
 import io.cachedhive.trino.scan.ReadContextPageSourceProvider;
@@ -53,6 +54,7 @@ public final class CachedConnector
     private final ConnectorAdapter adapter;
     private final CacheDecisions decisions;
     private final Set<SystemTable> systemTables;
+    private final RecentLoad load = new RecentLoad(System::nanoTime);
 
     public CachedConnector(Connector delegate, CacheServices services, String catalogName, ClassLoader classLoader)
     {
@@ -67,6 +69,7 @@ public final class CachedConnector
                 services.origins(),
                 services.config().getChunkSize().toBytes(),
                 services.ringView(),
+                load,
                 this::decide,
                 services.rules());
         this.splitManager = new ClassLoaderSafeConnectorSplitManager(new AnnouncingSplitManager(placing, adapter, services.fetchAhead()), classLoader);
@@ -230,12 +233,14 @@ public final class CachedConnector
     @Override
     public void commit(ConnectorTransactionHandle transactionHandle)
     {
+        load.end(transactionHandle);
         delegate.commit(transactionHandle);
     }
 
     @Override
     public void rollback(ConnectorTransactionHandle transactionHandle)
     {
+        load.end(transactionHandle);
         delegate.rollback(transactionHandle);
     }
 

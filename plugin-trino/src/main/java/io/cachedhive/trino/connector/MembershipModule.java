@@ -37,7 +37,8 @@ final class MembershipModule
                 workerAdmin.get(),
                 config.getWorkerPort(),
                 config.getGracePeriod().toMillis(),
-                config.getMinLiveShare());
+                config.getMinLiveShare(),
+                config.getMaxWorkerWeight().toBytes());
     }
 
     @Provides

@@ -3,6 +3,7 @@ package io.cachedhive.trino.flush;
 import com.google.inject.Binder;
 import com.google.inject.Module;
 import com.google.inject.Scopes;
+import com.google.inject.multibindings.Multibinder;
 import io.trino.spi.procedure.Procedure;
 
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
@@ -16,6 +17,9 @@ public final class FlushModule
     @Override
     public void configure(Binder binder)
     {
-        newSetBinder(binder, Procedure.class).addBinding().toProvider(FlushDataCacheProcedure.class).in(Scopes.SINGLETON);
+        binder.bind(Flusher.class).in(Scopes.SINGLETON);
+        Multibinder<Procedure> procedures = newSetBinder(binder, Procedure.class);
+        procedures.addBinding().toProvider(FlushDataCacheProcedure.class).in(Scopes.SINGLETON);
+        procedures.addBinding().toProvider(FlushLocationProcedure.class).in(Scopes.SINGLETON);
     }
 }

@@ -2,9 +2,9 @@ package io.cachedhive.trino.mode;
 
 import com.google.inject.Inject;
 import com.google.inject.Provider;
-import io.airlift.log.Logger;
 import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.mode.CacheMode;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.trino.spi.TrinoException;
 import io.trino.spi.classloader.ThreadContextClassLoader;
 import io.trino.spi.connector.ConnectorSession;
@@ -31,8 +31,6 @@ import static java.util.stream.Collectors.joining;
 public final class SetCacheModeProcedure
         implements Provider<Procedure>
 {
-    private static final Logger log = Logger.get(SetCacheModeProcedure.class);
-
     private static final String DEFAULT = "DEFAULT";
     private static final MethodHandle SET_CACHE_MODE;
 
@@ -46,17 +44,19 @@ public final class SetCacheModeProcedure
     }
 
     private final CacheDecisions decisions;
+    private final ProcedureGuard guard;
 
     @Inject
-    SetCacheModeProcedure(CacheDecisions decisions)
+    SetCacheModeProcedure(CacheDecisions decisions, ProcedureGuard guard)
     {
         this.decisions = requireNonNull(decisions, "decisions is null");
+        this.guard = requireNonNull(guard, "guard is null");
     }
 
     @Override
     public Procedure get()
     {
-        return new Procedure("system", "set_cache_mode", List.of(new Argument("MODE", VARCHAR)), SET_CACHE_MODE.bindTo(this));
+        return guard.restrict(new Procedure("system", "set_cache_mode", List.of(new Argument("MODE", VARCHAR)), SET_CACHE_MODE.bindTo(this)));
     }
 
     /**
@@ -66,9 +66,7 @@ public final class SetCacheModeProcedure
     {
         try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
             checkProcedureArgument(mode != null, "mode cannot be null");
-            Optional<CacheMode> called = parse(mode);
-            log.info("User %s calls set_cache_mode with %s in query %s", session.getUser(), called.map(CacheMode::name).orElse(DEFAULT), session.getQueryId());
-            decisions.setMode(called);
+            decisions.setMode(parse(mode));
         }
     }
 

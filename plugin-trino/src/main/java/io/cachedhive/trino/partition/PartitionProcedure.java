@@ -1,6 +1,7 @@
 package io.cachedhive.trino.partition;
 
 import com.google.inject.Provider;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.trino.spi.classloader.ThreadContextClassLoader;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
@@ -44,14 +45,16 @@ public abstract class PartitionProcedure
 
     private final String name;
     private final boolean namedArguments;
+    private final ProcedureGuard guard;
 
     /**
      * @param namedArguments whether it can be called with named arguments only
      */
-    protected PartitionProcedure(String name, boolean namedArguments)
+    protected PartitionProcedure(String name, boolean namedArguments, ProcedureGuard guard)
     {
         this.name = requireNonNull(name, "name is null");
         this.namedArguments = namedArguments;
+        this.guard = requireNonNull(guard, "guard is null");
     }
 
     /**
@@ -62,7 +65,7 @@ public abstract class PartitionProcedure
     @Override
     public final Procedure get()
     {
-        return new Procedure(
+        return guard.restrict(new Procedure(
                 "system",
                 name,
                 List.of(
@@ -71,7 +74,7 @@ public abstract class PartitionProcedure
                         new Argument("PARTITION_COLUMNS", new ArrayType(VARCHAR), false, null),
                         new Argument("PARTITION_VALUES", new ArrayType(VARCHAR), false, null)),
                 CALL.bindTo(this),
-                namedArguments);
+                namedArguments));
     }
 
     /**

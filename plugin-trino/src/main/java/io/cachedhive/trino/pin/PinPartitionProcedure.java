@@ -2,6 +2,7 @@ package io.cachedhive.trino.pin;
 
 import com.google.inject.Inject;
 import io.cachedhive.trino.partition.PartitionProcedure;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.connector.SchemaTableName;
@@ -21,9 +22,9 @@ public final class PinPartitionProcedure
     private final Pins pins;
 
     @Inject
-    PinPartitionProcedure(Pins pins)
+    PinPartitionProcedure(Pins pins, ProcedureGuard guard)
     {
-        super("pin_partition", false);
+        super("pin_partition", false, guard);
         this.pins = requireNonNull(pins, "pins is null");
     }
 

@@ -5,7 +5,6 @@ import com.google.inject.Inject;
 import io.cachedhive.client.admin.WorkerAdmin;
 import io.cachedhive.plugin.membership.ClusterMembership;
 import io.cachedhive.plugin.membership.Place;
-import io.cachedhive.plugin.membership.PlaceState;
 import io.cachedhive.plugin.membership.SharedWorkerAdmin;
 import io.cachedhive.plugin.membership.WorkerNotices;
 import io.cachedhive.plugin.membership.WorkerNotices.Answer;
@@ -193,7 +192,8 @@ public final class Pins
         WorkerAdmin admin = workerAdmin.get();
         Map<WorkerAddress, CompletableFuture<List<PinState>>> asked = new LinkedHashMap<>();
         membership.places().stream()
-                .filter(place -> place.state() == PlaceState.ANSWERING)
+                // one that was late once may have most of it
+                .filter(place -> place.state().isLive())
                 .map(Place::address)
                 .forEach(address -> asked.put(address, ask(admin, address, ZERO, usage)));
         return KnownPins.of(asked, own);

@@ -2,6 +2,7 @@ package io.cachedhive.trino.pin;
 
 import com.google.inject.Inject;
 import io.cachedhive.trino.partition.PartitionProcedure;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.connector.SchemaTableName;
@@ -20,9 +21,9 @@ public final class UnpinPartitionProcedure
     private final Pins pins;
 
     @Inject
-    UnpinPartitionProcedure(Pins pins)
+    UnpinPartitionProcedure(Pins pins, ProcedureGuard guard)
     {
-        super("unpin_partition", false);
+        super("unpin_partition", false, guard);
         this.pins = requireNonNull(pins, "pins is null");
     }
 

@@ -2,6 +2,7 @@ package io.cachedhive.trino.preload;
 
 import com.google.inject.Inject;
 import com.google.inject.Provider;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.trino.spi.classloader.ThreadContextClassLoader;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
@@ -34,17 +35,19 @@ public final class CancelPreloadProcedure
     }
 
     private final Preloads preloads;
+    private final ProcedureGuard guard;
 
     @Inject
-    CancelPreloadProcedure(Preloads preloads)
+    CancelPreloadProcedure(Preloads preloads, ProcedureGuard guard)
     {
         this.preloads = requireNonNull(preloads, "preloads is null");
+        this.guard = requireNonNull(guard, "guard is null");
     }
 
     @Override
     public Procedure get()
     {
-        return new Procedure("system", "cancel_preload", List.of(new Argument("JOB", VARCHAR)), CANCEL_PRELOAD.bindTo(this));
+        return guard.audit(new Procedure("system", "cancel_preload", List.of(new Argument("JOB", VARCHAR)), CANCEL_PRELOAD.bindTo(this)));
     }
 
     /**

@@ -2,6 +2,7 @@ package io.cachedhive.trino.preload;
 
 import com.google.inject.Inject;
 import io.cachedhive.trino.partition.PartitionArguments;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.procedure.Procedure;
@@ -26,15 +27,15 @@ public final class PreloadPartitionProcedure
             new Argument("PARTITION_VALUES", new ArrayType(VARCHAR), false, null));
 
     @Inject
-    PreloadPartitionProcedure(Preloads preloads)
+    PreloadPartitionProcedure(Preloads preloads, ProcedureGuard guard)
     {
-        super(preloads);
+        super("preload_partition", preloads, guard);
     }
 
     @Override
     public Procedure get()
     {
-        return procedure("preload_partition", PARTITION_ARGUMENTS, "preloadPartition");
+        return procedure(PARTITION_ARGUMENTS, "preloadPartition");
     }
 
     /**

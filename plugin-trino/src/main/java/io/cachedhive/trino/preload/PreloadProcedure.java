@@ -3,6 +3,7 @@ package io.cachedhive.trino.preload;
 import com.google.common.collect.ImmutableList;
 import com.google.inject.Provider;
 import io.cachedhive.plugin.preload.PreloadRequest;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.cachedhive.trino.table.TableNames;
 import io.trino.spi.classloader.ThreadContextClassLoader;
 import io.trino.spi.connector.ConnectorAccessControl;
@@ -42,23 +43,27 @@ abstract class PreloadProcedure
             new Argument("WAIT", BOOLEAN, false, true));
 
     private final Preloads preloads;
+    private final ProcedureGuard guard;
+    private final String name;
 
-    PreloadProcedure(Preloads preloads)
+    PreloadProcedure(String name, Preloads preloads, ProcedureGuard guard)
     {
+        this.name = requireNonNull(name, "name is null");
         this.preloads = requireNonNull(preloads, "preloads is null");
+        this.guard = requireNonNull(guard, "guard is null");
     }
 
     /**
      * @param method of the own class, public, and the only one of that name; it has the session and the access control before its arguments
      */
-    final Procedure procedure(String name, List<Argument> ownArguments, String method)
+    final Procedure procedure(List<Argument> ownArguments, String method)
     {
         List<Argument> arguments = ImmutableList.<Argument>builder()
                 .addAll(FIRST_ARGUMENTS)
                 .addAll(ownArguments)
                 .addAll(LAST_ARGUMENTS)
                 .build();
-        return new Procedure("system", name, arguments, handle(method).bindTo(this));
+        return guard.audit(new Procedure("system", name, arguments, handle(method).bindTo(this)));
     }
 
     private MethodHandle handle(String method)
@@ -96,6 +101,9 @@ abstract class PreloadProcedure
             checkProcedureArgument(schemaName != null, "schema_name cannot be null");
             checkProcedureArgument(tableName != null, "table_name cannot be null");
             checkProcedureArgument(pin != null, "pin cannot be null");
+            if (pin) {
+                guard.checkAdmin(session, name + " with pin");
+            }
             preloads.preload(session, accessControl, new PreloadRequest(
                     TableNames.fromTrino(new SchemaTableName(schemaName, tableName)),
                     partition,

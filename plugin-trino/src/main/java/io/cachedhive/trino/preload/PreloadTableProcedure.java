@@ -1,6 +1,7 @@
 package io.cachedhive.trino.preload;
 
 import com.google.inject.Inject;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.procedure.Procedure;
@@ -16,15 +17,15 @@ public final class PreloadTableProcedure
         extends PreloadProcedure
 {
     @Inject
-    PreloadTableProcedure(Preloads preloads)
+    PreloadTableProcedure(Preloads preloads, ProcedureGuard guard)
     {
-        super(preloads);
+        super("preload_table", preloads, guard);
     }
 
     @Override
     public Procedure get()
     {
-        return procedure("preload_table", List.of(), "preloadTable");
+        return procedure(List.of(), "preloadTable");
     }
 
     /**

@@ -4,8 +4,10 @@ import com.google.inject.Inject;
 import com.google.inject.Provider;
 import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.rules.RulesException;
+import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.trino.spi.TrinoException;
 import io.trino.spi.classloader.ThreadContextClassLoader;
+import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.procedure.Procedure;
 
 import java.lang.invoke.MethodHandle;
@@ -25,7 +27,7 @@ public final class RefreshCacheRulesProcedure
 
     static {
         try {
-            REFRESH_CACHE_RULES = lookup().unreflect(RefreshCacheRulesProcedure.class.getMethod("refreshCacheRules"));
+            REFRESH_CACHE_RULES = lookup().unreflect(RefreshCacheRulesProcedure.class.getMethod("refreshCacheRules", ConnectorSession.class));
         }
         catch (ReflectiveOperationException e) {
             throw new AssertionError(e);
@@ -33,23 +35,25 @@ public final class RefreshCacheRulesProcedure
     }
 
     private final RuleRegistry book;
+    private final ProcedureGuard guard;
 
     @Inject
-    RefreshCacheRulesProcedure(RuleRegistry book)
+    RefreshCacheRulesProcedure(RuleRegistry book, ProcedureGuard guard)
     {
         this.book = requireNonNull(book, "book is null");
+        this.guard = requireNonNull(guard, "guard is null");
     }
 
     @Override
     public Procedure get()
     {
-        return new Procedure("system", "refresh_cache_rules", List.of(), REFRESH_CACHE_RULES.bindTo(this));
+        return guard.restrict(new Procedure("system", "refresh_cache_rules", List.of(), REFRESH_CACHE_RULES.bindTo(this)));
     }
 
     /**
      * Called by the engine.
      */
-    public void refreshCacheRules()
+    public void refreshCacheRules(ConnectorSession session)
     {
         try (ThreadContextClassLoader _ = new ThreadContextClassLoader(getClass().getClassLoader())) {
             book.refresh();

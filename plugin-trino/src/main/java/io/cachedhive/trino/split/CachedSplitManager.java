@@ -3,6 +3,7 @@ package io.cachedhive.trino.split;
 import io.cachedhive.plugin.membership.RingView;
 import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.origin.FileOrigins;
+import io.cachedhive.plugin.placement.RecentLoad;
 import io.cachedhive.plugin.placement.ScanPlacement;
 import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.plugin.rules.ScanRules;
@@ -39,11 +40,13 @@ public final class CachedSplitManager
     private final FileOrigins origins;
     private final long chunkSizeBytes;
     private final Supplier<RingView> ringView;
+    private final RecentLoad load;
     private final Function<ConnectorSession, Optional<CacheDecision>> decisions;
     private final RuleRegistry rules;
 
     /**
      * @param ringView the ring at the moment
+     * @param load by queries, which are named by their transactions
      * @param decisions empty for a scan that shall be exactly the connector's own
      */
     public CachedSplitManager(
@@ -52,6 +55,7 @@ public final class CachedSplitManager
             FileOrigins origins,
             long chunkSizeBytes,
             Supplier<RingView> ringView,
+            RecentLoad load,
             Function<ConnectorSession, Optional<CacheDecision>> decisions,
             RuleRegistry rules)
     {
@@ -60,6 +64,7 @@ public final class CachedSplitManager
         this.origins = requireNonNull(origins, "origins is null");
         this.chunkSizeBytes = chunkSizeBytes;
         this.ringView = requireNonNull(ringView, "ringView is null");
+        this.load = requireNonNull(load, "load is null");
         this.decisions = requireNonNull(decisions, "decisions is null");
         this.rules = requireNonNull(rules, "rules is null");
     }
@@ -79,7 +84,13 @@ public final class CachedSplitManager
             return splits;
         }
         RingView view = ringView.get();
-        ScanPlacement placement = new ScanPlacement(origins, chunkSizeBytes, getNodeSelectionStrategy(session), getMaxScanSkew(session), view);
+        ScanPlacement placement = new ScanPlacement(
+                origins,
+                chunkSizeBytes,
+                getNodeSelectionStrategy(session),
+                getMaxScanSkew(session),
+                view,
+                load.query(transaction));
         Optional<RingEpoch> epoch = view.ring().isEmpty() ? Optional.empty() : Optional.of(view.ring().epoch());
         Optional<ScanRules> scanRules = rules.hasFile() ? Optional.of(rules.begin(RuleScans.of(session, tableName.get()))) : Optional.empty();
         return new CachedSplitSource(

@@ -60,7 +60,7 @@ final class StatsDetailTable
                 .filter(metric -> !OTHER_TABLES.contains(metric.name()) && !metric.name().startsWith(SIZING_PREFIX))
                 .forEach(metric -> columns.add(Column.ofOptional(metric.name(), BIGINT, metric.description(), report -> switch (metric.scope()) {
                     case TABLE -> report.counter(metric.name());
-                    case WORKER -> report.gauge(metric.name());
+                    case WORKER -> metric.optional() ? report.optionalGauge(metric.name()) : report.gauge(metric.name());
                 })));
         return columns.build();
     }

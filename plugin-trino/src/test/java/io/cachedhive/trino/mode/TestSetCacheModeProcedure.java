@@ -1,7 +1,10 @@
 package io.cachedhive.trino.mode;
 
+import io.cachedhive.plugin.config.CachedHiveConfig;
 import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.mode.CacheMode;
+import io.cachedhive.trino.procedure.ProcedureGuard;
+import io.trino.spi.catalog.CatalogName;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.testing.TestingConnectorSession;
 import org.junit.jupiter.api.Test;
@@ -16,7 +19,7 @@ class TestSetCacheModeProcedure
     private static final ConnectorSession SESSION = TestingConnectorSession.builder().build();
 
     private final CacheDecisions decisions = new CacheDecisions("lake", CacheMode.ON, Optional::empty, Optional.empty());
-    private final SetCacheModeProcedure procedure = new SetCacheModeProcedure(decisions);
+    private final SetCacheModeProcedure procedure = new SetCacheModeProcedure(decisions, new ProcedureGuard(new CatalogName("lake"), new CachedHiveConfig()));
 
     @Test
     void testModes()

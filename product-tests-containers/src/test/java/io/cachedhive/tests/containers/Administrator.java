@@ -19,11 +19,17 @@ import static java.util.Objects.requireNonNull;
 final class Administrator
 {
     static final String INSTALL_DIRECTORY = "/opt/cachedhive";
+    /**
+     * Created by the installation.
+     */
+    static final String CACHE_WORKER_USER = "cachedhive";
     static final String SSD_DIRECTORY = "/var/lib/cachedhive";
 
     private static final String RELEASE_DIRECTORY = "/mnt/release";
     private static final String NEXT_RELEASE_DIRECTORY = "/mnt/next-release";
     private static final String HOSTS_FILE = "/root/.cache-admin.yaml";
+    private static final String SECRET_FILE = "/root/.cache-admin.secret";
+    static final String PASSWORD_FILE = "/root/trino-password";
     private static final String TOOL_DIRECTORY = "/opt/cache-admin";
 
     private final ContainerHost host;
@@ -124,6 +130,46 @@ final class Administrator
                 """.formatted(cluster.workers().size(), Ports.TRINO, INSTALL_DIRECTORY, HostCluster.TRINO_HOME, SSD_DIRECTORY);
     }
 
+    /**
+     * From now on the cache workers of the hosts file have HTTPS only, and commands that run SQL log in to Trino with a password. To be called between
+     * {@link #install} and {@link #start}: the certificate belongs to the user that the installation makes.
+     */
+    void switchToHttps(HostCluster cluster)
+    {
+        String keystore = INSTALL_DIRECTORY + "/etc/" + HttpsCertificate.KEYSTORE;
+        String key = cluster.certificate().base64();
+        Parallel.forEach(cluster.workers(), worker -> worker.mustRun("install -m 600 -o %1$s -g %1$s /dev/null %2$s && base64 -d <<< %3$s > %2$s".formatted(
+                CACHE_WORKER_USER, keystore, key)));
+        host.write("/root/https.pem", cluster.certificate().pem());
+        host.write(PASSWORD_FILE, HostCluster.LOGIN_PASSWORD + "\n");
+        String plain = hostsFile();
+        String trinoUrl = "trino-url: http://coordinator:%s\n".formatted(Ports.TRINO);
+        if (!plain.contains(trinoUrl)) {
+            throw new IllegalStateException("no trino-url in " + plain);
+        }
+        writeHostsFile(plain.replace(trinoUrl, """
+                trino-url: https://coordinator:%s
+                trino-user: %s
+                trino-password-file: %s
+                tls:
+                  truststore-path: ~/https.pem
+                http-scheme: https
+                worker-properties:
+                  http-server.https.keystore.path: %s
+                  http-server.https.keystore.key: %s
+                """.formatted(Ports.TRINO_HTTPS, HostCluster.LOGIN_USER, PASSWORD_FILE, keystore, HttpsCertificate.PASSWORD)));
+        check(cacheAdmin("config", "push"));
+    }
+
+    /**
+     * Runs {@code cache-admin} with another hosts file.
+     */
+    CommandResult cacheAdminWith(String hostsFile, String... arguments)
+    {
+        host.write("/root/other.yaml", hostsFile);
+        return cacheAdmin(withOptions(List.of(arguments), "--config", "/root/other.yaml"));
+    }
+
     String hostsFile()
     {
         return host.mustRun("cat " + HOSTS_FILE);
@@ -144,10 +190,20 @@ final class Administrator
 
     /**
      * Runs {@code cache-admin install} with everything.
+     *
+     * @param options such as {@code --hosts}
      */
-    CommandResult install()
+    CommandResult install(String... options)
     {
-        return cacheAdmin("install", "--package", release, "--engine-extension");
+        return cacheAdmin(withOptions(List.of("install", "--package", release, "--engine-extension"), options));
+    }
+
+    /**
+     * The secret that the first installation made.
+     */
+    String secret()
+    {
+        return host.mustRun("cat " + SECRET_FILE).strip();
     }
 
     /**

@@ -18,7 +18,9 @@ import static java.util.stream.Collectors.joining;
  */
 record FileListing(SortedMap<String, String> entries)
 {
-    private static final String WRITTEN_BY_LOGINS = Stream.of("/tmp", "/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog", "/run/utmp", "/run/motd.dynamic")
+    private static final String WRITTEN_BY_LOGINS = Stream.of("/tmp", "/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog", "/run/utmp", "/run/motd.dynamic",
+                    // copies that the programs for users make before each change
+                    "/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/.pwd.lock")
             .map(path -> "-path " + path)
             .collect(joining(" -o "));
 

@@ -29,11 +29,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import static com.google.common.io.MoreFiles.deleteRecursively;
 import static com.google.common.io.RecursiveDeleteOption.ALLOW_INSECURE;
 import static io.cachedhive.testing.Await.QUERY_PAUSE;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.time.temporal.ChronoUnit.SECONDS;
 import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
@@ -55,6 +57,11 @@ final class HostCluster
     static final String JAVA_MOUNT = "/mnt/jdk";
     static final String TRINO_HOME = "/opt/trino";
     static final String TRINO_USER = "trino";
+    /**
+     * Who may log in to Trino by HTTPS, and with which password.
+     */
+    static final String LOGIN_USER = "operator";
+    static final String LOGIN_PASSWORD = "correct horse";
     static final String S3_ENDPOINT = "http://s3:" + Ports.S3;
     static final String METASTORE_URI = "thrift://metastore:" + Ports.METASTORE;
 
@@ -62,20 +69,37 @@ final class HostCluster
     private static final int WORKER_HEAP_MEGABYTES = 800;
     private static final int HOST_MEMORY_MEGABYTES = 4096;
     private static final int HOST_SHARED_MEGABYTES = 512;
+    private static final String TRINO_SECRET = "of Trino's own servers, and of no cache worker";
     private static final String SSH_KEY = "/root/.ssh/id_ed25519";
 
     private final Path directory;
     private final int workerCount;
     private final Distribution distribution;
     private final Network network;
+    private final HttpsCertificate certificate;
     private final Map<String, ContainerHost> hosts = new LinkedHashMap<>();
 
     private HostCluster(Path directory, int workerCount, Network network)
+            throws IOException, InterruptedException
     {
         this.directory = requireNonNull(directory, "directory is null");
         this.workerCount = workerCount;
         this.network = requireNonNull(network, "network is null");
         distribution = Distribution.find();
+        certificate = HttpsCertificate.create(directory, Stream.concat(Stream.of("coordinator"), workerNames(workerCount)).toList());
+    }
+
+    private static Stream<String> workerNames(int count)
+    {
+        return IntStream.rangeClosed(1, count).mapToObj(number -> "worker-" + number);
+    }
+
+    /**
+     * For the servers of all Trino hosts that offer HTTPS.
+     */
+    HttpsCertificate certificate()
+    {
+        return certificate;
     }
 
     /**
@@ -121,9 +145,8 @@ final class HostCluster
                 .readOnly(distribution.root().resolve("testing-cluster/target/classes"), "/opt/s3/classes")
                 .writable(Files.createDirectories(directory.resolve("s3")), "/data"));
         builders.put("metastore", hostBuilder("metastore")
-                .readOnly(Path.of("target", "metastore", "lib").toAbsolutePath(), "/opt/metastore/lib")
-                // its configuration, and the file system that it sees
-                .readOnly(Path.of("target", "test-classes").toAbsolutePath(), "/opt/metastore/classes"));
+                .readOnly(distribution.metastoreLibrary(), "/opt/metastore/lib")
+                .readOnly(distribution.metastoreClasses(), "/opt/metastore/classes"));
         builders.put("coordinator", trinoHost("coordinator"));
         for (int worker = 1; worker <= workerCount; worker++) {
             builders.put("worker-" + worker, trinoHost("worker-" + worker));
@@ -225,15 +248,26 @@ final class HostCluster
                 .catalog("hive", hiveProperties())
                 // Trino's own traffic is cut, too: on a slow machine its default of a minute is close to what a cut and the kernel's pauses before it sends again take
                 .config("query.remote-task.max-error-duration", "3m")
-                .config("exchange.max-error-duration", "3m");
+                .config("exchange.max-error-duration", "3m")
+                .config("internal-communication.shared-secret", TRINO_SECRET);
         if (host.name().equals("coordinator")) {
-            home.coordinator().heapMegabytes(COORDINATOR_HEAP_MEGABYTES);
+            home.coordinator().heapMegabytes(COORDINATOR_HEAP_MEGABYTES)
+                    .config("http-server.authentication.type", "PASSWORD")
+                    // for what is not about logins
+                    .config("http-server.authentication.allow-insecure-over-http", "true")
+                    .config("http-server.https.enabled", "true")
+                    .config("http-server.https.port", Integer.toString(Ports.TRINO_HTTPS))
+                    .config("http-server.https.keystore.path", TRINO_HOME + "/etc/" + HttpsCertificate.KEYSTORE)
+                    .config("http-server.https.keystore.key", HttpsCertificate.PASSWORD);
         }
         else {
             home.worker(coordinatorUri()).heapMegabytes(WORKER_HEAP_MEGABYTES);
         }
-        home.assemble();
-        writeServerMainJar(directory.resolve("homes").resolve(host.name()).resolve("trino-server-main.jar"));
+        Path assembled = home.assemble().path();
+        writeJar(assembled.resolve("trino-server-main.jar"), "io/trino/server/TrinoServer.class", Optional.empty());
+        if (host.name().equals("coordinator")) {
+            addPasswords(assembled);
+        }
         host.mustRun(ContainerHost.steps(List.of(
                 "useradd --system --create-home --home-dir /var/lib/trino --shell /bin/bash " + TRINO_USER,
                 "mkdir -p %1$s/lib %1$s/var/log".formatted(TRINO_HOME),
@@ -245,14 +279,38 @@ final class HostCluster
                 "chown -R %1$s:%1$s %2$s".formatted(TRINO_USER, TRINO_HOME))));
     }
 
-    private static void writeServerMainJar(Path file)
+    private void addPasswords(Path home)
     {
-        String name = "io/trino/server/TrinoServer.class";
+        try {
+            Path plugin = Files.createDirectories(home.resolve("plugin/password-lines"));
+            writeJar(plugin.resolve("password-lines.jar"), PasswordLinesPlugin.class.getName().replace('.', '/') + ".class", Optional.of(PasswordLinesPlugin.class.getName()));
+            Path etc = home.resolve("etc");
+            Files.writeString(etc.resolve("password-authenticator.properties"), text(Map.of(
+                    "password-authenticator.name", PasswordLinesPlugin.NAME,
+                    PasswordLinesPlugin.FILE, TRINO_HOME + "/etc/passwords")));
+            Files.writeString(etc.resolve("passwords"), "%s:%s%n".formatted(LOGIN_USER, LOGIN_PASSWORD));
+            Files.copy(certificate.keystore(), etc.resolve(HttpsCertificate.KEYSTORE));
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * @param plugin class that Trino loads as a plugin
+     */
+    private static void writeJar(Path file, String name, Optional<String> plugin)
+    {
         try (OutputStream output = Files.newOutputStream(file);
                 JarOutputStream jar = new JarOutputStream(output)) {
             jar.putNextEntry(new JarEntry(name));
             jar.write(HostCluster.class.getClassLoader().getResourceAsStream(name).readAllBytes());
             jar.closeEntry();
+            if (plugin.isPresent()) {
+                jar.putNextEntry(new JarEntry("META-INF/services/io.trino.spi.Plugin"));
+                jar.write(plugin.get().getBytes(UTF_8));
+                jar.closeEntry();
+            }
         }
         catch (IOException e) {
             throw new UncheckedIOException(e);

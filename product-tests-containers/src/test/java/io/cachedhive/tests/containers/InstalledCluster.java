@@ -33,6 +33,7 @@ final class InstalledCluster
             hosts.launchStorage();
             Administrator administrator = Administrator.of(hosts);
             Administrator.check(administrator.install());
+            administrator.switchToHttps(hosts);
             Administrator.check(administrator.start());
             hosts.say("cache-admin has installed and started everything");
             hosts.awaitStorage();

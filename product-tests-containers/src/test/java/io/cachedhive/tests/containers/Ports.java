@@ -16,6 +16,7 @@ final class Ports
 {
     static final int SSH = 22;
     static final int TRINO = 8080;
+    static final int TRINO_HTTPS = 8443;
     static final int CACHE_WORKER = 8484;
     static final int METASTORE = 9083;
     static final int S3 = 9000;

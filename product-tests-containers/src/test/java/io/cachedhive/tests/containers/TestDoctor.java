@@ -80,7 +80,7 @@ public class TestDoctor
         plant(
                 "another secret",
                 third,
-                "cp -a %1$s /root/before && sed -i 's/^internal-communication.shared-secret=.*/internal-communication.shared-secret=another/' %1$s",
+                "cp -a %1$s /root/before && sed -i 's/^internal-communication.shared-secret-file=.*/internal-communication.shared-secret=another/' %1$s",
                 "mv /root/before %1$s",
                 List.of(CONFIGURATION + "/config.properties"),
                 "worker-3 CONFIG_DRIFT",
@@ -100,7 +100,7 @@ public class TestDoctor
                 third,
                 "chown root:root %1$s",
                 "chown %2$s:%2$s %1$s",
-                List.of(Administrator.SSD_DIRECTORY, HostCluster.TRINO_USER),
+                List.of(Administrator.SSD_DIRECTORY, Administrator.CACHE_WORKER_USER),
                 "worker-3 PERMISSION");
         plant("no Java", first, "mv %1$s /root/before", "mv /root/before %1$s", List.of(HostCluster.JAVA_HOME), "worker-1 JAVA");
         plant(

@@ -18,16 +18,42 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Test(groups = "install", singleThreaded = true, priority = -1)
 public class TestInstall
 {
+    private static final List<String> ACCOUNTS = List.of("/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow");
+
     public void testInstalledHostsAreLeftAsTheyWere()
             throws Exception
     {
         try (HostCluster cluster = HostCluster.start("installed", 3, Map.of())) {
             Administrator administrator = Administrator.of(cluster);
-            Map<ContainerHost, FileListing> before = listings(cluster.trinoHosts());
+            ContainerHost shared = cluster.worker(3);
+            LaidLinks links = LaidLinks.lay(shared);
+            Map<ContainerHost, FileListing> before = new LinkedHashMap<>(listings(cluster.trinoHosts()));
             Map<ContainerHost, String> processesBefore = processes(cluster.trinoHosts());
 
             CommandResult install = administrator.install();
-            assertThat(install.exitCode()).as(install.text()).isZero();
+            assertThat(install.exitCode()).as(install.text()).isEqualTo(1);
+            assertThat(install.error()).contains("4 hosts: 3 changed, 0 unchanged, 1 failed");
+            assertThat(install.error().lines()).as("a sentence with cause and remedy")
+                    .anyMatch(line -> line.contains("worker-3: /srv belongs to root, and /opt/trino/etc above it to mallory") && line.contains("let one user own both"));
+            assertThat(FileListing.of(shared).changesSince(before.get(shared))).as("changed on a host that was refused").isEmpty();
+
+            links.giveDirectoryBack();
+            FileListing beforeShared = FileListing.of(shared);
+            before.put(shared, beforeShared);
+            CommandResult completed = administrator.install("--hosts", shared.name());
+            assertThat(completed.exitCode()).as(completed.text()).isZero();
+            // once the files are there, other links are laid in their places
+            links.layAgain();
+            CommandResult pushed = administrator.cacheAdmin("config", "push", "--hosts", shared.name());
+            assertThat(pushed.exitCode()).as(pushed.text()).isZero();
+            assertThat(pushed.error()).contains("1 host: 1 changed");
+            assertThat(FileListing.of(shared).changesSince(beforeShared).keySet()).as("changed outside of what is installed")
+                    .allMatch(path -> LaidLinks.REPLACED.contains(path)
+                            || path.startsWith(Administrator.SSD_DIRECTORY)
+                            || path.startsWith(Administrator.INSTALL_DIRECTORY)
+                            || ACCOUNTS.contains(path)
+                            || path.equals("/run/cachedhive"));
+
             CommandResult start = administrator.cacheAdmin("start");
             assertThat(start.exitCode()).as(start.text()).isZero();
             for (ContainerHost worker : cluster.workers()) {
@@ -42,13 +68,20 @@ public class TestInstall
             assertThat(again.exitCode()).as(again.text()).isZero();
             assertThat(again.output()).doesNotContain("CHANGED ").contains("UNCHANGED");
 
+            for (ContainerHost host : cluster.trinoHosts()) {
+                List<String> places = SecretFiles.with(host, administrator.secret());
+                assertThat(places).as("files with the secret on %s", host).hasSize(host == cluster.coordinator() ? 1 : 2)
+                        .allMatch(place -> place.matches("(cachedhive cachedhive 600|(root|mallory|trino) trino 6[04]0) .*"));
+            }
+
             CommandResult uninstall = administrator.cacheAdmin("uninstall");
             assertThat(uninstall.exitCode()).as(uninstall.text()).isZero();
             // the JVM that writes the archive of classes for a cache worker outlives it, and ends by itself
             Await.untilAsserted("no process is left", Patience.LIMIT, QUERY_PAUSE, () -> assertThat(processes(cluster.trinoHosts())).isEqualTo(processesBefore));
             Map<ContainerHost, FileListing> left = listings(cluster.trinoHosts());
-            left.forEach((host, listing) -> assertThat(listing.changesSince(before.get(host)).keySet()).as("left on %s beside data and logs", host)
-                    .allMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY) || path.startsWith(Administrator.INSTALL_DIRECTORY)));
+            left.forEach((host, listing) -> assertThat(listing.changesSince(before.get(host)).keySet()).as("left on %s beside data and logs, and the user who owns them", host)
+                    .allMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY) || path.startsWith(Administrator.INSTALL_DIRECTORY) || ACCOUNTS.contains(path)
+                            || (host == shared && LaidLinks.NOT_RESTORED.contains(path))));
             for (ContainerHost worker : cluster.workers()) {
                 assertThat(left.get(worker).entries().keySet()).as("data of %s", worker).anyMatch(path -> path.startsWith(Administrator.SSD_DIRECTORY + "/slab-"));
                 assertThat(left.get(worker).entries().keySet()).as("log of %s", worker).contains(Administrator.INSTALL_DIRECTORY + "/data/var/log/server.log");
@@ -56,7 +89,8 @@ public class TestInstall
 
             CommandResult purge = administrator.cacheAdmin("uninstall", "--purge");
             assertThat(purge.exitCode()).as(purge.text()).isZero();
-            listings(cluster.trinoHosts()).forEach((host, listing) -> assertThat(listing.changesSince(before.get(host))).as("left on %s", host).isEmpty());
+            listings(cluster.trinoHosts()).forEach((host, listing) -> assertThat(listing.changesSince(before.get(host)).keySet()).as("left on %s", host)
+                    .allMatch(path -> host == shared && LaidLinks.NOT_RESTORED.contains(path)));
             assertThat(processes(cluster.trinoHosts())).isEqualTo(processesBefore);
         }
     }

@@ -48,23 +48,25 @@ final class ModuleArrows
                 "plugin-cachedhive",
                 new Rule("io.cachedhive.hive", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules", "plugin-core", "plugin-trino"), true));
         rules.put("engine-extension", new Rule("io.cachedhive.engine", Set.of(), true));
-        rules.put("testing-cluster", new Rule("io.cachedhive.testing.cluster", Set.of(), true));
+        rules.put("testing-cluster", new Rule("io.cachedhive.testing.cluster", Set.of("cache-protocol"), true));
+        rules.put("testing-metastore", new Rule("io.cachedhive.testing.metastore", Set.of(), false));
         rules.put("quickstart", new Rule("io.cachedhive.quickstart", Set.of("testing-cluster"), true));
-        rules.put("chaos", new Rule("io.cachedhive.chaos", Set.of("testing-cluster"), true));
+        rules.put("chaos", new Rule("io.cachedhive.chaos", Set.of("attack", "cache-transport", "testing-cluster"), true));
+        rules.put("attack", new Rule("io.cachedhive.attack", Set.of("cache-protocol", "cache-transport", "testing-cluster"), false));
         rules.put("admin-cli", new Rule("io.cachedhive.admin", Set.of("cache-protocol", "cache-rules"), false));
         // of the modules that it packs it uses what they have built, and not their classes
         rules.put(
                 "packages",
                 new Rule("io.cachedhive.packages", Set.of("cache-protocol", "cache-store", "cache-worker-daemon", "plugin-cachedhive", "engine-extension", "admin-cli"), false));
         rules.put("product-tests", new Rule("io.cachedhive.tests", Set.of("testing-cluster"), true));
-        rules.put("product-tests-containers", new Rule("io.cachedhive.tests.containers", Set.of("testing-cluster"), true));
+        rules.put("product-tests-containers", new Rule("io.cachedhive.tests.containers", Set.of("testing-cluster", "testing-metastore"), true));
         rules.put(
                 "benchmarks",
                 new Rule(
                         "io.cachedhive.benchmark",
                         Set.of(
                                 "cache-protocol", "cache-store", "cache-transport", "cache-client",
-                                "cache-worker-daemon", "plugin-core", "plugin-trino", "plugin-cachedhive", "testing-cluster"),
+                                "cache-worker-daemon", "plugin-core", "plugin-trino", "plugin-cachedhive", "testing-cluster", "testing-metastore"),
                         true));
         return rules;
     }

@@ -27,7 +27,9 @@ public class TestConfigurationPage
 
     // what libraries define and the page explains
     private static final Set<String> AIRLIFT = Set.of(
-            "http-server.http.port", "node.environment", "node.id", "node.data-dir", "node.bind-ip", "node.internal-address");
+            "http-server.http.port", "http-server.http.enabled", "http-server.https.enabled", "http-server.https.port",
+            "http-server.https.keystore.path", "http-server.https.keystore.key", "http-server.https.truststore.path", "http-server.https.truststore.key",
+            "node.environment", "node.id", "node.data-dir", "node.bind-ip", "node.internal-address");
 
     public void testEveryPropertyIsOnThePage()
             throws IOException

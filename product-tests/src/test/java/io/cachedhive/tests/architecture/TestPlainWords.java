@@ -52,6 +52,7 @@ public class TestPlainWords
         List<Path> files = new ArrayList<>(files("docs", ".md"));
         files.add(ProjectModule.findRoot().resolve("README.md"));
         files.add(ProjectModule.findRoot().resolve("CONTRIBUTING.md"));
+        files.add(ProjectModule.findRoot().resolve("SECURITY.md"));
         assertThat(files).hasSizeGreaterThan(40);
         assertThat(files.stream().flatMap(file -> words(file, read(file)).stream())).isEmpty();
     }

@@ -1,5 +1,6 @@
 package io.cachedhive.tests.cluster;
 
+import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.protocol.ring.CacheWorkerId;
 import io.cachedhive.protocol.ring.ChunkKey;
@@ -59,7 +60,8 @@ final class PublishedOwners
         OriginId origin = OriginId.of(
                 "s3",
                 Optional.ofNullable(s3.clientProperties().get("s3.endpoint")),
-                Optional.ofNullable(s3.clientProperties().get("s3.region")));
+                Optional.ofNullable(s3.clientProperties().get("s3.region")),
+                IsolationDomain.ofS3(s3.clientProperties()));
         return Await.untilPresent("a ring of %s".formatted(cacheWorkers), TIMEOUT, QUERY_PAUSE, () -> find(connection, catalog, hosts, origin));
     }
 

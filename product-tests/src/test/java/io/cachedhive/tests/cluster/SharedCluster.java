@@ -40,6 +40,10 @@ enum SharedCluster
     FULL("full", SharedCluster::full);
 
     /**
+     * The RAM tier of each host of {@link #TWO_HOSTS}.
+     */
+    static final int RAM_MEGABYTES = 256;
+    /**
      * A catalog of {@link #TWO_HOSTS} whose rules are {@link #writeRules}.
      */
     static final String RULES = "cachedhive_rules";
@@ -52,6 +56,10 @@ enum SharedCluster
      * A catalog of {@link #TWO_HOSTS} with chunks of 1 MB.
      */
     static final String SMALL_CHUNKS = "cachedhive_chunks";
+    /**
+     * A catalog of {@link #TWO_HOSTS} whose cache only the user {@code test} may change.
+     */
+    static final String ADMINS = "cachedhive_admins";
     /**
      * A catalog of {@link #ONE_HOST} whose origin no cache worker has.
      */
@@ -151,10 +159,11 @@ enum SharedCluster
     {
         writeRules(NO_RULES);
         return TableRights.guard(builder, "flushes", "kept")
-                .ramMaxSize("256MB")
+                .ramMaxSize(RAM_MEGABYTES + "MB")
                 .trino((plan, home) -> {
                     addCatalog(plan, home, RULES, Map.of("cachedhive.rules-file", rulesFile().toString()));
                     addCatalog(plan, home, SHADOW, Map.of("cachedhive.mode", "SHADOW"));
+                    addCatalog(plan, home, ADMINS, Map.of("cachedhive.admin-users", "test"));
                     addCatalog(plan, home, SMALL_CHUNKS, Map.of("cachedhive.chunk-size", "1MB"));
                 });
     }

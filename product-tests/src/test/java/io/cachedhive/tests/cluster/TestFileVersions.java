@@ -180,6 +180,8 @@ public class TestFileVersions
         cluster.s3().setLastModified(Cluster.BUCKET, PREFIX + key, Instant.now().minusSeconds(3600));
         createTable("cachedhive", "replaced");
         Future<List<List<Object>>> query;
+        // uploaded before the GET is held, because a reader does not wait for long
+        put(cluster.s3(), "next-replaced/file", "behind %92d\n".formatted(0).repeat(rows));
         try (S3Hold hold = cluster.s3().hold(S3Hold.Rule.gets(Cluster.BUCKET, PREFIX + "replaced").afterBytes(1_500_000))) {
             query = executor.submit(() -> {
                 try (SqlConnection own = testing.connect("cachedhive", "versions")) {
@@ -187,7 +189,7 @@ public class TestFileVersions
                 }
             });
             Await.until("a GET", Duration.ofSeconds(60), () -> hold.heldCount() > 0 || (query.isDone() && query.get().isEmpty()));
-            put(cluster.s3(), key, "behind %92d\n".formatted(0).repeat(rows));
+            copy(cluster.s3(), "next-replaced/file", key);
         }
         try {
             // on a machine so slow that the reader did not wait for the cache worker
@@ -295,6 +297,17 @@ public class TestFileVersions
     {
         try (S3Client client = s3.client()) {
             client.putObject(request -> request.bucket(Cluster.BUCKET).key(PREFIX + key), RequestBody.fromString(content));
+        }
+    }
+
+    private static void copy(S3Service s3, String source, String target)
+    {
+        try (S3Client client = s3.client()) {
+            client.copyObject(request -> request
+                    .sourceBucket(Cluster.BUCKET)
+                    .sourceKey(PREFIX + source)
+                    .destinationBucket(Cluster.BUCKET)
+                    .destinationKey(PREFIX + target));
         }
     }
 

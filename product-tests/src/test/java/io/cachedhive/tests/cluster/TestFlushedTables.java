@@ -147,8 +147,9 @@ public class TestFlushedTables
             load(connection, "SELECT count(*), max(custkey), max(name), max(address), max(comment) FROM parts");
             load(connection, "SELECT count(*), max(comment) FROM kept");
             assertThat(listed(connection, "parts")).isPositive();
-            Await.until("both have some of it on SSD", TIMEOUT, QUERY_PAUSE, () ->
-                    (boolean) connection.query("SELECT count(*) = 2 AND min(ssd_used_bytes) > 0 FROM cachedhive.cache.stats WHERE state = 'RUNNING'").onlyValue());
+            long files = (long) connection.query("SELECT (SELECT count(DISTINCT \"$path\") FROM parts) + (SELECT count(DISTINCT \"$path\") FROM kept)").onlyValue();
+            Await.until("all files are listed and on SSD", TIMEOUT, QUERY_PAUSE, () -> (boolean) connection.query(
+                    "SELECT count(*) = %s AND min(ssd_bytes) > 0 FROM cachedhive.cache.files WHERE schema_name = 'flushes'".formatted(files)).onlyValue());
             long bytes = bytesOnSsd(connection);
 
             ClusterNode down = testing.cluster().cacheWorkers().get(1);

@@ -1,5 +1,6 @@
 package io.cachedhive.tests.cluster;
 
+import io.cachedhive.testing.Await;
 import io.cachedhive.testing.cluster.s3.S3RequestLog;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.BeforeClass;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import static io.cachedhive.testing.Await.QUERY_PAUSE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -100,6 +102,9 @@ public class TestPlacement
             long begin = log.mark();
             List<List<Object>> expected = connection.query(scan).rows();
             assertThat(log.dataFileCountsSince(begin).gets()).as("GETs of the first scan").isPositive();
+
+            // readers do not wait for ever for a cache worker that fetches on a busy machine
+            Await.until("all of it is cached", Duration.ofMinutes(2), QUERY_PAUSE, () -> testing.gets(connection, scan) == 0);
 
             for (String size : List.of("4MB", "1MB", "300kB")) {
                 connection.setSession(CATALOG + ".max_split_size", size);

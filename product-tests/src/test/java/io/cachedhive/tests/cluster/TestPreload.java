@@ -139,7 +139,7 @@ public class TestPreload
         testing.cluster().awaitWorkers(testing.cluster().workers().size(), TIMEOUT);
         long secondMark = mark();
         try (SqlConnection connection = testing.connect("cachedhive", "preload")) {
-            Await.until("there is a ring", TIMEOUT, QUERY_PAUSE, () -> (boolean) connection.query("SELECT count(*) = 2 FROM cache.stats WHERE state = 'RUNNING'").onlyValue());
+            testing.awaitRing();
             assertThat(connection.query("SELECT * FROM cache.preloads").rows()).isEmpty();
             connection.query("CALL system.preload_table(schema_name => 'preload', table_name => 'resumed', job => 'rest')");
             FetchedBlocks all = FetchedBlocks.since(testing.cluster().s3(), mark, lengths);
@@ -239,10 +239,10 @@ public class TestPreload
     {
         connection.query(
                 """
-                CALL system.preload_table(schema_name => 'preload', table_name => '%s', job => '%s', max_bytes_per_second => 2000000, wait => false)
+                CALL system.preload_table(schema_name => 'preload', table_name => '%s', job => '%s', max_bytes_per_second => 1000000, wait => false)
                 """.formatted(table, job));
         Await.until("some is fetched", TIMEOUT, QUERY_PAUSE, () ->
-                (boolean) connection.query("SELECT fetched_bytes > 2500000 FROM cache.preloads WHERE job = '%s'".formatted(job)).onlyValue());
+                (boolean) connection.query("SELECT fetched_bytes > 1500000 FROM cache.preloads WHERE job = '%s'".formatted(job)).onlyValue());
         assertThat(state(connection, job)).isEqualTo("RUNNING");
     }
 

@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Queries run one after another while the file system under one cache worker's SSD directory fills up, is mended, turns read-only, and is mended again: all of
  * them return the rows of plain Hive, the counters name the cause, and the directory is used again.
  */
-@Test(groups = "failures", singleThreaded = true)
+@Test(groups = "ssd", singleThreaded = true)
 public class TestSsdTrouble
 {
     private static final String SCAN = "SELECT count(*), sum(CAST(quantity AS bigint)), sum(orderkey), to_hex(checksum(comment)) FROM %s";

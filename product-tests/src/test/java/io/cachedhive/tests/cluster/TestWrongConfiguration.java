@@ -3,9 +3,11 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.testing.Await;
 import io.cachedhive.testing.cluster.Cluster;
 import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.FreePorts;
 import io.cachedhive.testing.cluster.home.CacheWorkerHome;
 import io.cachedhive.testing.cluster.home.CacheWorkerHome.SsdDirectory;
 import io.cachedhive.testing.cluster.home.Distribution;
+import io.cachedhive.testing.cluster.home.ShortLivedJvm;
 import io.cachedhive.testing.cluster.home.TrinoHome;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.AfterClass;
@@ -14,8 +16,6 @@ import org.testng.annotations.DataProvider;
 import org.testng.annotations.Test;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -108,7 +108,7 @@ public class TestWrongConfiguration
                         home -> home.ssdDirectories(List.of(new SsdDirectory(runningSsd, "512MB"))),
                         List.of(runningSsd.toString()))},
                 {new Wrong("unknown group", home -> home.config("cache.worker.socket-group", "no-such-group"), List.of("no-such-group", "cache.worker.socket-group"))},
-                {new Wrong("open to the network without a secret", home -> home.address("0.0.0.0"), List.of("internal-communication.shared-secret"))},
+                {new Wrong("open to the network without a secret", home -> home.address("0.0.0.0").sharedSecret(""), List.of("internal-communication.shared-secret"))},
                 {new Wrong(
                         "origin with an unknown property",
                         home -> home.origin("default", Map.of("s3.endpiont", "http://127.0.0.1:1")),
@@ -122,13 +122,13 @@ public class TestWrongConfiguration
     {
         Path home = Files.createTempDirectory(directory, "worker-");
         CacheWorkerHome.Builder builder = CacheWorkerHome.builder(distribution, home)
-                .workerPort(freePort())
-                .httpPort(freePort())
+                .workerPort(FreePorts.next())
+                .httpPort(FreePorts.next())
                 .socketPath(sockets.resolve(home.getFileName() + ".sock"))
                 .ramDirectory(Files.createDirectories(home.resolve("memory")))
                 .ramMaxSize("16MB")
                 .origin("default", cluster.s3().clientProperties());
-        builder.jvmOption(TestingCluster.FAST_START);
+        builder.jvmOptions(ShortLivedJvm.OPTIONS);
         wrong.setting().accept(builder);
         ClusterNode node = ClusterNode.of(wrong.what(), builder.assemble());
         node.start();
@@ -155,14 +155,14 @@ public class TestWrongConfiguration
     {
         TrinoHome home = TrinoHome.builder(distribution, Files.createTempDirectory(directory, "trino-"))
                 .coordinator()
-                .httpPort(freePort())
+                .httpPort(FreePorts.next())
                 .plugin(TrinoHome.Plugin.CACHEDHIVE)
                 .catalog("cachedhive", Map.of(
                         "connector.name", "cachedhive",
                         "hive.metastore", "file",
                         "hive.metastore.catalog.dir", Cluster.WAREHOUSE,
                         "fs.cache.enabled", "true"))
-                .jvmOption(TestingCluster.FAST_START)
+                .jvmOptions(ShortLivedJvm.OPTIONS)
                 .assemble();
         ClusterNode node = ClusterNode.of("trino with fs.cache.enabled", home);
         node.start();
@@ -186,12 +186,11 @@ public class TestWrongConfiguration
             connection.query("CREATE TABLE unknown_origin AS SELECT * FROM tpch.tiny.orders");
             List<List<Object>> expected = connection.query("SELECT count(*), sum(orderkey) FROM hive.configuration.unknown_origin").rows();
             assertThat(connection.query("SELECT count(*), sum(orderkey) FROM unknown_origin").rows()).isEqualTo(expected);
-            String[] problem = new String[1];
-            Await.until("stats.problem names the origin", DEADLINE, QUERY_PAUSE, () -> {
-                problem[0] = (String) connection.query("SELECT coalesce(max(problem), '') FROM cache.stats").onlyValue();
-                return problem[0].contains("missing");
+            Await.untilAsserted("stats.problem names the origin", DEADLINE, QUERY_PAUSE, () -> {
+                Object problem = connection.query("SELECT problem FROM cache.stats").onlyValue();
+                assertThat((String) problem).contains("missing");
             });
-            System.out.println("unknown origin: " + problem[0]);
+            System.out.println("unknown origin: " + connection.query("SELECT problem FROM cache.stats").onlyValue());
         }
     }
 
@@ -228,13 +227,5 @@ public class TestWrongConfiguration
         // once for each of the two catalogs
         assertThat(said).as("log lines about the cache worker").hasSizeBetween(1, 2);
         System.out.println("no cache worker, in the log: " + said.getFirst());
-    }
-
-    private static int freePort()
-            throws IOException
-    {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 }

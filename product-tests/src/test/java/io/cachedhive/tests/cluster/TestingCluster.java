@@ -3,6 +3,7 @@ package io.cachedhive.tests.cluster;
 import io.cachedhive.testing.Await;
 import io.cachedhive.testing.cluster.Cluster;
 import io.cachedhive.testing.cluster.ClusterNode;
+import io.cachedhive.testing.cluster.home.ShortLivedJvm;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
 
 import javax.management.JMException;
@@ -30,8 +31,6 @@ final class TestingCluster
         implements AutoCloseable
 {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
-    // the processes of a test end before code that the second compiler makes has paid for the time to make it: a third of a test's time with two processors
-    static final String FAST_START = "-XX:TieredStopAtLevel=1";
 
     private final String name;
     private final Cluster cluster;
@@ -53,8 +52,8 @@ final class TestingCluster
                 .ramMaxSize("64MB")
                 .ssdMaxSize("512MB")
                 .progress(line -> System.out.printf("[%s %s] %s%n", LocalTime.now().truncatedTo(ChronoUnit.SECONDS), name, line))
-                .trino((_, home) -> home.jvmOption(FAST_START))
-                .cacheWorker((_, home) -> home.jvmOption(FAST_START))
+                .trino((_, home) -> home.jvmOptions(ShortLivedJvm.OPTIONS))
+                .cacheWorker((_, home) -> home.jvmOptions(ShortLivedJvm.OPTIONS))
                 .remoteJmx();
         return new TestingCluster(name, settings.apply(builder).start());
     }

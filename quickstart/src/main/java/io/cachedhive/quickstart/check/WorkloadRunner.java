@@ -5,6 +5,7 @@ import io.cachedhive.testing.cluster.sql.QueryResult;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
 import io.cachedhive.testing.cluster.statistics.BytesBySource;
 import io.cachedhive.testing.cluster.statistics.CacheStatistics;
+import io.cachedhive.testing.cluster.tpch.TpchTables;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -24,6 +25,7 @@ public final class WorkloadRunner
     private static final Duration QUERY_TIMEOUT = Duration.ofMinutes(3);
     private static final Duration COUNTERS_TIMEOUT = Duration.ofSeconds(60);
     private static final String USER = "quickstart";
+    private static final int WARM_UP_ROWS = 1000;
 
     private final Cluster cluster;
     private final Consumer<String> progress;
@@ -32,6 +34,31 @@ public final class WorkloadRunner
     {
         this.cluster = requireNonNull(cluster, "cluster is null");
         this.progress = requireNonNull(progress, "progress is null");
+    }
+
+    /// Runs the queries over tables of few rows by each catalog, so that all Trino servers have loaded and compiled what they need for each of them.
+    ///
+    /// @param writer the catalog that writes the tables, if they are not there
+    public void warmUp(String writer, List<String> catalogs, List<QueryTask> tasks)
+            throws SQLException
+    {
+        progress.accept("warming up: %s queries over small tables, by %s".formatted(tasks.size(), String.join(" and ", catalogs)));
+        try (SqlConnection connection = connect()) {
+            for (TpchTables.Schema schema : TpchTables.Schema.values()) {
+                TpchTables.copyFirstRows(connection, writer, schema, warmUpSchema(schema), WARM_UP_ROWS);
+            }
+            for (QueryTask task : tasks) {
+                for (String catalog : catalogs) {
+                    connection.setCatalogAndSchema(catalog, warmUpSchema(task.schema()));
+                    connection.query(task.query().sql());
+                }
+            }
+        }
+    }
+
+    private static String warmUpSchema(TpchTables.Schema schema)
+    {
+        return schema.schemaName() + "_warm_up";
     }
 
     /// Runs the queries over a catalog without a cache.

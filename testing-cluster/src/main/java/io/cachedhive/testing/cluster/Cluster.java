@@ -6,6 +6,8 @@ import com.google.common.hash.Hashing;
 import io.cachedhive.testing.cluster.home.CacheWorkerHome;
 import io.cachedhive.testing.cluster.home.CacheWorkerHome.SsdDirectory;
 import io.cachedhive.testing.cluster.home.Distribution;
+import io.cachedhive.testing.cluster.home.SharedSecretFile;
+import io.cachedhive.testing.cluster.home.SharedSecrets;
 import io.cachedhive.testing.cluster.home.TrinoHome;
 import io.cachedhive.testing.cluster.home.TrinoHome.Plugin;
 import io.cachedhive.testing.cluster.s3.S3Faults;
@@ -144,6 +146,17 @@ public final class Cluster
     public String jdbcUrl()
     {
         return "jdbc:trino://%s:%s".formatted(coordinator.httpUri().getHost(), coordinator.httpUri().getPort());
+    }
+
+    /** The file from which a node reads the shared secret, if {@link Builder#sharedSecretFiles} was called. */
+    public SharedSecretFile sharedSecretFile(ClusterNode node)
+    {
+        return sharedSecretFile(directory, node.name());
+    }
+
+    private static SharedSecretFile sharedSecretFile(Path directory, String node)
+    {
+        return new SharedSecretFile(directory.resolve("secrets").resolve(node));
     }
 
     /** A connection of the user {@code quickstart}, to be closed by the caller. */
@@ -288,12 +301,14 @@ public final class Cluster
         private boolean withCacheWorkers = true;
         private boolean remoteJmx;
         private boolean internalTls;
+        private boolean sharedSecretFiles;
         private boolean s3InProcess;
         private S3Faults s3Faults = S3Faults.NONE;
         private String mainClass = TrinoHome.EXTENDED_SERVER;
         private String ramMaxSize = "256MB";
         private String ssdMaxSize = "2GB";
         private Set<String> startedLater = ImmutableSet.of();
+        private final String sharedSecret = SharedSecrets.generate();
         private Duration startTimeout = ClusterNode.DEFAULT_START_TIMEOUT;
         private Consumer<String> progress = _ -> {};
         private final Map<String, String> cachedHiveProperties = new LinkedHashMap<>();
@@ -353,6 +368,13 @@ public final class Cluster
         public Builder internalTls()
         {
             internalTls = true;
+            return this;
+        }
+
+        /** Lets each Trino server and each cache worker read the shared secret from a file of its own, see {@link Cluster#sharedSecretFile}. */
+        public Builder sharedSecretFiles()
+        {
+            sharedSecretFiles = true;
             return this;
         }
 
@@ -598,6 +620,14 @@ public final class Cluster
             cached.put("connector.name", "cachedhive");
             cached.put("cachedhive.worker.socket-path", socketPath.toString());
             cached.put("cachedhive.worker.port", Integer.toString(cacheWorkerPort));
+            if (sharedSecretFiles) {
+                SharedSecretFile file = sharedSecretFile(directory, name);
+                file.write(List.of(sharedSecret));
+                cached.put("cachedhive.shared-secret-file", file.path().toString());
+            }
+            else {
+                cached.put("cachedhive.shared-secret", sharedSecret);
+            }
             cached.putAll(cachedHiveProperties);
             return new TrinoNodePlan(name, address, coordinator, socketPath, s3, hive, cached);
         }
@@ -639,10 +669,14 @@ public final class Cluster
                     .workerPort(workerPort)
                     .httpPort(httpPort)
                     .socketPath(socket)
+                    .sharedSecret(sharedSecret)
                     .ramDirectory(ramDirectory)
                     .ramMaxSize(ramMaxSize)
                     .ssdDirectories(ssdMaxSize.isEmpty() ? List.of() : List.of(new SsdDirectory(path.resolve("ssd"), ssdMaxSize)))
                     .origin("default", s3.clientProperties());
+            if (sharedSecretFiles) {
+                home.sharedSecretFile(sharedSecretFile(directory, name));
+            }
             more.accept(home);
             cacheWorkerCustomizers.forEach(customizer -> customizer.accept(name, home));
             return ClusterNode.of(name, home.assemble());

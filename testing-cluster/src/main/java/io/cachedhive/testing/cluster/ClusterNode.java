@@ -1,6 +1,7 @@
 package io.cachedhive.testing.cluster;
 
 import com.google.common.collect.ImmutableList;
+import io.cachedhive.protocol.security.ProvingHttpClient;
 import io.cachedhive.testing.cluster.home.CacheWorkerHome;
 import io.cachedhive.testing.cluster.home.ServerHome;
 import io.cachedhive.testing.cluster.home.TrinoHome;
@@ -21,8 +22,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 
 import static com.google.common.base.Preconditions.checkState;
+import static com.google.common.base.Throwables.throwIfInstanceOf;
 import static java.lang.ProcessBuilder.Redirect.appendTo;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
@@ -166,7 +170,7 @@ public final class ClusterNode
                 .header("X-Trino-User", USER)
                 .build();
         try {
-            HttpResponse<String> response = HTTP.send(request, BodyHandlers.ofString(UTF_8));
+            HttpResponse<String> response = send(request);
             return response.statusCode() == 200 ? Optional.of(response.body()) : Optional.empty();
         }
         catch (IOException _) {
@@ -176,6 +180,27 @@ public final class ClusterNode
         catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ClusterException("interrupted", e);
+        }
+    }
+
+    /** Sends a request. Cache workers get a proof of their shared secret. */
+    private HttpResponse<String> send(HttpRequest request)
+            throws IOException, InterruptedException
+    {
+        Optional<String> secret = switch (home) {
+            case TrinoHome _ -> Optional.empty();
+            case CacheWorkerHome worker -> Optional.of(worker.sharedSecret());
+        };
+        CompletableFuture<HttpResponse<String>> response = ProvingHttpClient.sendAsync(HTTP, request, secret, BodyHandlers.ofString(UTF_8));
+        try {
+            return response.get();
+        }
+        catch (ExecutionException e) {
+            throwIfInstanceOf(e.getCause(), IOException.class);
+            throw new ClusterException("%s: %s".formatted(request.uri(), e.getCause()), e);
+        }
+        finally {
+            response.cancel(true);
         }
     }
 
@@ -252,7 +277,7 @@ public final class ClusterNode
                 .build();
         wanted = false;
         try {
-            HttpResponse<String> response = HTTP.send(request, BodyHandlers.ofString(UTF_8));
+            HttpResponse<String> response = send(request);
             if (response.statusCode() != 200) {
                 throw new ClusterException("%s answered %s %s with %s: %s".formatted(name, method, path, response.statusCode(), response.body()));
             }

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 import static com.google.common.base.Preconditions.checkState;
@@ -21,8 +22,19 @@ import static java.util.stream.Collectors.joining;
  *
  * @param workerPort TCP port of the block server
  * @param httpUri where {@code /v1/status} is
+ * @param sharedSecret that clients over TCP and HTTP must prove
+ * @param sharedSecretFile from which the cache worker reads it; without one, it is a property
  */
-public record CacheWorkerHome(Path path, String nodeId, String address, URI httpUri, OptionalInt jmxPort, int workerPort, Path socketPath)
+public record CacheWorkerHome(
+        Path path,
+        String nodeId,
+        String address,
+        URI httpUri,
+        OptionalInt jmxPort,
+        int workerPort,
+        Path socketPath,
+        String sharedSecret,
+        Optional<SharedSecretFile> sharedSecretFile)
         implements ServerHome
 {
     public CacheWorkerHome
@@ -33,6 +45,22 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
         requireNonNull(httpUri, "httpUri is null");
         requireNonNull(jmxPort, "jmxPort is null");
         requireNonNull(socketPath, "socketPath is null");
+        requireNonNull(sharedSecret, "sharedSecret is null");
+        requireNonNull(sharedSecretFile, "sharedSecretFile is null");
+    }
+
+    /** A secret that the cache worker accepts at the moment. */
+    @Override
+    public String sharedSecret()
+    {
+        return sharedSecretFile.map(SharedSecretFile::accepted).orElse(sharedSecret);
+    }
+
+    @Override
+    public String toString()
+    {
+        // without the secret
+        return "CacheWorkerHome{path=%s, nodeId=%s, httpUri=%s, workerPort=%s}".formatted(path, nodeId, httpUri, workerPort);
     }
 
     public static Builder builder(Distribution distribution, Path path)
@@ -54,6 +82,8 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
         private int httpPort;
         private OptionalInt jmxPort = OptionalInt.empty();
         private Path socketPath;
+        private String sharedSecret = SharedSecrets.generate();
+        private Optional<SharedSecretFile> sharedSecretFile = Optional.empty();
         private Path ramDirectory = Path.of("/dev/shm");
         private String ramMaxSize = "256MB";
         private int heapMegabytes = 512;
@@ -115,6 +145,20 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
             return this;
         }
 
+        /** {@code internal-communication.shared-secret}; a random one if not called. */
+        public Builder sharedSecret(String sharedSecret)
+        {
+            this.sharedSecret = requireNonNull(sharedSecret, "sharedSecret is null");
+            return this;
+        }
+
+        /** {@code internal-communication.shared-secret-file}, which gets the secret; without it, the secret is a property. */
+        public Builder sharedSecretFile(SharedSecretFile sharedSecretFile)
+        {
+            this.sharedSecretFile = Optional.of(sharedSecretFile);
+            return this;
+        }
+
         /** {@code cache.ram.directory} */
         public Builder ramDirectory(Path ramDirectory)
         {
@@ -156,6 +200,13 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
             return this;
         }
 
+        /** Lines of {@code etc/jvm.config}. */
+        public Builder jvmOptions(List<String> options)
+        {
+            jvmOptions.addAll(options);
+            return this;
+        }
+
         /** A line of {@code etc/jvm.config}, after the packaged ones. */
         public Builder jvmOption(String option)
         {
@@ -189,7 +240,9 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
             catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
-            return new CacheWorkerHome(path, nodeId, address, URI.create("http://%s:%s".formatted(address, httpPort)), jmxPort, workerPort, socketPath);
+            sharedSecretFile.ifPresent(file -> file.write(List.of(sharedSecret)));
+            URI httpUri = URI.create("http://%s:%s".formatted(address, httpPort));
+            return new CacheWorkerHome(path, nodeId, address, httpUri, jmxPort, workerPort, socketPath, sharedSecret, sharedSecretFile);
         }
 
         private void writeConfiguration(Path packaged)
@@ -207,6 +260,8 @@ public record CacheWorkerHome(Path path, String nodeId, String address, URI http
                     "http-server.http.port", Integer.toString(httpPort),
                     "cache.worker.port", Integer.toString(workerPort),
                     "cache.worker.socket-path", socketPath.toString(),
+                    sharedSecretFile.isPresent() ? "internal-communication.shared-secret-file" : "internal-communication.shared-secret",
+                    sharedSecretFile.map(file -> file.path().toString()).orElse(sharedSecret),
                     "cache.ram.directory", ramDirectory.toString(),
                     "cache.ram.max-size", ramMaxSize,
                     "cache.ssd.directories", join(ssdDirectories.stream().map(directory -> directory.path().toString()).toList()),

@@ -104,6 +104,18 @@ public final class Distribution
         return root.resolve("testing-cluster/target/plugin/exchange-filesystem");
     }
 
+    /** Jars that the Hive Metastore runs with. */
+    public Path metastoreLibrary()
+    {
+        return root.resolve("testing-metastore/target/metastore/lib");
+    }
+
+    /** The configuration of the Hive Metastore, and the file system that it sees. */
+    public Path metastoreClasses()
+    {
+        return root.resolve("testing-metastore/target/classes");
+    }
+
     /** Airlift's launcher: the directory with {@code launcher} in it. */
     public Path launcher()
     {

@@ -210,6 +210,13 @@ public record TrinoHome(Path path, String nodeId, String address, URI httpUri, O
             return this;
         }
 
+        /** Lines of {@code etc/jvm.config}. */
+        public Builder jvmOptions(List<String> options)
+        {
+            jvmOptions.addAll(options);
+            return this;
+        }
+
         /** A line of {@code etc/jvm.config}, after the shipped ones. */
         public Builder jvmOption(String option)
         {

@@ -48,8 +48,14 @@ final class RecordingHandler
     private final List<LocalHold> holds = new CopyOnWriteArrayList<>();
     private volatile ArmedFaults faults;
 
-    RecordingHandler(WritableS3RequestLog log, S3Faults faults)
+    private final List<S3Reader> readers;
+
+    /**
+     * @param readers whose forbidden GETs and HEADs are refused
+     */
+    RecordingHandler(WritableS3RequestLog log, S3Faults faults, List<S3Reader> readers)
     {
+        this.readers = ImmutableList.copyOf(readers);
         this.log = requireNonNull(log, "log is null");
         setFaults(faults);
     }
@@ -113,7 +119,11 @@ final class RecordingHandler
                 pause(latency.toNanos());
             }
             if (faults.unavailable(exchange.operation)) {
-                refuse(request, recordingResponse, recordingCallback);
+                refuse(request, recordingResponse, recordingCallback, 503, "<Code>SlowDown</Code><Message>Please reduce your request rate.</Message>");
+                return true;
+            }
+            if (isForbidden(request, exchange)) {
+                refuse(request, recordingResponse, recordingCallback, 403, "<Code>AccessDenied</Code><Message>Access Denied</Message>");
                 return true;
             }
             for (LocalHold hold : holds) {
@@ -133,9 +143,19 @@ final class RecordingHandler
         }
     }
 
-    private static void refuse(Request request, Response response, Callback callback)
+    private boolean isForbidden(Request request, Exchange exchange)
     {
-        response.setStatus(503);
+        if (exchange.operation != S3Operation.GET_OBJECT && exchange.operation != S3Operation.HEAD_OBJECT) {
+            return false;
+        }
+        String authorization = Optional.ofNullable(request.getHeaders().get(HttpHeader.AUTHORIZATION)).orElse("");
+        String object = exchange.bucket.orElseThrow() + "/" + exchange.key.orElseThrow();
+        return readers.stream().anyMatch(reader -> authorization.contains("Credential=%s/".formatted(reader.accessKey())) && object.startsWith(reader.forbiddenPrefix()));
+    }
+
+    private static void refuse(Request request, Response response, Callback callback, int status, String error)
+    {
+        response.setStatus(status);
         if (request.getMethod().equals("HEAD")) {
             response.write(true, null, callback);
             return;
@@ -144,7 +164,7 @@ final class RecordingHandler
         Content.Sink.write(
                 response,
                 true,
-                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>",
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>%s</Error>".formatted(error),
                 callback);
     }
 
@@ -175,9 +195,17 @@ final class RecordingHandler
         boolean unavailable(S3Operation operation)
         {
             return switch (operation) {
-                case GET_OBJECT, HEAD_OBJECT, LIST_OBJECTS -> faults.unavailableShare() > 0 && random.nextDouble() < faults.unavailableShare();
+                case GET_OBJECT, HEAD_OBJECT, LIST_OBJECTS -> faults.unavailableShare() > 0 && draw() < faults.unavailableShare();
                 default -> false;
             };
+        }
+
+        // each number is made of two others: requests at the same time do not mix them
+        private double draw()
+        {
+            synchronized (random) {
+                return random.nextDouble();
+            }
         }
     }
 

@@ -1,8 +1,10 @@
 package io.cachedhive.testing.cluster.s3;
 
+import org.gaul.s3proxy.AccessGrant;
 import org.gaul.s3proxy.BlobStores;
 import org.gaul.s3proxy.S3Proxy;
 import org.gaul.s3proxy.auth.AuthenticationType;
+import org.gaul.s3proxy.blobstore.BlobStore;
 import org.gaul.shaded.org.eclipse.jetty.server.Server;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.Bucket;
@@ -16,8 +18,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
@@ -128,6 +132,7 @@ public final class S3Server
         private Optional<Path> directory = Optional.empty();
         private Optional<Path> logFile = Optional.empty();
         private final List<String> buckets = new ArrayList<>();
+        private final List<S3Reader> readers = new ArrayList<>();
         private S3Faults faults = S3Faults.NONE;
 
         private Builder() {}
@@ -175,6 +180,13 @@ public final class S3Server
             return this;
         }
 
+        /** Accepts another access key, which may read less than the one of {@link #clientProperties}. */
+        public Builder reader(S3Reader reader)
+        {
+            readers.add(requireNonNull(reader, "reader is null"));
+            return this;
+        }
+
         public Builder faults(S3Faults faults)
         {
             this.faults = requireNonNull(faults, "faults is null");
@@ -192,9 +204,10 @@ public final class S3Server
 
             Properties properties = new Properties();
             directory.ifPresent(path -> properties.setProperty("jclouds.filesystem.basedir", createDirectories(path).toString()));
+            BlobStore objects = new CompleteObjects(BlobStores.create(directory.isPresent() ? "filesystem" : "transient", properties));
             S3Proxy proxy = S3Proxy.builder()
                     .endpoint(URI.create("http://%s:%s".formatted(address, port)))
-                    .blobStore(new CompleteObjects(BlobStores.create(directory.isPresent() ? "filesystem" : "transient", properties)))
+                    .blobStore(objects)
                     .awsAuthentication(AuthenticationType.AWS_V2_OR_V4, ACCESS_KEY, SECRET_KEY)
                     // without it a listing by the AWS SDK is answered with 501
                     .ignoreUnknownHeaders(true)
@@ -202,8 +215,14 @@ public final class S3Server
                     .jettyMaxThreads(400)
                     .stopTimeout(0)
                     .build();
+            if (!readers.isEmpty()) {
+                Map<String, String> secretKeys = new HashMap<>();
+                secretKeys.put(ACCESS_KEY, SECRET_KEY);
+                readers.forEach(reader -> secretKeys.put(reader.accessKey(), reader.secretKey()));
+                proxy.setBlobStoreLocator((accessKey, _, _) -> Optional.ofNullable(secretKeys.get(accessKey)).map(secretKey -> new AccessGrant(secretKey, objects)).orElse(null));
+            }
             WritableS3RequestLog log = logFile.map(S3RequestLogFile::openForAppend).orElseGet(InMemoryS3RequestLog::new);
-            RecordingHandler handler = new RecordingHandler(log, faults);
+            RecordingHandler handler = new RecordingHandler(log, faults, readers);
             Server server = httpServer(proxy);
             handler.setHandler(server.getHandler());
             server.setHandler(handler);

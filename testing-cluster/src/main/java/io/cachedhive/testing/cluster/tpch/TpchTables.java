@@ -62,6 +62,21 @@ public final class TpchTables
         }
     }
 
+    /**
+     * Copies the first rows of all tables into a schema of its own, without partitions. Keeps copies that are there.
+     *
+     * @param catalog of the tables and the copies
+     */
+    public static void copyFirstRows(SqlConnection connection, String catalog, Schema schema, String target, int rows)
+            throws SQLException
+    {
+        connection.query("CREATE SCHEMA IF NOT EXISTS %s.%s".formatted(catalog, target));
+        for (Table table : TABLES) {
+            connection.query("CREATE TABLE IF NOT EXISTS %s.%s.%s WITH (format = '%s') AS SELECT * FROM %s.%s.%s LIMIT %s".formatted(
+                    catalog, target, table.name(), schema.name(), catalog, schema.schemaName(), table.name(), rows));
+        }
+    }
+
     /// Tables of the schema that are not there. A table that is there is whole: Hive shows it only after all of its files are written.
     public static List<String> missing(SqlConnection connection, String catalog, Schema schema)
             throws SQLException

@@ -10,6 +10,7 @@ import java.io.Reader;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -209,14 +210,42 @@ class TestHomes
                 "http-server.http.port", "9485",
                 "cache.worker.port", "9484",
                 "cache.worker.socket-path", home.path().resolve("worker.sock").toString(),
+                "internal-communication.shared-secret", home.sharedSecret(),
                 "cache.ram.directory", directory.resolve("shm").toString(),
                 "cache.ram.max-size", "64MB",
                 "cache.ssd.directories", directory.resolve("a") + "," + directory.resolve("b"),
                 "cache.ssd.max-sizes", "1GB,2GB",
                 "cache.ttl", "1d"));
+        assertThat(home.sharedSecret()).matches("[A-Za-z0-9+/]{48}");
+        assertThat(home.toString()).doesNotContain(home.sharedSecret());
         assertThat(properties(home, "etc/origins/default.properties")).containsEntry("s3.endpoint", "http://127.0.0.1:9000");
         assertThat(Files.readAllLines(home.path().resolve("etc/jvm.config"))).containsExactly("-XX:+UseG1GC", "-Xmx300m");
         assertThat(directory.resolve("a")).isDirectory();
+    }
+
+    @Test
+    void testSharedSecretFile()
+            throws Exception
+    {
+        SharedSecretFile file = new SharedSecretFile(directory.resolve("secrets/cache-worker-1"));
+        CacheWorkerHome home = CacheWorkerHome.builder(Distribution.ofRepository(repository), directory.resolve("home"))
+                .workerPort(9484)
+                .httpPort(9485)
+                .ramDirectory(directory.resolve("shm"))
+                .sharedSecret("first")
+                .sharedSecretFile(file)
+                .assemble();
+
+        assertThat(properties(home, "etc/config.properties"))
+                .containsEntry("internal-communication.shared-secret-file", file.path().toString())
+                .doesNotContainKey("internal-communication.shared-secret");
+        assertThat(Files.getPosixFilePermissions(file.path())).isEqualTo(PosixFilePermissions.fromString("rw-------"));
+        assertThat(home.sharedSecret()).isEqualTo("first");
+        // until the process has read the file again, it accepts only the former one
+        file.write(List.of("second", "first"));
+        assertThat(home.sharedSecret()).isEqualTo("first");
+        file.write(List.of("second"));
+        assertThat(home.sharedSecret()).isEqualTo("second");
     }
 
     @Test
