@@ -42,6 +42,7 @@ public final class BenchmarkMain
                 .addSubcommand(new StoreCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .addSubcommand(new FilesCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .addSubcommand(new PlacementCommand(out, error, "bin/benchmark " + String.join(" ", args)))
+                .addSubcommand(new QueriesCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .addSubcommand(new ScansCommand(out, error, "bin/benchmark " + String.join(" ", args)))
                 .setUsageHelpWidth(110)
                 .setExecutionExceptionHandler((e, _, _) -> {

@@ -1,0 +1,336 @@
+package io.cachedhive.benchmark.queries;
+
+import io.cachedhive.testing.cluster.s3.S3Faults;
+import io.cachedhive.testing.cluster.s3.S3RequestCounts;
+import io.cachedhive.testing.cluster.sql.QueryResult;
+import io.cachedhive.testing.cluster.sql.SqlConnection;
+import io.cachedhive.testing.cluster.tpch.ResultComparison;
+
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Runs whole queries by all contenders, in turns.
+ *
+ * <p>Each run of a workload reads new copies of its tables, so that every cache is cold at first (ClickBench's rule). All contenders pass over the workload in
+ * one phase before the next one begins, in another order in each run. Their rows have to be equal. Before the first run, all contenders pass over copies that are not
+ * measured, so that the JVMs have compiled their code.
+ */
+public final class QueriesBenchmark
+{
+    private static final int WARM_UP_PASSES = 2;
+
+    private final Settings settings;
+    private final Consumer<String> progress;
+    // caches keep what an interrupted benchmark read, so that the copies of each one have other names
+    private final String unique = Long.toString(System.currentTimeMillis(), Character.MAX_RADIX);
+
+    /**
+     * @param directory for servers, tables, caches and the passes that were measured
+     * @param workloads names; empty for all
+     * @param ram of each cache worker
+     * @param ssd of the caches of each host
+     */
+    public record Settings(Path directory, Scale scale, List<StoreProfile> profiles, int runs, List<String> workloads, String ram, String ssd)
+    {
+        public Settings
+        {
+            requireNonNull(directory, "directory is null");
+            requireNonNull(scale, "scale is null");
+            profiles = List.copyOf(profiles);
+            workloads = List.copyOf(workloads);
+            requireNonNull(ram, "ram is null");
+            requireNonNull(ssd, "ssd is null");
+            if (runs < 2) {
+                throw new IllegalArgumentException("fewer than 2 runs: " + runs);
+            }
+        }
+
+        Path passFile()
+        {
+            return directory.resolve("passes-%s.jsonl".formatted(scale));
+        }
+
+        List<Workload> selected()
+        {
+            List<Workload> all = Workload.all(scale);
+            for (String name : workloads) {
+                if (all.stream().noneMatch(workload -> workload.name().equals(name))) {
+                    throw new IllegalArgumentException("no such workload: %s, use some of %s".formatted(name, all.stream().map(Workload::name).toList()));
+                }
+            }
+            return all.stream().filter(workload -> workloads.isEmpty() || workloads.contains(workload.name())).toList();
+        }
+    }
+
+    public QueriesBenchmark(Settings settings, Consumer<String> progress)
+    {
+        this.settings = requireNonNull(settings, "settings is null");
+        this.progress = requireNonNull(progress, "progress is null");
+    }
+
+    /**
+     * Measures what is not in the file of passes yet.
+     *
+     * @return all passes of the selected workloads and profiles
+     */
+    public List<Pass> measure()
+            throws Exception
+    {
+        List<Workload> workloads = settings.selected();
+        PassFile file = new PassFile(settings.passFile());
+        boolean complete = workloads.stream().allMatch(workload -> settings.profiles().stream().allMatch(profile -> file.hasRun(workload.name(), profile, settings.runs())));
+        if (!complete) {
+            try (QueryCluster cluster = QueryCluster.start(settings.directory(), new QueryCluster.Capacity(settings.ram(), settings.ssd()), progress)) {
+                try (SqlConnection connection = cluster.connect()) {
+                    new TableCopies(cluster, settings.scale()).dropAll(connection);
+                }
+                for (Workload workload : workloads) {
+                    for (StoreProfile profile : settings.profiles()) {
+                        measure(cluster, file, workload, profile);
+                    }
+                }
+            }
+        }
+        List<String> names = workloads.stream().map(Workload::name).toList();
+        return file.passes().stream()
+                .filter(pass -> names.contains(pass.workload()) && settings.profiles().contains(pass.profile()) && pass.run() <= settings.runs())
+                .toList();
+    }
+
+    private void measure(QueryCluster cluster, PassFile file, Workload workload, StoreProfile profile)
+            throws Exception
+    {
+        if (file.hasRun(workload.name(), profile, settings.runs())) {
+            return;
+        }
+        TableCopies copies = new TableCopies(cluster, settings.scale());
+        try (SqlConnection connection = cluster.connect()) {
+            cluster.cluster().s3().setFaults(S3Faults.NONE);
+            copies.writeBase(connection, workload.tables());
+        }
+        new Run(cluster, copies, workload, profile, 0).warmUp();
+        for (int run = 1; run <= settings.runs(); run++) {
+            if (file.hasRun(workload.name(), profile, run)) {
+                continue;
+            }
+            Run passes = new Run(cluster, copies, workload, profile, run);
+            file.add(passes.measure(run == settings.runs()));
+        }
+    }
+
+    /**
+     * The passes over one set of copies.
+     */
+    private final class Run
+    {
+        private final QueryCluster cluster;
+        private final TableCopies copies;
+        private final Workload workload;
+        private final StoreProfile profile;
+        private final int number;
+        private final List<Pass> passes = new ArrayList<>();
+        private Map<String, QueryResult> expected = Map.of();
+
+        Run(QueryCluster cluster, TableCopies copies, Workload workload, StoreProfile profile, int number)
+        {
+            this.cluster = cluster;
+            this.copies = copies;
+            this.workload = workload;
+            this.profile = profile;
+            this.number = number;
+        }
+
+        List<Pass> measure(boolean last)
+                throws Exception
+        {
+            // restarts, after which the JVMs compile their code again, come last
+            for (boolean listed : new boolean[] {true, false}) {
+                String schema = schema(number + (listed ? "_listed" : ""));
+                prepare(schema);
+                cluster.cluster().s3().setFaults(profile.faults());
+                try {
+                    for (Phase phase : Phase.values()) {
+                        if (!phase.isOnce() || (last && !listed)) {
+                            if (phase.change() != Phase.Change.NONE) {
+                                progress.accept("%s: before %s".formatted(workload.name(), phase));
+                                cluster.change(phase.change());
+                            }
+                            measureAll(schema, listed, phase);
+                        }
+                    }
+                }
+                finally {
+                    drop(schema);
+                }
+            }
+            return passes;
+        }
+
+        void warmUp()
+                throws Exception
+        {
+            String schema = schema("warmup");
+            prepare(schema);
+            try {
+                for (int pass = 0; pass < WARM_UP_PASSES; pass++) {
+                    for (Contender contender : Contender.values()) {
+                        for (boolean listed : new boolean[] {false, true}) {
+                            run(contender.catalog(listed), TableCopies.schema(schema, contender == Contender.LOCAL), Phase.WARM);
+                        }
+                    }
+                    run(Contender.CACHEDHIVE.catalog(false), schema, Phase.ANY_NODE);
+                }
+            }
+            finally {
+                drop(schema);
+            }
+        }
+
+        private String schema(String suffix)
+        {
+            return "%s_%s_%s_%s".formatted(workload.name().replace('-', '_'), profile, unique, suffix);
+        }
+
+        private void drop(String schema)
+                throws Exception
+        {
+            cluster.cluster().s3().setFaults(S3Faults.NONE);
+            try (SqlConnection connection = cluster.connect()) {
+                copies.drop(connection, schema);
+            }
+        }
+
+        private void prepare(String schema)
+                throws Exception
+        {
+            progress.accept("%s at profile %s, run %s of %s: copying tables to %s".formatted(workload.name(), profile, number, settings.runs(), schema));
+            try (SqlConnection connection = cluster.connect()) {
+                cluster.cluster().s3().setFaults(S3Faults.NONE);
+                copies.create(connection, schema, workload.tables());
+            }
+        }
+
+        private void measureAll(String schema, boolean listed, Phase phase)
+                throws Exception
+        {
+            List<Contender> order = new ArrayList<>(List.of(Contender.values()));
+            Collections.rotate(order, number + phase.ordinal());
+            Map<Contender, Map<String, QueryResult>> results = new EnumMap<>(Contender.class);
+            order.removeIf(contender -> !phase.concerns(contender));
+            for (Contender contender : order) {
+                progress.accept("%s at profile %s, run %s of %s, %s%s: %s".formatted(
+                        workload.name(),
+                        profile,
+                        number,
+                        settings.runs(),
+                        phase,
+                        listed ? " with cached listings" : "",
+                        contender.title()));
+                results.put(contender, pass(contender, schema, listed, phase));
+            }
+            if (expected.isEmpty()) {
+                expected = results.get(Contender.HIVE);
+            }
+            results.forEach(this::check);
+        }
+
+        private Map<String, QueryResult> pass(Contender contender, String schema, boolean listed, Phase phase)
+                throws Exception
+        {
+            cluster.awaitRest();
+            QueryCluster.CpuTime before = cluster.cpuTime();
+            long mark = cluster.cluster().s3().log().mark();
+            long start = System.nanoTime();
+            Map<String, QueryResult> results = run(contender.catalog(listed), TableCopies.schema(schema, contender == Contender.LOCAL), phase);
+            double wallMillis = (System.nanoTime() - start) / 1e6;
+            cluster.awaitRest();
+            QueryCluster.CpuTime taken = cluster.cpuTime().minus(before);
+            S3RequestCounts data = cluster.cluster().s3().log().dataFileCountsSince(mark);
+            S3RequestCounts all = cluster.cluster().s3().log().countsSince(mark);
+            passes.add(new Pass(
+                    workload.name(),
+                    profile,
+                    number,
+                    contender,
+                    listed,
+                    phase,
+                    wallMillis,
+                    taken.trinoMillis(),
+                    taken.workerMillis(),
+                    data.gets(),
+                    data.heads(),
+                    all.lists(),
+                    data.getBytes()));
+            return results;
+        }
+
+        private Map<String, QueryResult> run(String catalog, String schema, Phase phase)
+                throws Exception
+        {
+            Map<String, QueryResult> results = new ConcurrentHashMap<>();
+            List<Callable<Void>> clients = new ArrayList<>();
+            for (int stream = 0; stream < workload.streams(); stream++) {
+                int first = stream;
+                clients.add(() -> {
+                    try (SqlConnection connection = cluster.connect()) {
+                        connection.setCatalogAndSchema(catalog, schema);
+                        for (Map.Entry<String, String> property : phase.session().entrySet()) {
+                            connection.setSession(catalog + "." + property.getKey(), property.getValue());
+                        }
+                        for (int index = first; index < workload.queries().size(); index += workload.streams()) {
+                            Workload.Query query = workload.queries().get(index);
+                            results.put(query.name(), query(connection, catalog, query));
+                        }
+                    }
+                    return null;
+                });
+            }
+            try (ExecutorService executor = Executors.newFixedThreadPool(workload.streams())) {
+                for (Future<Void> client : executor.invokeAll(clients)) {
+                    client.get();
+                }
+            }
+            return results;
+        }
+
+        private QueryResult query(SqlConnection connection, String catalog, Workload.Query query)
+        {
+            try {
+                return connection.query(query.sql());
+            }
+            catch (SQLException e) {
+                throw new IllegalStateException("%s of %s over catalog %s failed: %s".formatted(query.name(), workload.name(), catalog, e.getMessage()), e);
+            }
+        }
+
+        private void check(Contender contender, Map<String, QueryResult> results)
+        {
+            for (Workload.Query query : workload.queries()) {
+                Optional<String> difference = ResultComparison.difference(expected.get(query.name()), results.get(query.name()), query.orderBy(), query.limit());
+                difference.ifPresent(text -> {
+                    throw new IllegalStateException("%s of %s by %s has other rows than plain Hive: %s; its first one is %s".formatted(
+                            query.name(),
+                            workload.name(),
+                            contender.title(),
+                            text,
+                            results.get(query.name()).rows().stream().findFirst()));
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package io.cachedhive.benchmark.queries;
+
+import com.google.common.collect.ImmutableList;
+
+import java.util.Arrays;
+import java.util.List;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * How much is measured.
+ */
+public enum Scale
+{
+    /**
+     * Shows that the benchmark works, in minutes. Its figures are of no use.
+     */
+    CI("ci", 0.01, 100, 11, 2, List.of(StoreProfile.FAST)),
+    /**
+     * For each change of what it measures, in about an hour on two processors.
+     */
+    HOUR("hour", 0.3, 2_000, 1, 7, List.of(StoreProfile.NEAR)),
+    /**
+     * For a release.
+     */
+    FULL("full", 1, 10_000, 1, 7, List.of(StoreProfile.FAST, StoreProfile.NEAR, StoreProfile.FAR));
+
+    private final String text;
+    private final double tpch;
+    private final int smallFiles;
+    private final int everyTpchQuery;
+    private final int runs;
+    private final ImmutableList<StoreProfile> profiles;
+
+    Scale(String text, double tpch, int smallFiles, int everyTpchQuery, int runs, List<StoreProfile> profiles)
+    {
+        this.text = requireNonNull(text, "text is null");
+        this.tpch = tpch;
+        this.smallFiles = smallFiles;
+        this.everyTpchQuery = everyTpchQuery;
+        this.runs = runs;
+        this.profiles = ImmutableList.copyOf(profiles);
+    }
+
+    /**
+     * @throws IllegalArgumentException if there is no such scale
+     */
+    public static Scale of(String text)
+    {
+        return Arrays.stream(values())
+                .filter(scale -> scale.text.equals(text))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no such profile: %s, use one of %s".formatted(text, Arrays.toString(values()))));
+    }
+
+    /**
+     * The scale factor of TPC-H.
+     */
+    double tpch()
+    {
+        return tpch;
+    }
+
+    int smallFiles()
+    {
+        return smallFiles;
+    }
+
+    /**
+     * Of how many TPC-H queries one is run.
+     */
+    int everyTpchQuery()
+    {
+        return everyTpchQuery;
+    }
+
+    public int runs()
+    {
+        return runs;
+    }
+
+    public List<StoreProfile> profiles()
+    {
+        return profiles;
+    }
+
+    @Override
+    public String toString()
+    {
+        return text;
+    }
+}

@@ -1,0 +1,143 @@
+package io.cachedhive.benchmark.queries;
+
+import io.cachedhive.testing.cluster.tpch.TpchQuery;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
+
+import static java.util.Objects.requireNonNull;
+
+/**
+ * Queries over tables, which one or several clients run.
+ *
+ * @param tables of which the queries read some
+ * @param streams clients that run the queries, each one a part of them
+ */
+public record Workload(String name, List<BaseTable> tables, List<Query> queries, int streams)
+{
+    private static final int DASHBOARD_QUERIES = 50;
+    private static final int POPULAR_QUERIES = 66;
+    private static final List<String> SHIP_MODES = List.of("AIR", "FOB", "MAIL", "RAIL", "REG AIR", "SHIP", "TRUCK");
+    private static final List<String> RETURN_FLAGS = List.of("A", "N", "R");
+
+    public Workload
+    {
+        requireNonNull(name, "name is null");
+        tables = List.copyOf(tables);
+        queries = List.copyOf(queries);
+        if (streams < 1 || streams > queries.size()) {
+            throw new IllegalArgumentException("workload %s has %s streams for %s queries".formatted(name, streams, queries.size()));
+        }
+    }
+
+    /**
+     * @param sql names tables without catalog and schema
+     * @param orderBy columns of the result by which it is ordered
+     * @param limit of the number of rows
+     */
+    public record Query(String name, String sql, List<String> orderBy, OptionalInt limit)
+    {
+        public Query
+        {
+            requireNonNull(name, "name is null");
+            requireNonNull(sql, "sql is null");
+            orderBy = List.copyOf(orderBy);
+            requireNonNull(limit, "limit is null");
+        }
+
+        private static Query of(String name, String sql)
+        {
+            return new Query(name, sql, List.of(), OptionalInt.empty());
+        }
+
+        private static Query of(TpchQuery query)
+        {
+            return new Query(query.name(), query.sql(), query.orderBy(), query.limit());
+        }
+    }
+
+    /**
+     * Returns all workloads.
+     */
+    public static List<Workload> all(Scale scale)
+    {
+        List<Query> tpch = TpchQuery.all().stream().filter(query -> query.number() % scale.everyTpchQuery() == 1 % scale.everyTpchQuery()).map(Query::of).toList();
+        List<Workload> workloads = new ArrayList<>();
+        workloads.add(new Workload("tpch-orc", BaseTable.tpch("orc"), tpch, 1));
+        workloads.add(new Workload("tpch-parquet", BaseTable.tpch("parquet"), tpch, 1));
+        workloads.add(new Workload("popular", BaseTable.tpch("orc"), popular(tpch), 1));
+        workloads.add(new Workload("wide", List.of(BaseTable.tpch("orc", "lineitem")), List.of(Query.of("wide", wideScan())), 1));
+        workloads.add(new Workload("needle", List.of(BaseTable.manyFiles()), needles(), 1));
+        for (int streams : new int[] {1, 4, 8}) {
+            workloads.add(new Workload("dashboard-" + streams, List.of(BaseTable.tpch("orc", "lineitem")), dashboard(), streams));
+        }
+        workloads.add(new Workload(
+                "small-files",
+                List.of(BaseTable.smallFiles(scale.smallFiles())),
+                List.of(Query.of("small", "SELECT count(*), sum(custkey), max(comment) FROM small_files")),
+                1));
+        workloads.add(new Workload("text", List.of(BaseTable.text()), List.of(Query.of("text", "SELECT count(*), sum(quantity), max(comment), max(shipdate) FROM text_lines")), 1));
+        return workloads;
+    }
+
+    /**
+     * A few queries often and the others now and then, by Zipf's law: what a cache is for that has no room for everything.
+     */
+    private static List<Query> popular(List<Query> queries)
+    {
+        SplittableRandom random = new SplittableRandom(2);
+        double[] weights = IntStream.rangeClosed(1, queries.size()).mapToDouble(rank -> 1.0 / rank).toArray();
+        double sum = DoubleStream.of(weights).sum();
+        List<Query> drawn = new ArrayList<>();
+        for (int i = 0; i < POPULAR_QUERIES; i++) {
+            double left = random.nextDouble(sum);
+            int rank = 0;
+            while (rank < weights.length - 1 && left >= weights[rank]) {
+                left -= weights[rank];
+                rank++;
+            }
+            Query query = queries.get(rank);
+            drawn.add(new Query("%02d-%s".formatted(i, query.name()), query.sql(), query.orderBy(), query.limit()));
+        }
+        return drawn;
+    }
+
+    private static String wideScan()
+    {
+        return "SELECT count(*), sum(l_orderkey), sum(l_partkey), sum(l_suppkey), sum(l_linenumber), sum(l_quantity), sum(l_extendedprice), sum(l_discount), sum(l_tax), " +
+                "max(l_returnflag), max(l_linestatus), max(l_shipdate), max(l_commitdate), max(l_receiptdate), max(l_shipinstruct), max(l_shipmode), max(l_comment) FROM lineitem";
+    }
+
+    // one row each, of a file that can be found by its statistics only
+    private static List<Query> needles()
+    {
+        List<Query> queries = new ArrayList<>();
+        for (int key : new int[] {1, 7_000, 31_009, 44_001, 59_999}) {
+            queries.add(Query.of("key-" + key, "SELECT custkey, totalprice, comment FROM many_files WHERE orderkey = " + key));
+        }
+        return queries;
+    }
+
+    // the same in each pass, as the panels of a dashboard are
+    private static List<Query> dashboard()
+    {
+        SplittableRandom random = new SplittableRandom(1);
+        List<Query> queries = new ArrayList<>();
+        for (int i = 0; i < DASHBOARD_QUERIES; i++) {
+            int month = random.nextInt(1, 13);
+            String sql = switch (i % 3) {
+                case 0 -> "SELECT count(*), sum(l_extendedprice) FROM lineitem WHERE l_returnflag = '%s' AND l_shipmode = '%s'".formatted(
+                        RETURN_FLAGS.get(random.nextInt(RETURN_FLAGS.size())),
+                        SHIP_MODES.get(random.nextInt(SHIP_MODES.size())));
+                case 1 -> "SELECT l_linestatus, avg(l_discount) FROM lineitem WHERE l_shipdate BETWEEN DATE '1995-%1$02d-01' AND DATE '1995-%1$02d-20' GROUP BY 1".formatted(month);
+                default -> "SELECT l_shipmode, max(l_quantity) FROM lineitem WHERE l_returnflag = 'R' AND l_suppkey < %s GROUP BY 1".formatted(100 * month);
+            };
+            queries.add(Query.of("panel-%02d".formatted(i), sql));
+        }
+        return queries;
+    }
+}
