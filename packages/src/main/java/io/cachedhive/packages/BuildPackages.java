@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
@@ -52,7 +53,20 @@ public final class BuildPackages
         packages.put(target.resolve(worker + ".tar.gz"), file -> archives.writeTarGz(file, worker + "/", contents.worker()));
         String admin = "cachedhive-admin-" + version;
         packages.put(target.resolve(admin + ".tar.gz"), file -> archives.writeTarGz(file, admin + "/", contents.tool()));
+        packages.put(target.resolve(BillOfMaterials.FILE_NAME), file -> Files.writeString(file, contents.billOfMaterials()));
         writeAll(packages);
+
+        Files.writeString(target.resolve("SHA256SUMS"), Checksums.list("SHA-256", files(packages.keySet())));
+        // where tools look for the list of a whole build
+        Path aggregate = Files.createDirectories(root.resolve("target")).resolve(BillOfMaterials.FILE_NAME);
+        Files.writeString(aggregate, contents.billOfMaterials());
+    }
+
+    private static PackageTree files(Collection<Path> files)
+    {
+        PackageTree tree = new PackageTree();
+        files.forEach(file -> tree.addFile(file.getFileName().toString(), file, PackageTree.FILE_MODE));
+        return tree;
     }
 
     private interface PackageWriter

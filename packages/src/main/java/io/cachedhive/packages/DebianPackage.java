@@ -47,7 +47,8 @@ final class DebianPackage
     {
         PackageTree tree = new PackageTree()
                 .addAll(content.tree())
-                .addTree("usr/share/doc/" + content.name(), documentation(content));
+                .addTree("usr/share/doc/" + content.name(), documentation(content))
+                .addText("usr/share/lintian/overrides/" + content.name(), lintianOverrides(content));
 
         ByteArrayOutputStream control = new ByteArrayOutputStream();
         archives.writeTarGz(control, "./", control(content, tree));
@@ -135,6 +136,16 @@ final class DebianPackage
             width += 1 + word.length();
         }
         return paragraph.append('\n').toString();
+    }
+
+    /**
+     * The exceptions from Debian's rules, for lintian(1), which finds nothing else in the packages.
+     */
+    private static String lintianOverrides(SystemPackage content)
+    {
+        return content.debianExceptions().entrySet().stream()
+                .map(exception -> "# %s\n%s: %s\n".formatted(exception.getValue(), content.name(), exception.getKey()))
+                .collect(joining());
     }
 
     private PackageTree documentation(SystemPackage content)

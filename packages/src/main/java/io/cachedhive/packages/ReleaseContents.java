@@ -27,6 +27,7 @@ final class ReleaseContents
     static final String WORKER_CONFIGURATION = "etc/cachedhive";
     static final String WORKER_DATA = "var/lib/cachedhive";
     static final String UNIT = "usr/lib/systemd/system/cachedhive-worker.service";
+    static final String TEMPORARY_FILES = "usr/lib/tmpfiles.d/cachedhive-worker.conf";
     static final String PLUGIN_HOME = "usr/lib/cachedhive-trino";
 
     private static final List<String> CONFIGURATION_FILES = List.of(
@@ -36,9 +37,17 @@ final class ReleaseContents
             "node.properties",
             "origins/default.properties");
 
+    private static final String NO_JAVA_PACKAGE = "The jars are used by this package alone, in the versions that it was tested with.";
+    private static final String NEWER_CLASSES = "Debian's lintian does not know the classes of newer Java versions.";
+    private static final String NO_MANUAL = "The program explains itself with --help.";
+
     private final Path root;
     private final String version;
     private final String versions;
+    /**
+     * Null until it is needed: it reads all jars.
+     */
+    private String bom;
 
     /**
      * @param root of the repository
@@ -67,6 +76,7 @@ final class ReleaseContents
                 .addTree("engine-extension", engineExtension())
                 .addTree("admin", tool())
                 .addText("VERSION", versions)
+                .addText(BillOfMaterials.FILE_NAME, billOfMaterials())
                 .addFile("LICENSE", root.resolve("LICENSE"), PackageTree.FILE_MODE)
                 .addText("README.txt", """
                         cachedhive %s: a Trino connector that reads Hive tables through a cache shared by the whole cluster.
@@ -76,17 +86,57 @@ final class ReleaseContents
                           engine-extension/   optional, for lib/ of Trino servers: the schema cache in the catalog system
                           admin/              cache-admin, which installs all of that on the hosts of a cluster
                           VERSION             what this is, and which protocol and formats it knows
+                          bom.json            every jar in these directories: coordinates and SHA-256 (CycloneDX 1.6)
                           SHA256SUMS          check with: sha256sum --check --quiet SHA256SUMS
                         """.formatted(version));
+    }
+
+    /**
+     * The list of every jar in the packages, which all of them contain.
+     */
+    synchronized String billOfMaterials()
+            throws IOException
+    {
+        if (bom == null) {
+            BillOfMaterials list = new BillOfMaterials(version);
+            list.addJars("worker/lib", workerLibraries().below("lib"), librariesOf("cache-worker-daemon"));
+            list.addJars("plugin", pluginLibraries(), librariesOf("plugin-cachedhive"));
+            list.addJars("engine-extension", engineExtension(), List.of(Library.ofProject("engine-extension", version)));
+            list.addMergedJar("admin/lib/cache-admin.jar", (File) toolLibraries().entries().get("lib/cache-admin.jar"), librariesOf("admin-cli"));
+            bom = list.toJson();
+        }
+        return bom;
+    }
+
+    /**
+     * What the module packages: itself, and its dependencies as the build has resolved them.
+     */
+    private List<Library> librariesOf(String module)
+            throws IOException
+    {
+        return Stream.concat(
+                Stream.of(Library.ofProject(module, version)),
+                Library.readList(root.resolve(module).resolve("target/libraries.txt")).stream()).toList();
+    }
+
+    private Path workerInstallation()
+    {
+        return root.resolve("cache-worker-daemon/target/cache-worker-" + version);
+    }
+
+    private PackageTree workerLibraries()
+    {
+        return new PackageTree().addFilesOf("lib", workerInstallation().resolve("lib"));
     }
 
     PackageTree worker()
             throws IOException
     {
-        Path installation = root.resolve("cache-worker-daemon/target/cache-worker-" + version);
+        Path installation = workerInstallation();
         return new PackageTree()
                 .addFilesOf("bin", installation.resolve("bin"))
-                .addFilesOf("lib", installation.resolve("lib"))
+                .addAll(workerLibraries())
+                .addText(BillOfMaterials.FILE_NAME, billOfMaterials())
                 // not what a cache worker that was started there has left
                 .addTree("etc", examples())
                 .addFile("README.txt", installation.resolve("README.txt"), PackageTree.FILE_MODE)
@@ -95,10 +145,16 @@ final class ReleaseContents
                 .addText("VERSION", versions);
     }
 
-    PackageTree plugin()
+    private PackageTree pluginLibraries()
     {
         PackageTree plugin = new PackageTree().addFilesOf("plugin", root.resolve("plugin-cachedhive/target/plugin/cachedhive"));
         return plugin.below("plugin");
+    }
+
+    PackageTree plugin()
+            throws IOException
+    {
+        return pluginLibraries().addText(BillOfMaterials.FILE_NAME, billOfMaterials());
     }
 
     /**
@@ -110,14 +166,23 @@ final class ReleaseContents
         return new PackageTree().addFile(jar, root.resolve("engine-extension/target").resolve(jar), PackageTree.FILE_MODE);
     }
 
+    private Path toolJar()
+    {
+        return root.resolve("admin-cli/target/cache-admin.jar");
+    }
+
+    private PackageTree toolLibraries()
+    {
+        return new PackageTree().addFile("lib/cache-admin.jar", toolJar(), PackageTree.FILE_MODE);
+    }
+
     PackageTree tool()
             throws IOException
     {
-        Path jar = root.resolve("admin-cli/target/cache-admin.jar");
-        return new PackageTree()
-                .addFile("lib/cache-admin.jar", jar, PackageTree.FILE_MODE)
+        return toolLibraries()
                 .addFile("bin/cache-admin", program("cache-admin"))
-                .addText("bash-completion/cache-admin", BashCompletion.of(jar))
+                .addText(BillOfMaterials.FILE_NAME, billOfMaterials())
+                .addText("bash-completion/cache-admin", BashCompletion.of(toolJar()))
                 .addFile("LICENSE", root.resolve("LICENSE"), PackageTree.FILE_MODE)
                 .addText("VERSION", versions);
     }
@@ -139,8 +204,10 @@ final class ReleaseContents
                 .addFile(WORKER_HOME + "/bin/cache-worker", (File) worker.entries().get("bin/cache-worker"))
                 .addTree(WORKER_HOME + "/lib", worker.below("lib"))
                 .addText(WORKER_HOME + "/VERSION", versions)
+                .addText(WORKER_HOME + "/" + BillOfMaterials.FILE_NAME, billOfMaterials())
                 .addLink("usr/bin/cache-worker", "../lib/cachedhive/bin/cache-worker")
                 .addFile(UNIT, unit(), PackageTree.FILE_MODE)
+                .addFile(TEMPORARY_FILES, root.resolve("etc/systemd/cachedhive-worker.conf"), PackageTree.FILE_MODE)
                 .addDirectory(WORKER_CONFIGURATION, 0750, Access.READ_BY_WORKER)
                 .addDirectory(WORKER_CONFIGURATION + "/origins", 0750, Access.READ_BY_WORKER)
                 .addDirectory(WORKER_DATA, 0750, Access.WORKER);
@@ -156,12 +223,20 @@ final class ReleaseContents
                                 + " in shared memory and on SSD. It needs a Java runtime of version 25 or newer, and is not started by its installation."),
                 List.of("passwd"),
                 List.of("java25-runtime-headless | temurin-25-jre | openjdk-25-jre-headless"),
+                new TreeMap<>(Map.of(
+                        "jar-not-in-usr-share", NO_JAVA_PACKAGE,
+                        "unknown-java-class-version", NEWER_CLASSES,
+                        "no-manual-page", NO_MANUAL,
+                        "maintainer-script-calls-systemctl", "The scripts never start a cache worker, and restart only one that runs.",
+                        "non-standard-dir-perm", "Configuration may have secrets, and data are the cached bytes: both are for the cache worker alone.",
+                        "non-standard-file-perm", "Configuration may have secrets: it is for the cache worker alone.")),
                 // bash and useradd
                 List.of("bash", "shadow-utils"),
                 tree);
     }
 
     private SystemPackage pluginPackage()
+            throws IOException
     {
         return new SystemPackage(
                 "cachedhive-trino-plugin",
@@ -172,6 +247,9 @@ final class ReleaseContents
                                 + " /usr/lib/cachedhive-trino/engine-extension. Trino loads the plugin by a link in its own plugin directory, which this package does not make."),
                 List.of(),
                 List.of(),
+                new TreeMap<>(Map.of(
+                        "jar-not-in-usr-share", NO_JAVA_PACKAGE,
+                        "unknown-java-class-version", NEWER_CLASSES)),
                 List.of(),
                 new PackageTree()
                         .addTree(PLUGIN_HOME + "/plugin", plugin())
@@ -190,12 +268,17 @@ final class ReleaseContents
                         "This package has its tool. It reaches the hosts by ssh, and needs a Java runtime of version 25 or newer."),
                 List.of("openssh-client"),
                 List.of("java25-runtime-headless | temurin-25-jre | openjdk-25-jre-headless"),
+                new TreeMap<>(Map.of(
+                        "jar-not-in-usr-share", NO_JAVA_PACKAGE,
+                        "unknown-java-class-version", NEWER_CLASSES,
+                        "no-manual-page", NO_MANUAL)),
                 List.of("bash", "openssh-clients"),
                 new PackageTree()
                         .addFile("usr/lib/cachedhive-admin/bin/cache-admin", program("cache-admin"))
-                        .addFile("usr/lib/cachedhive-admin/lib/cache-admin.jar", root.resolve("admin-cli/target/cache-admin.jar"), PackageTree.FILE_MODE)
+                        .addTree("usr/lib/cachedhive-admin", toolLibraries())
                         .addText("usr/lib/cachedhive-admin/VERSION", versions)
-                        .addText("usr/share/bash-completion/completions/cache-admin", BashCompletion.of(root.resolve("admin-cli/target/cache-admin.jar")))
+                        .addText("usr/lib/cachedhive-admin/" + BillOfMaterials.FILE_NAME, billOfMaterials())
+                        .addText("usr/share/bash-completion/completions/cache-admin", BashCompletion.of(toolJar()))
                         .addLink("usr/bin/cache-admin", "../lib/cachedhive-admin/bin/cache-admin"));
     }
 
@@ -223,7 +306,7 @@ final class ReleaseContents
         for (String name : CONFIGURATION_FILES) {
             files.put(name, Files.readString(root.resolve("etc/cache-worker").resolve(name)));
         }
-        files.compute("config.properties", (_, text) -> replaceLine(text, "#cache.worker.socket-group=trino", "cache.worker.socket-group=cachedhive"));
+        files.compute("config.properties", (_, text) -> replaceLine(text, "#cache.worker.socket-group=trino", "cache.worker.socket-group=cachedhive-socket"));
         files.compute("node.properties", (_, text) -> replaceLine(text, "#node.data-dir=/var/lib/cachedhive", "node.data-dir=/var/lib/cachedhive"));
         return files;
     }

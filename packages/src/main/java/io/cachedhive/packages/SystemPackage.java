@@ -5,8 +5,11 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Collections.unmodifiableSortedMap;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -18,6 +21,7 @@ import static java.util.Objects.requireNonNull;
  * @param description paragraphs
  * @param debianDependencies each such as {@code passwd}
  * @param debianRecommendations likewise
+ * @param debianExceptions the tags of lintian(1) that do not apply, and why not
  * @param rpmDependencies names of packages
  * @param tree everything that it installs
  */
@@ -28,6 +32,7 @@ record SystemPackage(
         List<String> description,
         List<String> debianDependencies,
         List<String> debianRecommendations,
+        SortedMap<String, String> debianExceptions,
         List<String> rpmDependencies,
         PackageTree tree)
 {
@@ -41,6 +46,7 @@ record SystemPackage(
         description = List.copyOf(description);
         debianDependencies = List.copyOf(debianDependencies);
         debianRecommendations = List.copyOf(debianRecommendations);
+        debianExceptions = unmodifiableSortedMap(new TreeMap<>(debianExceptions));
         rpmDependencies = List.copyOf(rpmDependencies);
         requireNonNull(tree, "tree is null");
     }

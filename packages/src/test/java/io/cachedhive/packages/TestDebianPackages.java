@@ -18,6 +18,7 @@ import java.util.Map;
 import static io.cachedhive.packages.BuiltPackages.systemVersion;
 import static java.util.stream.Collectors.toMap;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 @Tag("slow")
 class TestDebianPackages
@@ -67,13 +68,32 @@ class TestDebianPackages
                 "./usr/lib/cachedhive/bin/cache-worker",
                 "./usr/lib/cachedhive/VERSION",
                 "./usr/lib/systemd/system/cachedhive-worker.service",
+                "./usr/lib/tmpfiles.d/cachedhive-worker.conf",
                 "./var/lib/cachedhive/");
         assertThat(deb.data().get("./usr/bin/cache-worker").header().getLinkName()).isEqualTo("../lib/cachedhive/bin/cache-worker");
         // it runs as a user of its own, so that Trino's has to be let in
-        assertThat(deb.data().get("./etc/cachedhive/config.properties").text()).contains("\ncache.worker.socket-group=cachedhive\n");
+        assertThat(deb.data().get("./etc/cachedhive/config.properties").text())
+                .contains("\ncache.worker.socket-group=cachedhive-socket\n", "\ncache.ram.directory=/dev/shm/cachedhive\n");
         assertThat(deb.data().get("./etc/cachedhive/config.properties").header().getMode() & 0777).isEqualTo(0640);
         // programs of one processor are no part of a package for all
         assertThat(deb.data().keySet()).noneMatch(file -> file.contains("/linux-"));
+    }
+
+    /**
+     * Not the plugin's package, whose jars take minutes: it has the same form.
+     */
+    @ParameterizedTest
+    @ValueSource(strings = {"cachedhive-worker", "cachedhive-admin"})
+    void testLintianFindsNothing(String name)
+            throws Exception
+    {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/lintian")), "lintian is not installed here");
+        Path deb = BuiltPackages.file("%s_%s_all.deb".formatted(name, systemVersion()));
+        // root is whoever builds in a container
+        Process process = new ProcessBuilder("lintian", "--allow-root", "--fail-on", "error,warning", deb.toString()).redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).describedAs(output).isEqualTo(0);
+        assertThat(output.lines().filter(line -> line.matches("[EW]: .*"))).isEmpty();
     }
 
     @Test
@@ -82,9 +102,11 @@ class TestDebianPackages
     {
         List<String> commands = run("postinst", "configure");
         assertThat(commands)
-                .contains("groupadd --system cachedhive")
+                .contains("groupadd --system cachedhive", "groupadd --system cachedhive-socket", "usermod --append --groups cachedhive-socket cachedhive")
                 .anyMatch(command -> command.startsWith("useradd --system --gid cachedhive "))
                 .contains("chown cachedhive:cachedhive /var/lib/cachedhive")
+                // the private directory for shared memory
+                .contains("systemd-tmpfiles --create cachedhive-worker.conf")
                 .noneMatch(command -> command.matches("systemctl .*\\b(start|restart|enable)\\b.*") && !command.contains("try-restart"))
                 .noneMatch(command -> command.contains("try-restart"));
 
@@ -99,14 +121,34 @@ class TestDebianPackages
     void testRemovalKeepsDataAndPurgeDoesNot()
             throws Exception
     {
-        assertThat(run("postrm", "remove")).noneMatch(command -> command.matches("(rm|userdel|groupdel) .*"));
-        assertThat(run("postrm", "upgrade", "2")).noneMatch(command -> command.matches("(rm|userdel|groupdel) .*"));
+        assertThat(run("postrm", "remove")).noneMatch(command -> command.matches("(rm|userdel|groupdel|usermod) .*"));
+        assertThat(run("postrm", "upgrade", "2")).noneMatch(command -> command.matches("(rm|userdel|groupdel|usermod) .*"));
         assertThat(run("prerm", "upgrade", "2")).isEmpty();
         assertThat(run("postrm", "purge"))
-                .contains("rm -rf /var/lib/cachedhive", "userdel cachedhive")
+                .contains("rm -rf /var/lib/cachedhive /dev/shm/cachedhive", "userdel cachedhive")
                 // nothing that the operator named: it may be a disk with other things
                 .filteredOn(command -> command.startsWith("rm "))
-                .containsExactly("rm -rf /var/lib/cachedhive", "rm -rf /etc/systemd/system/cachedhive-worker.service.d");
+                .containsExactly("rm -rf /var/lib/cachedhive /dev/shm/cachedhive", "rm -rf /etc/systemd/system/cachedhive-worker.service.d");
+    }
+
+    @Test
+    void testPurgeDestroysTheDataKey()
+            throws Exception
+    {
+        Path state = Files.createDirectories(directory.resolve("data/state"));
+        byte[] content = new byte[128];
+        Path key = Files.write(state.resolve("encryption-key"), content);
+        Path foreign = Files.write(directory.resolve("foreign"), content);
+        Files.createSymbolicLink(state.resolve("encryption-key.new"), foreign);
+
+        List<String> commands = run("postrm", "purge");
+
+        // by the user who owns the key, and before the removal
+        assertThat(commands.getFirst()).startsWith("runuser -u cachedhive -- dd if=/dev/urandom of=%s ".formatted(key));
+        assertThat(Files.readAllBytes(key)).hasSize(4096).isNotEqualTo(new byte[4096]);
+        assertThat(Files.readAllBytes(foreign)).isEqualTo(content);
+        run("postrm", "remove");
+        assertThat(Files.readAllLines(directory.resolve("log"))).noneMatch(command -> command.startsWith("runuser"));
     }
 
     /**
@@ -119,16 +161,19 @@ class TestDebianPackages
         Files.deleteIfExists(log);
         Files.createFile(log);
         Path bin = Files.createDirectories(directory.resolve("bin"));
-        for (String command : List.of("groupadd", "useradd", "groupdel", "userdel", "systemctl", "chown", "chmod", "rm", "mkdir")) {
+        for (String command : List.of("groupadd", "useradd", "groupdel", "userdel", "usermod", "systemctl", "systemd-tmpfiles", "chown", "chmod", "rm", "mkdir")) {
             Files.writeString(bin.resolve(command), "#!/bin/sh\necho \"%s $*\" >> '%s'\n".formatted(command, log));
             assertThat(bin.resolve(command).toFile().setExecutable(true)).isTrue();
         }
+        Files.writeString(bin.resolve("runuser"), "#!/bin/sh\necho \"runuser $*\" >> '%s'\nPATH=/usr/bin:/bin\nshift 3\nexec \"$@\"\n".formatted(log));
+        assertThat(bin.resolve("runuser").toFile().setExecutable(true)).isTrue();
         // a host that has the user only when it is to be removed
         Files.writeString(bin.resolve("getent"), "#!/bin/sh\nexit %s\n".formatted(script.equals("postinst") ? 2 : 0));
         assertThat(bin.resolve("getent").toFile().setExecutable(true)).isTrue();
 
         Path program = directory.resolve(script);
-        Files.writeString(program, BuiltPackages.readDeb(WORKER).controlText(script));
+        Files.writeString(program, BuiltPackages.readDeb(WORKER).controlText(script)
+                .replace("/var/lib/cachedhive/state", directory.resolve("data/state").toString()));
         List<String> command = new ArrayList<>(List.of("/bin/sh", program.toString()));
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);

@@ -8,9 +8,11 @@ import io.kubernetes.client.openapi.models.V1ConfigMap;
 import io.kubernetes.client.openapi.models.V1Container;
 import io.kubernetes.client.openapi.models.V1DaemonSet;
 import io.kubernetes.client.openapi.models.V1EnvVar;
+import io.kubernetes.client.openapi.models.V1NetworkPolicy;
 import io.kubernetes.client.openapi.models.V1Pod;
 import io.kubernetes.client.openapi.models.V1PodSpec;
 import io.kubernetes.client.openapi.models.V1Secret;
+import io.kubernetes.client.openapi.models.V1ServiceAccount;
 import io.kubernetes.client.openapi.models.V1Volume;
 import io.kubernetes.client.openapi.models.V1VolumeMount;
 import org.junit.jupiter.api.Tag;
@@ -52,6 +54,17 @@ class TestKubernetesFiles
      */
     private static final Set<String> CHART_KEYS = Set.of(
             "image.tag",
+            "image.digest",
+            "serviceAccount.create",
+            "serviceAccount.name",
+            "securityContext.runAsUser",
+            "securityContext.runAsGroup",
+            "securityContext.runAsNonRoot",
+            "securityContext.seccompProfile",
+            "containerSecurityContext.allowPrivilegeEscalation",
+            "containerSecurityContext.runAsNonRoot",
+            "containerSecurityContext.capabilities",
+            "containerSecurityContext.seccompProfile",
             "env",
             "catalogs",
             "initContainers.coordinator",
@@ -72,7 +85,9 @@ class TestKubernetesFiles
     private static final Map<String, Validator> VALIDATORS = Map.of(
             "v1 ConfigMap", V1ConfigMap::validateJsonElement,
             "v1 Secret", V1Secret::validateJsonElement,
+            "v1 ServiceAccount", V1ServiceAccount::validateJsonElement,
             "v1 Pod", V1Pod::validateJsonElement,
+            "networking.k8s.io/v1 NetworkPolicy", V1NetworkPolicy::validateJsonElement,
             "apps/v1 DaemonSet", V1DaemonSet::validateJsonElement,
             // a patch: the part of it that has a model which stands by itself
             "apps/v1 Deployment", json -> V1PodSpec.validateJsonElement(at(json, "spec", "template", "spec")));
@@ -82,17 +97,24 @@ class TestKubernetesFiles
             throws IOException
     {
         int count = 0;
-        for (String file : List.of("cache-worker-config.yaml", "trino-worker-pod.yaml", "daemonset.yaml", "trino-on-host-network.yaml")) {
+        for (String file : List.of("cache-worker-config.yaml", "trino-worker-pod.yaml", "daemonset.yaml", "trino-on-host-network.yaml", "network-policy.yaml")) {
             for (JsonObject document : read(file)) {
                 validate(document);
                 count++;
             }
         }
-        assertThat(count).isEqualTo(7);
+        assertThat(count).isEqualTo(9);
         // and there are no others
         try (Stream<Path> files = Files.list(DIRECTORY)) {
             assertThat(files.map(file -> file.getFileName().toString())).containsExactlyInAnyOrder(
-                    "Dockerfile", "cache-worker-config.yaml", "trino-values.yaml", "trino-worker-pod.yaml", "daemonset.yaml", "trino-on-host-network.yaml");
+                    "Dockerfile",
+                    "cache-worker-config.yaml",
+                    "trino-values.yaml",
+                    "trino-worker-pod.yaml",
+                    "daemonset.yaml",
+                    "trino-on-host-network.yaml",
+                    "network-policy.yaml",
+                    "node-directories.conf");
         }
     }
 
@@ -105,7 +127,7 @@ class TestKubernetesFiles
         assertThatThrownBy(() -> validate(pod)).hasMessageContaining("volumMounts");
 
         JsonObject volume = find("trino-worker-pod.yaml", "Pod");
-        at(volume, "spec", "volumes").getAsJsonArray().get(2).getAsJsonObject().getAsJsonObject("emptyDir").addProperty("sizelimit", "1Gi");
+        volume(spec(volume), "cachedhive-memory").getAsJsonObject("emptyDir").addProperty("sizelimit", "1Gi");
         assertThatThrownBy(() -> validate(volume)).hasMessageContaining("sizelimit");
 
         JsonObject unnamed = find("trino-worker-pod.yaml", "Pod");
@@ -122,7 +144,9 @@ class TestKubernetesFiles
 
         JsonObject shared = find("trino-worker-pod.yaml", "Pod");
         container(spec(shared), "trino-worker").getAsJsonArray("volumeMounts").remove(4);
-        assertThat(problems(spec(shared), find("cache-worker-config.yaml", "ConfigMap"))).singleElement().asString().contains("/run/cachedhive");
+        assertThat(problems(spec(shared), find("cache-worker-config.yaml", "ConfigMap")))
+                .isNotEmpty()
+                .allSatisfy(problem -> assertThat(problem).isEqualTo("/memory/cachedhive of the cache worker is not that of Trino"));
     }
 
     @Test
@@ -323,12 +347,13 @@ class TestKubernetesFiles
     }
 
     /**
-     * Name of the volume that a container has at a path; empty if none.
+     * Name of the volume in which a container has a path, at its top or one directory below; empty if none.
      */
     private static String mount(JsonObject container, String path)
     {
+        String parent = Path.of(path).getParent().toString();
         return objects(container.getAsJsonArray("volumeMounts"))
-                .filter(mount -> mount.get("mountPath").getAsString().equals(path))
+                .filter(mount -> List.of(path, parent).contains(mount.get("mountPath").getAsString()))
                 .map(mount -> mount.get("name").getAsString())
                 .findFirst()
                 .orElse("");

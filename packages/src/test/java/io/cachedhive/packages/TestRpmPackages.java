@@ -32,9 +32,9 @@ class TestRpmPackages
      * @param digest as the header names it
      * @param content SHA-256 of what the payload has there; empty for what is no file
      */
-    private record RpmFile(String user, String group, int mode, int flags, String digest, String content) {}
+    record RpmFile(String user, String group, int mode, int flags, String digest, String content) {}
 
-    private record Rpm(Map<RpmTag, Object> header, Map<String, RpmFile> files) {}
+    record Rpm(Map<RpmTag, Object> header, Map<String, RpmFile> files) {}
 
     @ParameterizedTest
     @ValueSource(strings = {"cachedhive-worker", "cachedhive-trino-plugin", "cachedhive-admin"})
@@ -63,9 +63,10 @@ class TestRpmPackages
         assertThat(rpm.files()).containsKeys(
                 "/usr/bin/cache-worker",
                 "/usr/lib/cachedhive/bin/cache-worker",
-                "/usr/lib/systemd/system/cachedhive-worker.service");
+                "/usr/lib/systemd/system/cachedhive-worker.service",
+                "/usr/lib/tmpfiles.d/cachedhive-worker.conf");
         // those of the system are not ours
-        assertThat(rpm.files()).doesNotContainKeys("/etc", "/usr", "/usr/bin", "/usr/lib", "/usr/lib/systemd/system", "/var", "/var/lib");
+        assertThat(rpm.files()).doesNotContainKeys("/etc", "/usr", "/usr/bin", "/usr/lib", "/usr/lib/systemd/system", "/usr/lib/tmpfiles.d", "/var", "/var/lib");
 
         RpmFile configuration = rpm.files().get("/etc/cachedhive/config.properties");
         assertThat(FileFlags.decode(configuration.flags())).contains(FileFlags.CONFIGURATION, FileFlags.NOREPLACE);
@@ -77,7 +78,9 @@ class TestRpmPackages
         assertThat(rpm.files().get("/usr/lib/cachedhive/bin/cache-worker").mode() & 0777).isEqualTo(0755);
 
         // before its files, which belong to that user
-        assertThat((String) rpm.header().get(RpmTag.PREINSTALL_SCRIPT)).contains("useradd --system").doesNotContain("systemctl");
+        assertThat((String) rpm.header().get(RpmTag.PREINSTALL_SCRIPT))
+                .contains("useradd --system", "usermod --append --groups cachedhive-socket cachedhive")
+                .doesNotContain("systemctl");
         assertThat((String) rpm.header().get(RpmTag.POSTINSTALL_SCRIPT)).contains("systemctl --system daemon-reload").doesNotContain("systemctl start", "restart", "enable");
         assertThat((String) rpm.header().get(RpmTag.PREREMOVE_SCRIPT)).contains("disable --now cachedhive-worker.service");
         assertThat((String) rpm.header().get(RpmTag.POSTREMOVE_SCRIPT)).contains("try-restart cachedhive-worker.service").doesNotContain("rm ").doesNotContain("userdel");
@@ -90,7 +93,7 @@ class TestRpmPackages
         for (String name : new String[] {"cachedhive-worker", "cachedhive-admin"}) {
             Map<String, String> debian = new TreeMap<>();
             BuiltPackages.readDeb(name).data().values().stream()
-                    .filter(member -> member.isFile() && !member.name().startsWith("./usr/share/doc/"))
+                    .filter(member -> member.isFile() && !member.name().startsWith("./usr/share/doc/") && !member.name().startsWith("./usr/share/lintian/"))
                     .forEach(member -> debian.put(member.name().substring(1), member.digest()));
             Map<String, String> rpm = new TreeMap<>();
             read(name).files().forEach((path, file) -> {
@@ -102,7 +105,7 @@ class TestRpmPackages
         }
     }
 
-    private static Rpm read(String name)
+    static Rpm read(String name)
             throws Exception
     {
         Path file = BuiltPackages.file("%s-%s-1.noarch.rpm".formatted(name, systemVersion()));

@@ -45,10 +45,14 @@ class TestSystemdUnit
         Properties configuration = configuration();
         Path socket = Path.of(configuration.getProperty("cache.worker.socket-path"));
         assertThat(socket.getParent()).isEqualTo(Path.of("/run", unit.get("RuntimeDirectory").getFirst()));
-        // its group enters the directory, connects to the socket and reads the memory
-        assertThat(unit.get("RuntimeDirectoryMode")).containsExactly("0750");
-        assertThat(unit.get("Group")).containsExactly(configuration.getProperty("cache.worker.socket-group"));
-        assertThat(unit.get("ReadWritePaths")).contains(configuration.getProperty("cache.ram.directory"));
+        // who is in the group of socket and memory is not in that of configuration and state
+        assertThat(unit.get("RuntimeDirectoryMode")).containsExactly("0755");
+        assertThat(configuration.getProperty("cache.worker.socket-group")).isEqualTo("cachedhive-socket").isNotEqualTo(unit.get("Group").getFirst());
+        Path memory = Path.of(configuration.getProperty("cache.ram.directory"));
+        assertThat(unit.get("ReadWritePaths")).contains(memory.getParent().toString());
+        // only this group enters the directory of the memory, which exists from boot, so that no other user creates it first
+        assertThat(Files.readAllLines(ROOT.resolve("etc/systemd/cachedhive-worker.conf")))
+                .contains("d %s 0750 %s %s -".formatted(memory, unit.get("User").getFirst(), configuration.getProperty("cache.worker.socket-group")));
         assertThat(unit.get("RemoveIPC")).containsExactly("no");
         // each line changes what those before it allow, and @privileged has chown(2), by which the socket gets its group
         assertThat(unit.get("SystemCallFilter")).endsWith("~@privileged @resources", "@chown");
@@ -67,6 +71,16 @@ class TestSystemdUnit
     }
 
     @Test
+    void testNothingIsLeftOnDisk()
+            throws IOException
+    {
+        Map<String, List<String>> unit = read();
+        // memory has secrets and cached bytes: neither core dumps nor swap
+        assertThat(unit.get("LimitCORE")).containsExactly("0");
+        assertThat(unit.get("MemorySwapMax")).containsExactly("0");
+    }
+
+    @Test
     void testSystemdAgrees()
             throws Exception
     {
@@ -76,8 +90,8 @@ class TestSystemdUnit
         Files.writeString(unit, Files.readString(UNIT).replaceAll("(?m)^ExecStart=\\S+", "ExecStart=/bin/true"));
         // it also looks at the machine's own units that ours names
         assertThat(run("systemd-analyze", "verify", unit.toString()).lines().filter(line -> line.contains("cachedhive"))).isEmpty();
-        // tenths; 96 is a service without any protection
-        String security = run("systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", unit.toString());
+        // tenths, as on the page about the packages; 96 is a service without any protection
+        String security = run("systemd-analyze", "security", "--offline=true", "--threshold=16", "--no-pager", unit.toString());
         assumeTrue(!security.contains("unrecognized option"), "systemd-analyze of this host is older than 250");
         assertThat(security).startsWith("0 ").contains("Overall exposure level");
     }
