@@ -99,7 +99,7 @@ class TestBenchmarkMain
         assertThat(figures).singleElement().satisfies(figure -> assertThat(figure.get("value").asDouble()).isPositive().isFinite());
     }
 
-    // a minute; testFiles has the same processes
+    // a minute
     @Tag("exhaustive")
     @Test
     void testStore()
@@ -146,7 +146,8 @@ class TestBenchmarkMain
         assertThat(memory).isEmptyDirectory();
     }
 
-    @Tag("conformance")
+    // half a minute; TestAttacks starts the same processes
+    @Tag("exhaustive")
     @Test
     void testFiles()
             throws IOException

@@ -60,9 +60,12 @@ public final class QueriesBenchmark
             }
         }
 
+        /**
+         * One for each capacity, since passes with different ones do not compare.
+         */
         Path passFile()
         {
-            return directory.resolve("passes-%s.jsonl".formatted(scale));
+            return directory.resolve("passes-%s-ram-%s-ssd-%s.jsonl".formatted(scale, ram, ssd));
         }
 
         List<Workload> selected()
@@ -160,6 +163,9 @@ public final class QueriesBenchmark
         {
             // restarts, after which the JVMs compile their code again, come last
             for (boolean listed : new boolean[] {true, false}) {
+                if (listed && !last && !settings.scale().listsInEachRun()) {
+                    continue;
+                }
                 String schema = schema(number + (listed ? "_listed" : ""));
                 prepare(schema);
                 cluster.cluster().s3().setFaults(profile.faults());
@@ -189,9 +195,7 @@ public final class QueriesBenchmark
             try {
                 for (int pass = 0; pass < WARM_UP_PASSES; pass++) {
                     for (Contender contender : Contender.values()) {
-                        for (boolean listed : new boolean[] {false, true}) {
-                            run(contender.catalog(listed), TableCopies.schema(schema, contender == Contender.LOCAL), Phase.WARM);
-                        }
+                        run(contender.catalog(false), TableCopies.schema(schema, contender == Contender.LOCAL), Phase.WARM);
                     }
                     run(Contender.CACHEDHIVE.catalog(false), schema, Phase.ANY_NODE);
                 }

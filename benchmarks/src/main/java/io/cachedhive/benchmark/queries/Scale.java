@@ -15,30 +15,32 @@ public enum Scale
     /**
      * Shows that the benchmark works, in minutes. Its figures are of no use.
      */
-    CI("ci", 0.01, 100, 11, 2, List.of(StoreProfile.FAST)),
+    CI("ci", 0.01, 100, 11, 2, true, List.of(StoreProfile.FAST)),
     /**
      * For each change of what it measures, in about an hour on two processors.
      */
-    HOUR("hour", 0.3, 2_000, 1, 7, List.of(StoreProfile.NEAR)),
+    HOUR("hour", 0.3, 2_000, 4, 7, false, List.of(StoreProfile.NEAR)),
     /**
      * For a release.
      */
-    FULL("full", 1, 10_000, 1, 7, List.of(StoreProfile.FAST, StoreProfile.NEAR, StoreProfile.FAR));
+    FULL("full", 1, 10_000, 1, 7, true, List.of(StoreProfile.FAST, StoreProfile.NEAR, StoreProfile.FAR));
 
     private final String text;
     private final double tpch;
     private final int smallFiles;
     private final int everyTpchQuery;
     private final int runs;
+    private final boolean listsInEachRun;
     private final ImmutableList<StoreProfile> profiles;
 
-    Scale(String text, double tpch, int smallFiles, int everyTpchQuery, int runs, List<StoreProfile> profiles)
+    Scale(String text, double tpch, int smallFiles, int everyTpchQuery, int runs, boolean listsInEachRun, List<StoreProfile> profiles)
     {
         this.text = requireNonNull(text, "text is null");
         this.tpch = tpch;
         this.smallFiles = smallFiles;
         this.everyTpchQuery = everyTpchQuery;
         this.runs = runs;
+        this.listsInEachRun = listsInEachRun;
         this.profiles = ImmutableList.copyOf(profiles);
     }
 
@@ -77,6 +79,14 @@ public enum Scale
     public int runs()
     {
         return runs;
+    }
+
+    /**
+     * Whether each run is also made with Hive's cache of listings, and not only the last one.
+     */
+    boolean listsInEachRun()
+    {
+        return listsInEachRun;
     }
 
     public List<StoreProfile> profiles()

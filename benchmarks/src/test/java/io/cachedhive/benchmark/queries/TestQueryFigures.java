@@ -64,6 +64,21 @@ class TestQueryFigures
         assertThat(figures.get("dashboard_8_near_warm_to_built_in_wall").budget()).isLessThan(1);
     }
 
+    @Test
+    void testCacheThatMayBeTooSmall()
+    {
+        List<Pass> passes = new ArrayList<>();
+        for (int run = 1; run <= 2; run++) {
+            passes.add(pass("popular", run, Contender.HIVE, Phase.WARM, 100, 1, 0, 100));
+            passes.add(pass("popular", run, Contender.BUILT_IN, Phase.WARM, 100, 1, 0, 50));
+            passes.add(pass("popular", run, Contender.CACHEDHIVE, Phase.WARM, 106, 1, 0, 45));
+        }
+        Map<String, Figure> figures = byName(passes);
+        assertThat(figures.get("popular_near_warm_to_hive_wall").holds()).as("slower than without a cache").isFalse();
+        assertThat(figures.get("popular_near_warm_to_built_in_gets").value()).isEqualTo(0.9, within(EXACT));
+        assertThat(figures.get("popular_near_warm_to_built_in_gets").holds()).as("hardly fewer requests than the built-in cache").isFalse();
+    }
+
     private static Map<String, Figure> byName(List<Pass> passes)
     {
         return QueryFigures.of(passes).stream().collect(toMap(Figure::name, identity()));
