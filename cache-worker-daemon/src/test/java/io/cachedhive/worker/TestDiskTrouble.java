@@ -490,7 +490,7 @@ class TestDiskTrouble
     }
 
     @Test
-    @Tag("conformance")
+    @Tag("exhaustive")
     void unreadableSuperblockAtTheStart()
             throws Exception
     {

@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Queries go on, and return the right rows, whatever becomes of the cache workers.
  */
 @UsesCluster(SharedCluster.TWO_HOSTS)
-@Test(groups = "failures", singleThreaded = true)
+@Test(singleThreaded = true)
 public class TestCacheWorkerFailures
 {
     private static final int MEMORY_KILLS = Integer.getInteger("cachedhive.test.memory-kills", 20);
@@ -42,7 +42,7 @@ public class TestCacheWorkerFailures
     private SqlConnection connection;
     private ExecutorService executor;
 
-    @BeforeClass
+    @BeforeClass(alwaysRun = true)
     public void start()
             throws Exception
     {
@@ -68,7 +68,7 @@ public class TestCacheWorkerFailures
         }
     }
 
-    @Test
+    @Test(groups = "failures")
     public void testOneWorkerKilledDuringScan()
             throws Exception
     {
@@ -76,7 +76,7 @@ public class TestCacheWorkerFailures
         killDuringScan("cold_one", List.of(cluster.cacheWorkers().getFirst()));
     }
 
-    @Test(dependsOnMethods = "testOneWorkerKilledDuringScan")
+    @Test(groups = "failures", dependsOnMethods = "testOneWorkerKilledDuringScan")
     public void testAllWorkersKilledDuringScan()
             throws Exception
     {
@@ -129,7 +129,7 @@ public class TestCacheWorkerFailures
     /**
      * A process that is stopped keeps its connections and accepts new ones, and never answers.
      */
-    @Test(dependsOnMethods = "testAllWorkersKilledDuringScan")
+    @Test(groups = "failures", dependsOnMethods = "testAllWorkersKilledDuringScan")
     public void testStoppedWorker()
             throws Exception
     {
@@ -194,7 +194,7 @@ public class TestCacheWorkerFailures
     /**
      * With Trino JVMs that have the shared memory mapped and read nothing meanwhile.
      */
-    @Test(dependsOnMethods = "testStoppedWorker")
+    @Test(groups = "restarts", dependsOnMethods = "testStoppedWorker")
     public void testMemoryOverKills()
             throws Exception
     {

@@ -18,7 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Where splits and buckets go on two hosts, with chunks so small that two files of a scan are more than one host's share.
  */
 @UsesCluster(SharedCluster.TWO_HOSTS)
-@Test(groups = "placement", singleThreaded = true)
+@Test(singleThreaded = true)
 public class TestPlacement
 {
     private static final String CATALOG = SharedCluster.SMALL_CHUNKS;
@@ -26,7 +26,7 @@ public class TestPlacement
 
     private TestingCluster testing;
 
-    @BeforeClass
+    @BeforeClass(alwaysRun = true)
     public void start()
             throws Exception
     {
@@ -41,7 +41,7 @@ public class TestPlacement
      * Two files of more than a chunk in each partition: half of the partitions have both with one owner, who may read only one of them. None has in one of a
      * thousand tables.
      */
-    @Test
+    @Test(groups = "placement")
     public void testOverflow()
             throws Exception
     {
@@ -89,7 +89,7 @@ public class TestPlacement
     /**
      * Owners are those of chunks, not of splits: however a table is cut, its bytes are where they were.
      */
-    @Test
+    @Test(groups = "placement")
     public void testOtherSplitsReadNothingAgain()
             throws Exception
     {
@@ -113,7 +113,7 @@ public class TestPlacement
         }
     }
 
-    @Test
+    @Test(groups = "restarts")
     public void testRestartOfTheCoordinatorMovesNoBucket()
             throws Exception
     {

@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
  * Preloads: what they fetch, seen at the object store, and how they begin, end, and go on.
  */
 @UsesCluster(SharedCluster.TWO_HOSTS)
-@Test(groups = "preload", singleThreaded = true)
+@Test(singleThreaded = true)
 public class TestPreload
 {
     private static final Duration TIMEOUT = Duration.ofMinutes(2);
@@ -34,7 +34,7 @@ public class TestPreload
 
     private TestingCluster testing;
 
-    @BeforeClass
+    @BeforeClass(alwaysRun = true)
     public void start()
             throws Exception
     {
@@ -53,7 +53,7 @@ public class TestPreload
     /**
      * Two of sixteen columns, of files so long that neither Trino's small files nor its tiny stripes hide what is chosen.
      */
-    @Test(dataProvider = "formats")
+    @Test(groups = "preload", dataProvider = "formats")
     public void testColumns(String format)
             throws Exception
     {
@@ -105,7 +105,7 @@ public class TestPreload
     /**
      * A killed coordinator is the hardest end of a preload; cancelling it the usual one.
      */
-    @Test
+    @Test(groups = "preload")
     public void testEndsAndGoesOn()
             throws Exception
     {
@@ -159,7 +159,7 @@ public class TestPreload
     /**
      * A cache worker that is killed and started again meanwhile: what it owns waits for it.
      */
-    @Test
+    @Test(groups = "restarts")
     public void testOwnerIsAway()
             throws Exception
     {
