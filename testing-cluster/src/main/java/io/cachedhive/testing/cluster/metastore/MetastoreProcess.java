@@ -31,11 +31,14 @@ public final class MetastoreProcess
 
     private final Process process;
     private final int port;
+    private final Thread shutdownHook;
 
     private MetastoreProcess(Process process, int port)
     {
         this.process = requireNonNull(process, "process is null");
         this.port = port;
+        this.shutdownHook = new Thread(process::destroyForcibly, "metastore-shutdown");
+        Runtime.getRuntime().addShutdownHook(shutdownHook);
     }
 
     /**
@@ -119,5 +122,11 @@ public final class MetastoreProcess
     public void close()
     {
         process.destroyForcibly().onExit().join();
+        try {
+            Runtime.getRuntime().removeShutdownHook(shutdownHook);
+        }
+        catch (IllegalStateException _) {
+            // the JVM shuts down
+        }
     }
 }
