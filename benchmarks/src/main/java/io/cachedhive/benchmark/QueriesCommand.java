@@ -71,7 +71,8 @@ final class QueriesCommand
                 workloads,
                 ram,
                 ssd);
-        List<Pass> passes = new QueriesBenchmark(settings, error::println).measure();
+        long start = System.nanoTime();
+        List<Pass> passes = new QueriesBenchmark(settings, line -> error.println("%5.1f min: %s".formatted((System.nanoTime() - start) / 60e9, line))).measure();
         QueryFigures.of(passes).forEach(figures);
         if (plots != null) {
             new QueryReport(passes, "bin/benchmark queries --profile %s".formatted(scale)).write(plots);

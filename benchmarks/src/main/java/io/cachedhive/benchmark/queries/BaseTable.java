@@ -91,6 +91,11 @@ record BaseTable(String schema, String name, Source source, int copies)
                 copies);
     }
 
+    BaseTable withCopies(int copies)
+    {
+        return new BaseTable(schema, name, source, copies);
+    }
+
     void write(SqlConnection connection, Scale scale)
             throws SQLException
     {

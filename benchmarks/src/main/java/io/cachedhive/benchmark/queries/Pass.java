@@ -16,8 +16,9 @@ import static java.util.Objects.requireNonNull;
  * @param heads HEAD requests for data files
  * @param lists listings
  * @param bytes that the object store sent as data files
+ * @param readMillis for which Trino's threads read or waited for data files, of all splits together
  */
-@JsonPropertyOrder({"workload", "profile", "run", "contender", "listed", "phase", "wallMillis", "trinoCpuMillis", "workerCpuMillis", "gets", "heads", "lists", "bytes"})
+@JsonPropertyOrder({"workload", "profile", "run", "contender", "listed", "phase", "wallMillis", "trinoCpuMillis", "workerCpuMillis", "gets", "heads", "lists", "bytes", "readMillis"})
 public record Pass(
         String workload,
         StoreProfile profile,
@@ -31,7 +32,8 @@ public record Pass(
         long gets,
         long heads,
         long lists,
-        long bytes)
+        long bytes,
+        double readMillis)
 {
     public Pass
     {

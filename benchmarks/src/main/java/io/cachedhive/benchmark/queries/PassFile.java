@@ -54,11 +54,11 @@ final class PassFile
     }
 
     /**
-     * Whether all passes of a run are there: they are added together.
+     * Whether the passes of a run in a phase are there: those of all contenders are added together.
      */
-    boolean hasRun(String workload, StoreProfile profile, int run)
+    boolean has(String workload, StoreProfile profile, int run, Phase phase)
     {
-        return passes.stream().anyMatch(pass -> pass.workload().equals(workload) && pass.profile() == profile && pass.run() == run);
+        return passes.stream().anyMatch(pass -> pass.workload().equals(workload) && pass.profile() == profile && pass.run() == run && pass.phase() == phase);
     }
 
     /**

@@ -9,6 +9,7 @@ import io.cachedhive.testing.cluster.tpch.ResultComparison;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
@@ -21,18 +22,24 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
 
+import static java.util.Comparator.comparingInt;
 import static java.util.Objects.requireNonNull;
 
 /**
  * Runs whole queries by all contenders, in turns.
  *
  * <p>Each run of a workload reads new copies of its tables, so that every cache is cold at first (ClickBench's rule). All contenders pass over the workload in
- * one phase before the next one begins, in another order in each run. Their rows have to be equal. Before the first run, all contenders pass over copies that are not
- * measured, so that the JVMs have compiled their code.
+ * one phase before the next one begins, in another order in each run. Their rows have to be equal.
+ *
+ * <p>Before the first run, passes that are not measured are repeated until they no longer become faster, because JVMs compile code for minutes. Three contenders
+ * share the classes of the Hive plugin, and cachedhive has its own, so it makes three times as many of these passes. Servers restart after the runs of all workloads.
  */
 public final class QueriesBenchmark
 {
-    private static final int WARM_UP_PASSES = 2;
+    private static final int LEAST_WARM_UP_ROUNDS = 3;
+    // of the fastest round before: compilation has ended when a round is hardly faster
+    private static final double WARM_UP_GAIN = 0.95;
+    private static final int CONTENDERS_OF_HIVE_PLUGIN = (int) Arrays.stream(Contender.values()).filter(contender -> contender != Contender.CACHEDHIVE).count();
 
     private final Settings settings;
     private final Consumer<String> progress;
@@ -41,7 +48,7 @@ public final class QueriesBenchmark
 
     /**
      * @param directory for servers, tables, caches and the passes that were measured
-     * @param workloads names; empty for all
+     * @param workloads names, in the order in which they are measured; empty for all
      * @param ram of each cache worker
      * @param ssd of the caches of each host
      */
@@ -76,7 +83,10 @@ public final class QueriesBenchmark
                     throw new IllegalArgumentException("no such workload: %s, use some of %s".formatted(name, all.stream().map(Workload::name).toList()));
                 }
             }
-            return all.stream().filter(workload -> workloads.isEmpty() || workloads.contains(workload.name())).toList();
+            return workloads.isEmpty() ? all : all.stream()
+                    .filter(workload -> workloads.contains(workload.name()))
+                    .sorted(comparingInt(workload -> workloads.indexOf(workload.name())))
+                    .toList();
         }
     }
 
@@ -96,16 +106,17 @@ public final class QueriesBenchmark
     {
         List<Workload> workloads = settings.selected();
         PassFile file = new PassFile(settings.passFile());
-        boolean complete = workloads.stream().allMatch(workload -> settings.profiles().stream().allMatch(profile -> file.hasRun(workload.name(), profile, settings.runs())));
+        boolean complete = workloads.stream().allMatch(workload -> settings.profiles().stream().allMatch(profile -> file.has(workload.name(), profile, settings.runs(), Phase.HOST_REPLACED)));
         if (!complete) {
             try (QueryCluster cluster = QueryCluster.start(settings.directory(), new QueryCluster.Capacity(settings.ram(), settings.ssd()), progress)) {
                 try (SqlConnection connection = cluster.connect()) {
                     new TableCopies(cluster, settings.scale()).dropAll(connection);
                 }
-                for (Workload workload : workloads) {
-                    for (StoreProfile profile : settings.profiles()) {
-                        measure(cluster, file, workload, profile);
+                for (StoreProfile profile : settings.profiles()) {
+                    for (Workload workload : workloads) {
+                        measureRuns(cluster, file, workload, profile);
                     }
+                    measureChanges(cluster, file, workloads, profile);
                 }
             }
         }
@@ -115,24 +126,62 @@ public final class QueriesBenchmark
                 .toList();
     }
 
-    private void measure(QueryCluster cluster, PassFile file, Workload workload, StoreProfile profile)
+    private void measureRuns(QueryCluster cluster, PassFile file, Workload workload, StoreProfile profile)
             throws Exception
     {
-        if (file.hasRun(workload.name(), profile, settings.runs())) {
+        if (file.has(workload.name(), profile, settings.runs(), Phase.COLD)) {
             return;
         }
+        writeBase(cluster, workload);
         TableCopies copies = new TableCopies(cluster, settings.scale());
-        try (SqlConnection connection = cluster.connect()) {
-            cluster.cluster().s3().setFaults(S3Faults.NONE);
-            copies.writeBase(connection, workload.tables());
-        }
         new Run(cluster, copies, workload, profile, 0).warmUp();
         for (int run = 1; run <= settings.runs(); run++) {
-            if (file.hasRun(workload.name(), profile, run)) {
-                continue;
+            if (!file.has(workload.name(), profile, run, Phase.COLD)) {
+                file.add(new Run(cluster, copies, workload, profile, run).measure(run == settings.runs()));
             }
-            Run passes = new Run(cluster, copies, workload, profile, run);
-            file.add(passes.measure(run == settings.runs()));
+        }
+    }
+
+    /**
+     * Measures all workloads after each change of the servers, so that a change is made once.
+     */
+    private void measureChanges(QueryCluster cluster, PassFile file, List<Workload> workloads, StoreProfile profile)
+            throws Exception
+    {
+        List<Run> runs = new ArrayList<>();
+        try {
+            for (Workload workload : workloads) {
+                if (!file.has(workload.name(), profile, settings.runs(), Phase.HOST_REPLACED)) {
+                    writeBase(cluster, workload);
+                    Run run = new Run(cluster, new TableCopies(cluster, settings.scale()), workload, profile, settings.runs());
+                    runs.add(run);
+                    run.fill();
+                }
+            }
+            for (Phase phase : Phase.values()) {
+                if (phase.change() != Phase.Change.NONE && !runs.isEmpty()) {
+                    progress.accept("before " + phase);
+                    cluster.change(phase.change());
+                    for (Run run : runs) {
+                        run.measureFilled(phase);
+                    }
+                }
+            }
+            runs.forEach(run -> file.add(run.passes));
+        }
+        finally {
+            for (Run run : runs) {
+                run.dropFilled();
+            }
+        }
+    }
+
+    private void writeBase(QueryCluster cluster, Workload workload)
+            throws Exception
+    {
+        try (SqlConnection connection = cluster.connect()) {
+            cluster.cluster().s3().setFaults(S3Faults.NONE);
+            new TableCopies(cluster, settings.scale()).writeBase(connection, workload.tables());
         }
     }
 
@@ -161,7 +210,6 @@ public final class QueriesBenchmark
         List<Pass> measure(boolean last)
                 throws Exception
         {
-            // restarts, after which the JVMs compile their code again, come last
             for (boolean listed : new boolean[] {true, false}) {
                 if (listed && !last && !settings.scale().listsInEachRun()) {
                     continue;
@@ -171,11 +219,7 @@ public final class QueriesBenchmark
                 cluster.cluster().s3().setFaults(profile.faults());
                 try {
                     for (Phase phase : Phase.values()) {
-                        if (!phase.isOnce() || (last && !listed)) {
-                            if (phase.change() != Phase.Change.NONE) {
-                                progress.accept("%s: before %s".formatted(workload.name(), phase));
-                                cluster.change(phase.change());
-                            }
+                        if (phase.change() == Phase.Change.NONE && (!phase.isOnce() || (last && !listed))) {
                             measureAll(schema, listed, phase);
                         }
                     }
@@ -190,19 +234,93 @@ public final class QueriesBenchmark
         void warmUp()
                 throws Exception
         {
-            String schema = schema("warmup");
-            prepare(schema);
-            try {
-                for (int pass = 0; pass < WARM_UP_PASSES; pass++) {
+            double fastest = Double.MAX_VALUE;
+            double total = 0;
+            for (int round = 1; ; round++) {
+                String schema = schema("warmup_" + round);
+                prepare(schema);
+                try {
+                    long start = System.nanoTime();
                     for (Contender contender : Contender.values()) {
-                        run(contender.catalog(false), TableCopies.schema(schema, contender == Contender.LOCAL), Phase.WARM);
+                        warmUp(contender, schema);
                     }
-                    run(Contender.CACHEDHIVE.catalog(false), schema, Phase.ANY_NODE);
+                    double seconds = (System.nanoTime() - start) / 1e9;
+                    progress.accept("%s: round %s to compile code took %.1f s".formatted(workload.name(), round, seconds));
+                    total += seconds;
+                    boolean compiled = round >= LEAST_WARM_UP_ROUNDS && seconds > WARM_UP_GAIN * fastest;
+                    if (compiled || total >= settings.scale().warmUp().toSeconds()) {
+                        return;
+                    }
+                    fastest = Math.min(fastest, seconds);
+                }
+                finally {
+                    drop(schema);
                 }
             }
-            finally {
-                drop(schema);
+        }
+
+        private void warmUp(Contender contender, String schema)
+                throws Exception
+        {
+            if (contender != Contender.CACHEDHIVE) {
+                runTwice(contender, schema);
+                return;
             }
+            for (int pass = 0; pass < CONTENDERS_OF_HIVE_PLUGIN; pass++) {
+                runTwice(contender, schema);
+                flush(schema);
+            }
+            run(contender.catalog(false), schema, Phase.ANY_NODE);
+        }
+
+        private void runTwice(Contender contender, String schema)
+                throws Exception
+        {
+            for (int pass = 0; pass < 2; pass++) {
+                run(contender.catalog(false), TableCopies.schema(schema, contender == Contender.LOCAL), Phase.WARM);
+            }
+        }
+
+        private void flush(String schema)
+                throws SQLException
+        {
+            String catalog = Contender.CACHEDHIVE.catalog(false);
+            try (SqlConnection connection = cluster.connect()) {
+                for (BaseTable table : workload.tables()) {
+                    connection.query("CALL %s.system.flush_data_cache(schema_name => '%s', table_name => '%s')".formatted(catalog, schema, table.name()));
+                }
+            }
+        }
+
+        /**
+         * Copies the tables, and fills the caches of all contenders.
+         */
+        void fill()
+                throws Exception
+        {
+            prepare(filled());
+            for (Contender contender : Contender.values()) {
+                runTwice(contender, filled());
+                cluster.awaitRest();
+            }
+        }
+
+        void measureFilled(Phase phase)
+                throws Exception
+        {
+            cluster.cluster().s3().setFaults(profile.faults());
+            measureAll(filled(), false, phase);
+        }
+
+        void dropFilled()
+                throws Exception
+        {
+            drop(filled());
+        }
+
+        private String filled()
+        {
+            return schema("filled");
         }
 
         private String schema(String suffix)
@@ -279,7 +397,8 @@ public final class QueriesBenchmark
                     data.gets(),
                     data.heads(),
                     all.lists(),
-                    data.getBytes()));
+                    data.getBytes(),
+                    cluster.readMillis(results.values().stream().map(QueryResult::queryId).map(Optional::orElseThrow).toList())));
             return results;
         }
 

@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.queries;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableMap;
 import io.cachedhive.testing.cluster.Cluster;
 import io.cachedhive.testing.cluster.ClusterNode;
@@ -10,16 +11,22 @@ import io.cachedhive.testing.cluster.metastore.MetastoreProcess;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
 
 import java.io.IOException;
+import java.net.HttpURLConnection;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 import static com.google.common.io.MoreFiles.deleteDirectoryContents;
@@ -35,6 +42,7 @@ final class QueryCluster
 {
     static final int HOSTS = 3;
 
+    private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final String USER = "benchmark";
     private static final String LOCAL_METASTORE = "local-metastore";
     private static final int COORDINATOR_HEAP_MEGABYTES = 1536;
@@ -49,6 +57,7 @@ final class QueryCluster
     private final MetastoreProcess metastore;
     private final Path directory;
     private final Path objects;
+    private final HttpClient http = HttpClient.newHttpClient();
 
     private QueryCluster(Cluster cluster, MetastoreProcess metastore, Path directory, Path objects)
     {
@@ -183,6 +192,27 @@ final class QueryCluster
     }
 
     /**
+     * For how long Trino's threads read or waited for data files, of all splits of these queries together.
+     */
+    double readMillis(Collection<String> queryIds)
+            throws IOException, InterruptedException
+    {
+        double millis = 0;
+        for (String id : queryIds) {
+            HttpRequest request = HttpRequest.newBuilder(cluster.coordinator().httpUri().resolve("/v1/query/%s?pruned=true".formatted(id)))
+                    .header("X-Trino-User", USER)
+                    .build();
+            HttpResponse<String> response = http.send(request, HttpResponse.BodyHandlers.ofString());
+            String text = response.statusCode() == HttpURLConnection.HTTP_OK ? MAPPER.readTree(response.body()).path("queryStats").path("physicalInputReadTime").asText() : "";
+            if (text.isEmpty()) {
+                throw new IllegalStateException("no read time of query %s: status %s".formatted(id, response.statusCode()));
+            }
+            millis += io.airlift.units.Duration.valueOf(text).getValue(TimeUnit.MILLISECONDS);
+        }
+        return millis;
+    }
+
+    /**
      * Waits until the servers do hardly anything, as when caches have written what they have fetched. What they take until then belongs to what was before.
      */
     void awaitRest()
@@ -245,7 +275,7 @@ final class QueryCluster
     @Override
     public void close()
     {
-        try (metastore) {
+        try (metastore; http) {
             cluster.close();
         }
     }

@@ -14,6 +14,7 @@ import static io.cachedhive.benchmark.queries.Contender.BUILT_IN;
 import static io.cachedhive.benchmark.queries.Contender.CACHEDHIVE;
 import static io.cachedhive.benchmark.queries.Contender.HIVE;
 import static io.cachedhive.benchmark.queries.Contender.LOCAL;
+import static io.cachedhive.benchmark.queries.Phase.ANY_NODE;
 import static io.cachedhive.benchmark.queries.Phase.COLD;
 import static io.cachedhive.benchmark.queries.Phase.WARM;
 import static java.util.Locale.ROOT;
@@ -34,6 +35,7 @@ public final class QueryFigures
     private static final String POPULAR = "popular";
     private static final double POPULAR_WALL_BUDGET = 1.05;
     private static final double POPULAR_GETS_TO_BUILT_IN_BUDGET = 0.8;
+    private static final double NON_LOCAL_READ_BUDGET = 0.15;
     private static final double CHANGED_GETS_BUDGET = 0.05;
     private static final double CHANGED_GETS_TO_BUILT_IN_BUDGET = 0.5;
 
@@ -80,9 +82,12 @@ public final class QueryFigures
         addRatio(group, WARM, LOCAL, "cpu", Pass::cpuMillis, OptionalDouble.of(WARM_CPU_BUDGET));
         for (Phase phase : Phase.values()) {
             // plain Hive has the same requests in each phase
-            addRequests(group, phase, HIVE, phase.concerns(HIVE) ? phase : WARM, phase.isOnce() ? OptionalDouble.of(CHANGED_GETS_BUDGET) : OptionalDouble.empty());
-            addRequests(group, phase, BUILT_IN, phase, builtInBudget(phase, popular));
+            addQuotient(group, phase, HIVE, phase.concerns(HIVE) ? phase : WARM, "gets", Pass::gets, phase.isOnce() ? OptionalDouble.of(CHANGED_GETS_BUDGET) : OptionalDouble.empty());
+            addQuotient(group, phase, BUILT_IN, phase, "gets", Pass::gets, builtInBudget(phase, popular));
         }
+        addQuotient(group, WARM, HIVE, WARM, "read_time", Pass::readMillis, OptionalDouble.empty());
+        addQuotient(group, WARM, LOCAL, WARM, "read_time", Pass::readMillis, OptionalDouble.empty());
+        addQuotient(group, ANY_NODE, HIVE, WARM, "read_time", Pass::readMillis, OptionalDouble.of(NON_LOCAL_READ_BUDGET));
         for (Contender contender : Contender.values()) {
             for (Phase phase : List.of(COLD, WARM)) {
                 double[] wall = values(group, phase, contender, Pass::wallMillis);
@@ -110,14 +115,17 @@ public final class QueryFigures
         }
     }
 
-    private void addRequests(Group group, Phase phase, Contender peer, Phase peerPhase, OptionalDouble budget)
+    /**
+     * Adds the quotient of the means, without an interval: what hardly varies, or is measured once.
+     */
+    private void addQuotient(Group group, Phase phase, Contender peer, Phase peerPhase, String what, ToDoubleFunction<Pass> value, OptionalDouble budget)
     {
-        double[] measured = values(group, phase, CACHEDHIVE, Pass::gets);
-        double[] others = values(group, peerPhase, peer, Pass::gets);
+        double[] measured = values(group, phase, CACHEDHIVE, value);
+        double[] others = values(group, peerPhase, peer, value);
         double sum = sum(others);
         if (measured.length > 0 && sum > 0) {
             double ratio = sum(measured) / measured.length / (sum / others.length);
-            figures.add(Figure.ofCount("%s_to_%s_gets".formatted(group.name(phase), peer.name().toLowerCase(ROOT)), "ratio", budget, ratio));
+            figures.add(Figure.ofCount("%s_to_%s_%s".formatted(group.name(phase), peer.name().toLowerCase(ROOT), what), "ratio", budget, ratio));
         }
     }
 

@@ -2,6 +2,7 @@ package io.cachedhive.benchmark.queries;
 
 import com.google.common.collect.ImmutableList;
 
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
@@ -15,15 +16,15 @@ public enum Scale
     /**
      * Shows that the benchmark works, in minutes. Its figures are of no use.
      */
-    CI("ci", 0.01, 100, 11, 2, true, List.of(StoreProfile.FAST)),
+    CI("ci", 0.01, 100, 11, 2, true, Duration.ZERO, List.of(StoreProfile.FAST)),
     /**
      * For each change of what it measures, in about an hour on two processors.
      */
-    HOUR("hour", 0.3, 2_000, 4, 7, false, List.of(StoreProfile.NEAR)),
+    HOUR("hour", 0.3, 2_000, 7, 7, false, Duration.ofMinutes(4), List.of(StoreProfile.NEAR)),
     /**
      * For a release.
      */
-    FULL("full", 1, 10_000, 1, 7, true, List.of(StoreProfile.FAST, StoreProfile.NEAR, StoreProfile.FAR));
+    FULL("full", 1, 10_000, 1, 7, true, Duration.ofMinutes(15), List.of(StoreProfile.FAST, StoreProfile.NEAR, StoreProfile.FAR));
 
     private final String text;
     private final double tpch;
@@ -31,9 +32,10 @@ public enum Scale
     private final int everyTpchQuery;
     private final int runs;
     private final boolean listsInEachRun;
+    private final Duration warmUp;
     private final ImmutableList<StoreProfile> profiles;
 
-    Scale(String text, double tpch, int smallFiles, int everyTpchQuery, int runs, boolean listsInEachRun, List<StoreProfile> profiles)
+    Scale(String text, double tpch, int smallFiles, int everyTpchQuery, int runs, boolean listsInEachRun, Duration warmUp, List<StoreProfile> profiles)
     {
         this.text = requireNonNull(text, "text is null");
         this.tpch = tpch;
@@ -41,6 +43,7 @@ public enum Scale
         this.everyTpchQuery = everyTpchQuery;
         this.runs = runs;
         this.listsInEachRun = listsInEachRun;
+        this.warmUp = requireNonNull(warmUp, "warmUp is null");
         this.profiles = ImmutableList.copyOf(profiles);
     }
 
@@ -87,6 +90,14 @@ public enum Scale
     boolean listsInEachRun()
     {
         return listsInEachRun;
+    }
+
+    /**
+     * For how long a workload is at most repeated before it is measured, until JVMs have compiled its code. The last round is completed.
+     */
+    Duration warmUp()
+    {
+        return warmUp;
     }
 
     public List<StoreProfile> profiles()

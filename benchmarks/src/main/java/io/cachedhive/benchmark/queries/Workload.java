@@ -20,7 +20,9 @@ import static java.util.Objects.requireNonNull;
 public record Workload(String name, List<BaseTable> tables, List<Query> queries, int streams)
 {
     private static final int DASHBOARD_QUERIES = 50;
-    private static final int POPULAR_QUERIES = 66;
+    // a scan of one copy takes a second, of which most is not reading
+    private static final int WIDE_COPIES = 4;
+    private static final int DRAWS_FOR_EACH_QUERY = 3;
     private static final List<String> SHIP_MODES = List.of("AIR", "FOB", "MAIL", "RAIL", "REG AIR", "SHIP", "TRUCK");
     private static final List<String> RETURN_FLAGS = List.of("A", "N", "R");
 
@@ -70,7 +72,7 @@ public record Workload(String name, List<BaseTable> tables, List<Query> queries,
         workloads.add(new Workload("tpch-orc", BaseTable.tpch("orc"), tpch, 1));
         workloads.add(new Workload("tpch-parquet", BaseTable.tpch("parquet"), tpch, 1));
         workloads.add(new Workload("popular", BaseTable.tpch("orc"), popular(tpch), 1));
-        workloads.add(new Workload("wide", List.of(BaseTable.tpch("orc", "lineitem")), List.of(Query.of("wide", wideScan())), 1));
+        workloads.add(new Workload("wide", List.of(BaseTable.tpch("orc", "lineitem").withCopies(WIDE_COPIES)), List.of(Query.of("wide", wideScan())), 1));
         workloads.add(new Workload("needle", List.of(BaseTable.manyFiles()), needles(), 1));
         for (int streams : new int[] {1, 4, 8}) {
             workloads.add(new Workload("dashboard-" + streams, List.of(BaseTable.tpch("orc", "lineitem")), dashboard(), streams));
@@ -93,7 +95,7 @@ public record Workload(String name, List<BaseTable> tables, List<Query> queries,
         double[] weights = IntStream.rangeClosed(1, queries.size()).mapToDouble(rank -> 1.0 / rank).toArray();
         double sum = DoubleStream.of(weights).sum();
         List<Query> drawn = new ArrayList<>();
-        for (int i = 0; i < POPULAR_QUERIES; i++) {
+        for (int i = 0; i < DRAWS_FOR_EACH_QUERY * queries.size(); i++) {
             double left = random.nextDouble(sum);
             int rank = 0;
             while (rank < weights.length - 1 && left >= weights[rank]) {

@@ -23,17 +23,18 @@ class TestPassFile
     {
         Path path = directory.resolve("passes.jsonl");
         PassFile file = new PassFile(path);
-        assertThat(file.hasRun("wide", StoreProfile.NEAR, 1)).isFalse();
+        assertThat(file.has("wide", StoreProfile.NEAR, 1, Phase.COLD)).isFalse();
         List<Pass> run = List.of(pass("wide", StoreProfile.NEAR, 1, Contender.HIVE), pass("wide", StoreProfile.NEAR, 1, Contender.CACHEDHIVE));
         file.add(run);
         file.add(List.of(pass("text", StoreProfile.FAR, 1, Contender.HIVE)));
 
         PassFile again = new PassFile(path);
         assertThat(again.passes()).hasSize(3).startsWith(run.getFirst(), run.getLast());
-        assertThat(again.hasRun("wide", StoreProfile.NEAR, 1)).isTrue();
-        assertThat(again.hasRun("wide", StoreProfile.NEAR, 2)).isFalse();
-        assertThat(again.hasRun("wide", StoreProfile.FAR, 1)).isFalse();
-        assertThat(again.hasRun("text", StoreProfile.FAR, 1)).isTrue();
+        assertThat(again.has("wide", StoreProfile.NEAR, 1, Phase.COLD)).isTrue();
+        assertThat(again.has("wide", StoreProfile.NEAR, 2, Phase.COLD)).isFalse();
+        assertThat(again.has("wide", StoreProfile.FAR, 1, Phase.COLD)).isFalse();
+        assertThat(again.has("text", StoreProfile.FAR, 1, Phase.COLD)).isTrue();
+        assertThat(again.has("text", StoreProfile.FAR, 1, Phase.HOST_REPLACED)).isFalse();
     }
 
     @Test
@@ -50,6 +51,6 @@ class TestPassFile
 
     private static Pass pass(String workload, StoreProfile profile, int run, Contender contender)
     {
-        return new Pass(workload, profile, run, contender, false, Phase.COLD, 1.5, 2.5, 3.5, 4, 5, 6, 7);
+        return new Pass(workload, profile, run, contender, false, Phase.COLD, 1.5, 2.5, 3.5, 4, 5, 6, 7, 8.5);
     }
 }

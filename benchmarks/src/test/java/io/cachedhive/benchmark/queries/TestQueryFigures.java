@@ -27,6 +27,8 @@ class TestQueryFigures
             passes.add(pass("wide", run, Contender.BUILT_IN, Phase.WARM, 50 * run, 100 * run, 0, 40));
             passes.add(pass("wide", run, Contender.CACHEDHIVE, Phase.WARM, 50 * run, 100 * run, 0, 10));
         }
+        passes.add(pass("wide", 3, Contender.HIVE, Phase.WARM, 100, 1, 0, 200));
+        passes.add(pass("wide", 3, Contender.CACHEDHIVE, Phase.ANY_NODE, 20, 1, 0, 0));
         // servers are restarted once
         passes.add(pass("wide", 3, Contender.HIVE, Phase.TRINO_RESTARTED, 1, 1, 0, 200));
         passes.add(pass("wide", 3, Contender.CACHEDHIVE, Phase.TRINO_RESTARTED, 1, 1, 0, 20));
@@ -45,6 +47,9 @@ class TestQueryFigures
         Figure restarted = figures.get("wide_near_trino_restarted_to_hive_gets");
         assertThat(restarted.value()).isEqualTo(0.1, within(EXACT));
         assertThat(restarted.holds()).isFalse();
+        Figure nonLocal = figures.get("wide_near_any_node_to_hive_read_time");
+        assertThat(nonLocal.value()).isEqualTo(0.2, within(EXACT));
+        assertThat(nonLocal.holds()).isFalse();
         assertThat(figures).as("a peer without a pass").doesNotContainKey("wide_near_all_restarted_to_hive_gets");
     }
 
@@ -86,6 +91,6 @@ class TestQueryFigures
 
     private static Pass pass(String workload, int run, Contender contender, Phase phase, double wall, double trino, double worker, long gets)
     {
-        return new Pass(workload, StoreProfile.NEAR, run, contender, false, phase, wall, trino, worker, gets, 0, 0, 0);
+        return new Pass(workload, StoreProfile.NEAR, run, contender, false, phase, wall, trino, worker, gets, 0, 0, 0, wall / 10);
     }
 }

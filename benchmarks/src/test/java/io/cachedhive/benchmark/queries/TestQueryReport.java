@@ -28,8 +28,8 @@ class TestQueryReport
             for (Contender contender : Contender.values()) {
                 for (Phase phase : List.of(Phase.COLD, Phase.WARM)) {
                     double wall = (contender.ordinal() + 1) * 100 * factors[run - 1];
-                    passes.add(new Pass("wide", StoreProfile.NEAR, run, contender, false, phase, wall, 10, 1, 7, 0, 0, 0));
-                    passes.add(new Pass("wide", StoreProfile.NEAR, run, contender, true, phase, 1, 1, 1, 1, 1, 1, 1));
+                    passes.add(new Pass("wide", StoreProfile.NEAR, run, contender, false, phase, wall, 10, 1, 7, 0, 0, 0, 0));
+                    passes.add(new Pass("wide", StoreProfile.NEAR, run, contender, true, phase, 1, 1, 1, 1, 1, 1, 1, 1));
                 }
             }
         }
