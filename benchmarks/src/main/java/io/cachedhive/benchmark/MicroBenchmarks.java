@@ -44,6 +44,7 @@ final class MicroBenchmarks
     {
         measureRamHits(done);
         measureThreads(done);
+        measureClientHits(done);
         measureAgainstAlluxio(done);
         measureEviction(done);
         measureNonLocal(done);
@@ -59,8 +60,8 @@ final class MicroBenchmarks
         Map<String, Double> budgets = new LinkedHashMap<>();
         budgets.put("4096", 2.0);
         budgets.put("65536", 1.3);
-        budgets.put("1048576", 1.2);
-        budgets.put("8388608", 1.2);
+        budgets.put("1048576", 1.1);
+        budgets.put("8388608", 1.1);
         for (Map.Entry<String, Double> entry : budgets.entrySet()) {
             String name = "ram_hit_%s".formatted(sizeName(Long.parseLong(entry.getKey())));
             if (!wanted.test(name)) {
@@ -86,6 +87,29 @@ final class MicroBenchmarks
     }
 
     /// through the client and a real cache worker's memory, as Trino reads
+    private void measureClientHits(Consumer<Figure> done)
+            throws RunnerException
+    {
+        Map<Integer, Double> budgets = new LinkedHashMap<>();
+        budgets.put(4 << 10, 2.0);
+        budgets.put(64 << 10, 1.3);
+        budgets.put(1 << 20, 1.1);
+        for (Map.Entry<Integer, Double> entry : budgets.entrySet()) {
+            String bytes = Integer.toString(entry.getKey());
+            String name = "client_ram_hit_" + sizeName(entry.getKey());
+            Subject hit = new Subject(WorkerReadBenchmark.class, "readFully", Map.of("hosts", "1", "readBytes", bytes));
+            measureRatio(
+                    name + "_to_copy",
+                    OptionalDouble.of(entry.getValue()),
+                    hit,
+                    new Subject(RamHitBenchmark.class, "copy", Map.of("workingSetBytes", Integer.toString(WorkerReadBenchmark.FILE_BYTES), "readBytes", bytes)),
+                    done);
+            for (int threads : new int[] {2, 4}) {
+                measureRatio("%s_%s_threads_to_1".formatted(name, threads), OptionalDouble.of(1.1), hit.withThreads(threads), hit, done);
+            }
+        }
+    }
+
     private void measureAgainstAlluxio(Consumer<Figure> done)
             throws RunnerException
     {

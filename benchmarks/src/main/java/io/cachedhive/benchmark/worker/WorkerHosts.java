@@ -43,6 +43,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
@@ -63,8 +64,10 @@ final class WorkerHosts
     private final Path directory;
     private final Path memory;
     private final int fileBytes;
-    private final ReadObserver observer = new ReadObserver();
-    private CachedFile file;
+    private final List<ReadObserver> observers = new CopyOnWriteArrayList<>();
+    private CacheClient client;
+    private FileVersion version;
+    private HashRing ring;
 
     private WorkerHosts(Path directory, Path memory, int fileBytes)
     {
@@ -129,15 +132,13 @@ final class WorkerHosts
 
         OriginId origin = OriginId.of("s3", Optional.of(s3.endpoint().toString()), Optional.of(S3Service.REGION), IsolationDomain.ofS3(s3.clientProperties()));
         ClientIdentity identity = new ClientIdentity("benchmark", "benchmark", "benchmark", List.of(new NamedOrigin("default", origin)), Secrets.of(sharedSecret));
-        HashRing ring = publishRing(identity, homes);
-        CacheClient client = CacheClient.start(new CacheClientConfig(homes.getFirst().socketPath(), identity, CHUNK_BYTES));
+        ring = publishRing(identity, homes);
+        client = CacheClient.start(new CacheClientConfig(homes.getFirst().socketPath(), identity, CHUNK_BYTES));
         resources.addFirst(client);
         await("the client's connection", () -> client.local().connected() && client.newestRing().isPresent());
-        file = client.open(
-                0,
-                new FileVersion(origin, "s3://%s/%s".formatted(BUCKET, KEY), fileBytes, modified.toEpochMilli()),
-                new ReadScope("schema.table", Optional.of(ring.epoch()), true, observer),
-                NoOrigin.INSTANCE);
+        version = new FileVersion(origin, "s3://%s/%s".formatted(BUCKET, KEY), fileBytes, modified.toEpochMilli());
+        CachedFile file = open();
+        ReadObserver observer = observers.removeFirst();
         // in pieces: what is asked for at once is bounded
         byte[] target = new byte[1 << 20];
         ReadSource wanted = count == 1 ? ReadSource.RAM_HIT : ReadSource.NON_LOCAL_HIT;
@@ -182,17 +183,23 @@ final class WorkerHosts
         }
     }
 
-    CachedFile file()
+    /**
+     * Opens the file, as each split does.
+     */
+    CachedFile open()
+            throws IOException
     {
-        return file;
+        ReadObserver observer = new ReadObserver();
+        observers.add(observer);
+        return client.open(0, version, new ReadScope("schema.table", Optional.of(ring.epoch()), true, observer), NoOrigin.INSTANCE);
     }
 
     /**
-     * Bytes that were not served as the benchmark says.
+     * Bytes that were not served as the benchmark says, of all opened files.
      */
     long otherBytes(ReadSource wanted)
     {
-        return observer.totalBytes() - observer.bytes(wanted);
+        return observers.stream().mapToLong(observer -> observer.totalBytes() - observer.bytes(wanted)).sum();
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.cachedhive.benchmark.worker;
 
+import io.cachedhive.client.CachedFile;
 import io.cachedhive.client.counters.ReadSource;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -10,6 +11,7 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.infra.ThreadParams;
 
 import java.io.IOException;
 import java.util.SplittableRandom;
@@ -23,39 +25,60 @@ import java.util.concurrent.TimeUnit;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class WorkerReadBenchmark
 {
-    private static final int FILE_BYTES = 128 << 20;
+    /**
+     * The working set.
+     */
+    public static final int FILE_BYTES = 128 << 20;
 
-    @Param({"1", "2"})
-    public int hosts;
+    private static final long SEED = 483;
 
     @Param({"4096", "65536", "1048576"})
     public int readBytes;
 
-    private final SplittableRandom random = new SplittableRandom(483);
-    private WorkerHosts workerHosts;
-    private ReadSource source;
-    private long otherBytesBefore;
+    private SplittableRandom random;
+    private CachedFile file;
     private byte[] target;
 
-    @Setup
-    public void setup()
-            throws Exception
+    /**
+     * The cache workers that all threads read from.
+     */
+    @State(Scope.Benchmark)
+    public static class Hosts
     {
-        workerHosts = WorkerHosts.start(hosts, FILE_BYTES);
-        source = hosts == 1 ? ReadSource.RAM_HIT : ReadSource.NON_LOCAL_HIT;
-        otherBytesBefore = workerHosts.otherBytes(source);
-        target = new byte[readBytes];
+        @Param({"1", "2"})
+        public int hosts;
+
+        private WorkerHosts workerHosts;
+        private ReadSource source;
+
+        @Setup
+        public void setup()
+                throws Exception
+        {
+            workerHosts = WorkerHosts.start(hosts, FILE_BYTES);
+            source = hosts == 1 ? ReadSource.RAM_HIT : ReadSource.NON_LOCAL_HIT;
+        }
+
+        @TearDown
+        public void tearDown()
+                throws Exception
+        {
+            long otherBytes = workerHosts.otherBytes(source);
+            workerHosts.close();
+            if (otherBytes != 0) {
+                throw new IllegalStateException("%s bytes were no %s".formatted(otherBytes, source));
+            }
+        }
     }
 
-    @TearDown
-    public void tearDown()
-            throws Exception
+    @Setup
+    public void setup(Hosts hosts, ThreadParams thread)
+            throws IOException
     {
-        long otherBytes = workerHosts.otherBytes(source) - otherBytesBefore;
-        workerHosts.close();
-        if (otherBytes != 0) {
-            throw new IllegalStateException("%s bytes were no %s".formatted(otherBytes, source));
-        }
+        file = hosts.workerHosts.open();
+        // each thread reads elsewhere
+        random = new SplittableRandom(SEED + thread.getThreadIndex());
+        target = new byte[readBytes];
     }
 
     @Benchmark
@@ -64,7 +87,7 @@ public class WorkerReadBenchmark
     {
         // as whole blocks where the read is one: a peer that knows nothing of blocks sends as many bytes
         int position = random.nextInt(FILE_BYTES / readBytes) * readBytes;
-        workerHosts.file().readFully(position, target, 0, readBytes);
+        file.readFully(position, target, 0, readBytes);
         return target;
     }
 }
