@@ -18,7 +18,21 @@ import static java.util.Objects.requireNonNull;
  * @param bytes that the object store sent as data files
  * @param readMillis for which Trino's threads read or waited for data files, of all splits together
  */
-@JsonPropertyOrder({"workload", "profile", "run", "contender", "listed", "phase", "wallMillis", "trinoCpuMillis", "workerCpuMillis", "gets", "heads", "lists", "bytes", "readMillis"})
+@JsonPropertyOrder({
+        "workload",
+        "profile",
+        "run",
+        "contender",
+        "listed",
+        "phase",
+        "wallMillis",
+        "trinoCpuMillis",
+        "workerCpuMillis",
+        "gets",
+        "heads",
+        "lists",
+        "bytes",
+        "readMillis"})
 public record Pass(
         String workload,
         StoreProfile profile,

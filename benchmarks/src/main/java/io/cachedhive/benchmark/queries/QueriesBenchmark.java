@@ -106,7 +106,8 @@ public final class QueriesBenchmark
     {
         List<Workload> workloads = settings.selected();
         PassFile file = new PassFile(settings.passFile());
-        boolean complete = workloads.stream().allMatch(workload -> settings.profiles().stream().allMatch(profile -> file.has(workload.name(), profile, settings.runs(), Phase.HOST_REPLACED)));
+        boolean complete = workloads.stream()
+                .allMatch(workload -> settings.profiles().stream().allMatch(profile -> file.has(workload.name(), profile, settings.runs(), Phase.HOST_REPLACED)));
         if (!complete) {
             try (QueryCluster cluster = QueryCluster.start(settings.directory(), new QueryCluster.Capacity(settings.ram(), settings.ssd()), progress)) {
                 try (SqlConnection connection = cluster.connect()) {

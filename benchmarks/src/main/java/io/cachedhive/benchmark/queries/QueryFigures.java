@@ -82,7 +82,8 @@ public final class QueryFigures
         addRatio(group, WARM, LOCAL, "cpu", Pass::cpuMillis, OptionalDouble.of(WARM_CPU_BUDGET));
         for (Phase phase : Phase.values()) {
             // plain Hive has the same requests in each phase
-            addQuotient(group, phase, HIVE, phase.concerns(HIVE) ? phase : WARM, "gets", Pass::gets, phase.isOnce() ? OptionalDouble.of(CHANGED_GETS_BUDGET) : OptionalDouble.empty());
+            OptionalDouble hiveBudget = phase.isOnce() ? OptionalDouble.of(CHANGED_GETS_BUDGET) : OptionalDouble.empty();
+            addQuotient(group, phase, HIVE, phase.concerns(HIVE) ? phase : WARM, "gets", Pass::gets, hiveBudget);
             addQuotient(group, phase, BUILT_IN, phase, "gets", Pass::gets, builtInBudget(phase, popular));
         }
         addQuotient(group, WARM, HIVE, WARM, "read_time", Pass::readMillis, OptionalDouble.empty());
