@@ -102,7 +102,7 @@ final class MicroBenchmarks
                     name + "_to_copy",
                     OptionalDouble.of(entry.getValue()),
                     hit,
-                    new Subject(RamHitBenchmark.class, "copy", Map.of("workingSetBytes", Integer.toString(WorkerReadBenchmark.FILE_BYTES), "readBytes", bytes)),
+                    new Subject(WorkerReadBenchmark.class, "copy", Map.of("hosts", "1", "readBytes", bytes)),
                     done);
             for (int threads : new int[] {2, 4}) {
                 measureRatio("%s_%s_threads_to_1".formatted(name, threads), OptionalDouble.of(1.1), hit.withThreads(threads), hit, done);

@@ -48,6 +48,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
+import static java.util.Comparator.comparingLong;
+
 /**
  * One or two hosts with a cache worker each, as processes of their own, over a real S3 server, and a client on the first host: all chunks of
  * one file are owned by the last host's worker, which holds all of the file in RAM.
@@ -63,16 +65,18 @@ final class WorkerHosts
     private final List<AutoCloseable> resources = new ArrayList<>();
     private final Path directory;
     private final Path memory;
+    private final int count;
     private final int fileBytes;
     private final List<ReadObserver> observers = new CopyOnWriteArrayList<>();
     private CacheClient client;
     private FileVersion version;
     private HashRing ring;
 
-    private WorkerHosts(Path directory, Path memory, int fileBytes)
+    private WorkerHosts(Path directory, Path memory, int count, int fileBytes)
     {
         this.directory = directory;
         this.memory = memory;
+        this.count = count;
         this.fileBytes = fileBytes;
     }
 
@@ -82,9 +86,10 @@ final class WorkerHosts
         WorkerHosts hosts = new WorkerHosts(
                 Files.createTempDirectory("cachedhive-benchmark"),
                 MemoryDirectory.create(),
+                count,
                 fileBytes);
         try {
-            hosts.start(count);
+            hosts.start();
             return hosts;
         }
         catch (Throwable e) {
@@ -93,7 +98,7 @@ final class WorkerHosts
         }
     }
 
-    private void start(int count)
+    private void start()
             throws Exception
     {
         S3Server s3 = S3Server.builder().directory(directory.resolve("s3")).bucket(BUCKET).start();
@@ -192,6 +197,19 @@ final class WorkerHosts
         ReadObserver observer = new ReadObserver();
         observers.add(observer);
         return client.open(0, version, new ReadScope("schema.table", Optional.of(ring.epoch()), true, observer), NoOrigin.INSTANCE);
+    }
+
+    /**
+     * The file with the RAM tier of the owner's cache worker.
+     */
+    Path ownerMemory()
+            throws IOException
+    {
+        try (Stream<Path> files = Files.walk(memory.resolve("worker-" + (count - 1)))) {
+            return files.filter(Files::isRegularFile)
+                    .max(comparingLong(file -> file.toFile().length()))
+                    .orElseThrow(() -> new IllegalStateException("no file of a RAM tier below " + memory));
+        }
     }
 
     /**
