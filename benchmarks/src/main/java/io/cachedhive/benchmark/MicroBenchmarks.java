@@ -95,15 +95,9 @@ final class MicroBenchmarks
         budgets.put(64 << 10, 1.3);
         budgets.put(1 << 20, 1.1);
         for (Map.Entry<Integer, Double> entry : budgets.entrySet()) {
-            String bytes = Integer.toString(entry.getKey());
             String name = "client_ram_hit_" + sizeName(entry.getKey());
-            Subject hit = new Subject(WorkerReadBenchmark.class, "readFully", Map.of("hosts", "1", "readBytes", bytes));
-            measureRatio(
-                    name + "_to_copy",
-                    OptionalDouble.of(entry.getValue()),
-                    hit,
-                    new Subject(WorkerReadBenchmark.class, "copy", Map.of("hosts", "1", "readBytes", bytes)),
-                    done);
+            Subject hit = onOneHost("readFully", entry.getKey());
+            measureRatio(name + "_to_copy", OptionalDouble.of(entry.getValue()), hit, onOneHost("copy", entry.getKey()), done);
             for (int threads : new int[] {2, 4}) {
                 measureRatio("%s_%s_threads_to_1".formatted(name, threads), OptionalDouble.of(1.1), hit.withThreads(threads), hit, done);
             }
@@ -119,7 +113,7 @@ final class MicroBenchmarks
         budgets.put(1 << 20, 1 / 2.0);
         for (Map.Entry<Integer, Double> entry : budgets.entrySet()) {
             String bytes = Integer.toString(entry.getKey());
-            Subject hit = new Subject(WorkerReadBenchmark.class, "readFully", Map.of("hosts", "1", "readBytes", bytes));
+            Subject hit = onOneHost("readFully", entry.getKey());
             String name = "client_ram_hit_%s_to_alluxio_on_".formatted(sizeName(entry.getKey()));
             measureRatio(
                     name + "disk",
@@ -134,6 +128,12 @@ final class MicroBenchmarks
                     new Subject(AlluxioBenchmark.class, "readFully", Map.of("directory", "/dev/shm", "readBytes", bytes)),
                     done);
         }
+    }
+
+    /// reads through the client, or copies, from the memory of this host's cache worker
+    private static Subject onOneHost(String benchmark, int readBytes)
+    {
+        return new Subject(WorkerReadBenchmark.class, benchmark, Map.of("hosts", "1", "readBytes", Integer.toString(readBytes)));
     }
 
     private void measureEviction(Consumer<Figure> done)
