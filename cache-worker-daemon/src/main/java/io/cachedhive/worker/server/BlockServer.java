@@ -38,11 +38,12 @@ import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Serves the block protocol on the Unix socket and, with a shared secret, on TCP. A connection has two threads.
+ * Serves the block protocol on the Unix socket and, with a shared secret, on TCP. A connection has two threads, which are
+ * platform threads: the first TLS handshakes of a process initialize many classes, and virtual threads that wait for an
+ * initialization keep their carriers (JDK-8369238), so that handshakes at the same time could stop all of them for ever.
  *
  * <p>An unauthenticated peer can use only one of a few connections (a new one closes the oldest of the host that has the
- * most), for a few seconds, with frames of a few KiB and without a thread of the platform, and its host only some
- * handshakes per second.
+ * most), for a few seconds, with frames of a few KiB, and its host only some handshakes per second.
  */
 public final class BlockServer
         implements AutoCloseable
@@ -71,8 +72,7 @@ public final class BlockServer
         public static final Limits DEFAULT = new Limits(Duration.ofSeconds(5), 64, Duration.ofSeconds(30), 64 << 20, 256, 64);
     }
 
-    private static final int MAX_PLATFORM_READERS = 256;
-    private static final long READER_STACK_BYTES = 512 << 10;
+    private static final long STACK_BYTES = 512 << 10;
     private static final int PEERS_PER_BODY_BUDGET = 4;
     private static final long MIN_BODY_BYTES_PER_SECOND = 1 << 20;
     /**
@@ -93,6 +93,7 @@ public final class BlockServer
     private final HandshakeBudget handshakeBudget;
     private final LogLimit failures = new LogLimit();
     private final LogLimit failedAccepts = new LogLimit();
+    private final LogLimit failedThreads = new LogLimit();
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
     private final AtomicInteger readers = new AtomicInteger();
     // those of one socket do not displace those of the other; in the order of their arrival
@@ -167,6 +168,11 @@ public final class BlockServer
                 log.debug("Connection ended before it was served: %s", e);
                 closeQuietly(channel);
             }
+            catch (RuntimeException e) {
+                // the next connection may be served
+                failedAccepts.add().ifPresent(count -> log.error(e, "Block server cannot serve a connection (%s times since the last message)", count));
+                closeQuietly(channel);
+            }
         }
     }
 
@@ -203,29 +209,35 @@ public final class BlockServer
             return;
         }
         addUnproven(connection);
-        Thread.ofVirtual().name("block-server-handshake").start(connection::establish);
-    }
-
-    /**
-     * Starts the threads of a connection that has completed its handshake.
-     */
-    void startThreads(Connection connection)
-    {
-        Thread.ofVirtual().name("block-server-write-", 0).start(connection::writeAnswers);
-        reader(connection.role()).start(connection::read);
-    }
-
-    /**
-     * Returns a builder for reader threads. Waking a virtual thread that waits for a socket involves two other threads,
-     * which takes as long as a sixth of a block. With more connections than the hosts of a typical cluster, the smaller
-     * stack of a virtual thread matters more, and so it does for peers that did not prove the secret.
-     */
-    private Thread.Builder reader(PeerRole role)
-    {
-        if (role == PeerRole.CLUSTER && connections.size() < MAX_PLATFORM_READERS) {
-            return Thread.ofPlatform().daemon().name("block-server-read").stackSize(READER_STACK_BYTES);
+        if (!start("block-server-handshake", connection::serve)) {
+            connection.close();
         }
-        return Thread.ofVirtual().name("block-server-read");
+    }
+
+    /**
+     * Starts the thread that sends the answers of a connection.
+     *
+     * @return whether there is one
+     */
+    boolean startWriter(Connection connection)
+    {
+        return start("block-server-write", connection::writeAnswers);
+    }
+
+    private boolean start(String name, Runnable task)
+    {
+        try {
+            Thread.ofPlatform().daemon().name(name).stackSize(STACK_BYTES).start(task);
+            return true;
+        }
+        catch (OutOfMemoryError e) {
+            // not of the heap: the system gives this process no more threads, until other connections close
+            failedThreads.add().ifPresent(count -> log.warn(
+                    "Block server cannot start a thread: %s (%s times since the last message): raise the limit of threads of this process (TasksMax, pids.max, ulimit -u)",
+                    e.getMessage(),
+                    count));
+            return false;
+        }
     }
 
     private void addUnproven(Connection connection)

@@ -16,6 +16,7 @@ import javax.net.ssl.SSLException;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.GatheringByteChannel;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.SocketChannel;
@@ -211,28 +212,31 @@ public final class Connection
     }
 
     /**
-     * Completes the handshake on the calling thread, and then starts the threads of the connection.
+     * Completes the handshake and reads requests until the connection ends.
      */
-    void establish()
+    void serve()
     {
-        runUntilEnd(() -> {
+        if (establish()) {
+            Thread.currentThread().setName("block-server-read");
+            read();
+        }
+    }
+
+    private boolean establish()
+    {
+        return runUntilEnd(() -> {
             Established peerIdentity = shakeHands();
             provenSecret = peerIdentity.secret();
             endFrame();
             session = Optional.of(server.welcomer().session(peerIdentity.hello()));
             write(server.welcomer().welcome(session(), transport).toFrame(0));
-            if (!server.established(this)) {
-                close();
-                return;
+            if (!server.established(this) || !server.startWriter(this)) {
+                throw new ClosedChannelException();
             }
-            server.startThreads(this);
         });
     }
 
-    /**
-     * Runs the reader thread until the connection ends.
-     */
-    void read()
+    private void read()
     {
         reader = Thread.currentThread();
         try {
@@ -256,8 +260,10 @@ public final class Connection
 
     /**
      * Runs a step of the connection, and ends the connection if the step fails.
+     *
+     * @return whether the step succeeded
      */
-    private void runUntilEnd(Step step)
+    private boolean runUntilEnd(Step step)
     {
         boolean failed = true;
         try {
@@ -290,6 +296,7 @@ public final class Connection
                 close();
             }
         }
+        return !failed;
     }
 
     private Established shakeHands()
