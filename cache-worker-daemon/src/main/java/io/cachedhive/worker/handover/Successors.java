@@ -1,5 +1,6 @@
 package io.cachedhive.worker.handover;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.airlift.log.Logger;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.CacheWorkerId;
@@ -10,16 +11,15 @@ import io.cachedhive.transport.WorkerConnections;
 import io.cachedhive.transport.WorkerException;
 import io.cachedhive.transport.WorkerLink;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.Queue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 
@@ -39,6 +39,7 @@ final class Successors
     private static final long LOT_MILLIS = 30_000;
     private static final int LOTS_UNDER_WAY = 2;
     private static final int LOTS_WAITING = 4;
+    private static final int MAX_LOTS = LOTS_UNDER_WAY + LOTS_WAITING;
     private static final int MAX_FAILURES = 3;
     // limits the wait for a successor that does not receive its blocks, because other successors wait behind it
     private static final long PATIENCE_MILLIS = 2000;
@@ -90,9 +91,15 @@ final class Successors
     private final class Successor
     {
         private final Peer peer;
-        private final BlockingQueue<Optional<HandOver>> lots = new LinkedBlockingQueue<>(LOTS_WAITING);
-        private final List<Thread> threads = new ArrayList<>();
-        private final AtomicInteger failures = new AtomicInteger();
+        private final Semaphore places = new Semaphore(MAX_LOTS);
+        @GuardedBy("this")
+        private final Queue<HandOver> waiting = new ArrayDeque<>();
+        @GuardedBy("this")
+        private int underWay;
+        @GuardedBy("this")
+        private int failures;
+        @GuardedBy("this")
+        private boolean closed;
         // the next lot
         private Map<FileVersion, List<Integer>> files = new LinkedHashMap<>();
         private int blocks;
@@ -101,9 +108,6 @@ final class Successors
         private Successor(Peer peer)
         {
             this.peer = peer;
-            for (int i = 0; i < LOTS_UNDER_WAY; i++) {
-                threads.add(Thread.ofVirtual().name("hand-over-" + peer.id()).start(this::sendAll));
-            }
         }
 
         private void add(FileVersion file, int block, int length)
@@ -120,64 +124,86 @@ final class Successors
         private void sendLot()
                 throws InterruptedException
         {
-            if (blocks > 0 && failures.get() < MAX_FAILURES) {
+            if (blocks > 0 && isWorthwhile() && places.tryAcquire(Math.min(PATIENCE_MILLIS, millisLeft.getAsLong()), TimeUnit.MILLISECONDS)) {
                 List<FileBlocks> named = files.entrySet().stream().map(file -> new FileBlocks(file.getKey(), file.getValue())).toList();
-                lots.offer(Optional.of(new HandOver(self, named)), Math.min(PATIENCE_MILLIS, millisLeft.getAsLong()), TimeUnit.MILLISECONDS);
+                synchronized (this) {
+                    waiting.add(new HandOver(self, named));
+                }
+                sendWaiting();
             }
             files = new LinkedHashMap<>();
             blocks = 0;
             bytes = 0;
         }
 
+        private synchronized boolean isWorthwhile()
+        {
+            return !closed && failures < MAX_FAILURES && millisLeft.getAsLong() > 0;
+        }
+
         private void finish()
                 throws InterruptedException
         {
-            for (Thread thread : threads) {
-                while (thread.isAlive() && millisLeft.getAsLong() > 0) {
-                    // the end marker for one of the threads
-                    lots.offer(Optional.empty(), 10, TimeUnit.MILLISECONDS);
-                    thread.join(10);
-                }
-            }
+            // all of them: no lot is left
+            places.tryAcquire(MAX_LOTS, millisLeft.getAsLong(), TimeUnit.MILLISECONDS);
         }
 
-        private void close()
+        private synchronized boolean isClosed()
         {
-            threads.forEach(Thread::interrupt);
+            return closed;
         }
 
-        private void sendAll()
+        private synchronized void close()
         {
-            try {
-                while (true) {
-                    Optional<HandOver> lot = lots.take();
-                    if (lot.isEmpty()) {
+            closed = true;
+            places.release(waiting.size());
+            waiting.clear();
+        }
+
+        private void sendWaiting()
+        {
+            while (true) {
+                HandOver lot;
+                synchronized (this) {
+                    if (underWay == LOTS_UNDER_WAY || waiting.isEmpty()) {
                         return;
                     }
-                    if (failures.get() < MAX_FAILURES && millisLeft.getAsLong() > 0) {
-                        send(lot.get());
-                    }
+                    lot = waiting.remove();
+                    underWay++;
                 }
-            }
-            catch (InterruptedException _) {
-                // abandoned
+                send(lot);
             }
         }
 
         private void send(HandOver lot)
-                throws InterruptedException
         {
-            try {
-                WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
-                HandedOver answer = connections.ask(link, lot, HandedOver.class, Math.clamp(millisLeft.getAsLong(), 1, LOT_MILLIS)).get();
-                given.accept(answer.blocks());
-                failures.set(0);
+            if (!isWorthwhile()) {
+                ended();
+                return;
             }
-            catch (ExecutionException e) {
-                String problem = e.getCause() instanceof WorkerException failure ? failure.getMessage() : String.valueOf(e.getCause());
-                log.warn("Cache worker %s cannot pull blocks (%s); it will read them from the origin", peer.id(), problem);
-                failures.incrementAndGet();
+            WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
+            connections.ask(link, lot, HandedOver.class, Math.clamp(millisLeft.getAsLong(), 1, LOT_MILLIS)).whenComplete((answer, failure) -> {
+                if (failure != null) {
+                    Object problem = failure instanceof WorkerException ? failure.getMessage() : failure;
+                    log.warn("Cache worker %s cannot pull blocks (%s); it will read them from the origin", peer.id(), problem);
+                }
+                else if (!isClosed()) {
+                    given.accept(answer.blocks());
+                }
+                synchronized (this) {
+                    failures = failure == null ? 0 : failures + 1;
+                }
+                ended();
+                sendWaiting();
+            });
+        }
+
+        private void ended()
+        {
+            synchronized (this) {
+                underWay--;
             }
+            places.release();
         }
     }
 }
