@@ -158,7 +158,7 @@ public final class PreloadRun
             planners = PLANNERS;
         }
         for (int i = 0; i < PLANNERS; i++) {
-            Thread.ofVirtual().name("cachedhive-preload-plan-" + i).start(this::planFiles);
+            Thread.ofPlatform().daemon().name("cachedhive-preload-plan-" + i).start(this::planFiles);
         }
         try {
             Optional<Sending> next = next();

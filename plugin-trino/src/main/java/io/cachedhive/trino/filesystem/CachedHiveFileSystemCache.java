@@ -26,11 +26,12 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.Optional;
-import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.Executor;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
+import static java.util.concurrent.Executors.newCachedThreadPool;
 
 /**
  * The binding between Trino's file system and the cache.
@@ -40,8 +41,8 @@ import static java.util.Objects.requireNonNull;
 public final class CachedHiveFileSystemCache
         implements TrinoFileSystemCache
 {
-    // they do nothing but wait for cache workers, and copy what comes
-    private static final ThreadFactory READ_AHEAD_THREADS = Thread.ofVirtual().name("cachedhive-read-ahead-", 0).factory();
+    // as many as there is memory for; they wait for cache workers, and copy what comes
+    private static final Executor READ_AHEADS = newCachedThreadPool(Thread.ofPlatform().daemon().name("cachedhive-read-ahead-", 0).factory());
 
     private final String catalog;
     private final FileOrigins origins;
@@ -132,7 +133,7 @@ public final class CachedHiveFileSystemCache
                         client.open(origin.get().index(), version, context.get().scope(), originStream, missSpans(version, context.get())),
                         originStream,
                         delegate::newStream,
-                        task -> READ_AHEAD_THREADS.newThread(task).start()),
+                        READ_AHEADS),
                 requestedBytes(context.get(), client));
     }
 
