@@ -179,7 +179,7 @@ class TestCacheAdmin
     {
         ServerSocket dripping = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         servers.add(dripping);
-        Thread.ofVirtual().start(() -> {
+        Thread.ofPlatform().daemon().start(() -> {
             try (Socket socket = dripping.accept()) {
                 socket.getInputStream().read(new byte[4096]);
                 socket.getOutputStream().write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{".getBytes(UTF_8));
@@ -314,7 +314,7 @@ class TestCacheAdmin
     {
         ServerSocket other = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         servers.add(other);
-        Thread.ofVirtual().start(() -> {
+        Thread.ofPlatform().daemon().start(() -> {
             try (Socket socket = other.accept()) {
                 socket.getInputStream().read(new byte[4096]);
                 socket.getOutputStream().write("SSH-2.0-OpenSSH\r\n".getBytes(UTF_8));

@@ -491,7 +491,7 @@ class TestInstalledHosts
         Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
         Timeouts timeouts = new Timeouts(10_000, 10_000, 100, 1_000);
         try (WorkerConnections connections = new WorkerConnections("rotation", identity, Optional.empty(), timeouts, 1, 100, System::nanoTime)) {
-            List<Thread> readers = WORKERS.stream().map(worker -> Thread.ofVirtual().start(() -> {
+            List<Thread> readers = WORKERS.stream().map(worker -> Thread.ofPlatform().daemon().start(() -> {
                 WorkerLink link = connections.peer(new WorkerAddress(worker, port("all", "worker")), Optional.empty());
                 while (!stopped.get()) {
                     try {

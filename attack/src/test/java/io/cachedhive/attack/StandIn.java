@@ -99,7 +99,7 @@ final class StandIn
         this.holes.addAll(List.of(holes));
         socket = directory.resolve("s");
         unix = ServerSocketChannel.open(StandardProtocolFamily.UNIX).bind(UnixDomainSocketAddress.of(socket));
-        Thread.ofVirtual().start(this::acceptUnix);
+        Thread.ofPlatform().daemon().start(this::acceptUnix);
         listener = Listener.start(connection -> {
             if (this.holes.contains(Hole.FRAGILE) && connections.incrementAndGet() > FRAGILE_CONNECTIONS) {
                 close();
@@ -140,7 +140,7 @@ final class StandIn
         try {
             while (true) {
                 SocketChannel connection = unix.accept();
-                Thread.ofVirtual().start(() -> {
+                Thread.ofPlatform().daemon().start(() -> {
                     try {
                         serve(WireConnection.accepted(connection, LIFETIME), true);
                     }

@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 @Tag("slow")
 class TestOneStatePerSplit
 {
-    private static final Executor EXECUTOR = task -> Thread.ofVirtual().start(task);
+    private static final Executor EXECUTOR = task -> Thread.ofPlatform().daemon().start(task);
     // for answers that do not come
     private static final Timeouts SHORT = new Timeouts(200, 400, 100, 200);
     private static final String REPLACED = "file s3://bucket/file was replaced while it was read: run the query again";

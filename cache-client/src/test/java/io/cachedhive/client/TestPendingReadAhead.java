@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
  */
 class TestPendingReadAhead
 {
-    private static final Executor EXECUTOR = task -> Thread.ofVirtual().start(task);
+    private static final Executor EXECUTOR = task -> Thread.ofPlatform().daemon().start(task);
 
     private ReadFixture fixture;
     private CacheClient client;

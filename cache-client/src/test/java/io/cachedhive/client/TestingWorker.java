@@ -243,7 +243,7 @@ public final class TestingWorker
 
     private void accept(ServerSocketChannel server, boolean local)
     {
-        acceptors.add(Thread.ofVirtual().start(() -> {
+        acceptors.add(Thread.ofPlatform().daemon().start(() -> {
             try {
                 while (true) {
                     Connection connection = new Connection(server.accept(), local);
@@ -255,7 +255,7 @@ public final class TestingWorker
                         accepted.incrementAndGet();
                         connections.add(connection);
                     }
-                    Thread.ofVirtual().start(connection::serve);
+                    Thread.ofPlatform().daemon().start(connection::serve);
                 }
             }
             catch (IOException e) {
@@ -402,7 +402,7 @@ public final class TestingWorker
                 case Read read -> {
                     readRequests.add(read);
                     Reads answering = reads;
-                    Thread.ofVirtual().start(() -> {
+                    Thread.ofPlatform().daemon().start(() -> {
                         try {
                             answering.answer(new Exchange(this, request, read), read);
                         }

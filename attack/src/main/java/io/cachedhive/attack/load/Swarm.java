@@ -38,7 +38,7 @@ final class Swarm
         try {
             for (int index = 0; index < count; index++) {
                 int number = index;
-                threads.add(Thread.ofVirtual().name("attacker-" + number).start(() -> attackUntilInterrupted(number, attacker)));
+                threads.add(Thread.ofPlatform().daemon().name("attacker-" + number).start(() -> attackUntilInterrupted(number, attacker)));
             }
             Thread.sleep(duration);
         }

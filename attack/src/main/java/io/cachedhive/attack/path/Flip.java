@@ -94,7 +94,7 @@ public final class Flip
         AtomicBoolean changed = new AtomicBoolean();
         try (Listener listener = Listener.start(client -> {
             try (SocketChannel worker = SocketChannel.open(target.socketAddress())) {
-                Thread.ofVirtual().start(() -> copyQuietly(worker, client, Direction.TO_CLIENT, change, changed));
+                Thread.ofPlatform().daemon().start(() -> copyQuietly(worker, client, Direction.TO_CLIENT, change, changed));
                 copy(client, worker, Direction.TO_WORKER, change, changed);
             }
         })) {

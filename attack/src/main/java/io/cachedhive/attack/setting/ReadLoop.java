@@ -24,7 +24,7 @@ public final class ReadLoop
     private ReadLoop(Target target)
     {
         this.target = requireNonNull(target, "target is null");
-        this.thread = Thread.ofVirtual().name("attack-read-loop").unstarted(this::run);
+        this.thread = Thread.ofPlatform().daemon().name("attack-read-loop").unstarted(this::run);
     }
 
     public static ReadLoop start(Target target)

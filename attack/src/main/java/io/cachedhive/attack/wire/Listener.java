@@ -45,7 +45,7 @@ public final class Listener
     {
         ServerSocketChannel server = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), 0));
         Listener listener = new Listener(server, handler);
-        Thread.ofVirtual().name("attack-listener").start(listener::accept);
+        Thread.ofPlatform().daemon().name("attack-listener").start(listener::accept);
         return listener;
     }
 
@@ -66,7 +66,7 @@ public final class Listener
                 return;
             }
             connections.add(connection);
-            Thread.ofVirtual().name("attack-listener-connection").start(() -> {
+            Thread.ofPlatform().daemon().name("attack-listener-connection").start(() -> {
                 try (connection) {
                     // one that is accepted while the server closes is not among those that are closed
                     if (!closed) {

@@ -87,7 +87,7 @@ class TestCertificates
         TlsCredentials serverCredentials = server.current();
         TlsCredentials clientCredentials = client.current();
         try (ServerSocketChannel listener = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                ExecutorService threads = Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory())) {
             Future<Optional<String>> serverProblem = threads.submit(() -> {
                 try (TlsConnection connection = TlsConnection.server(listener.accept(), serverCredentials.serverContext(), true, ByteBuffer.allocate(0))) {
                     connection.handshake();

@@ -33,7 +33,7 @@ class TestTlsConnection
     private static final SSLContext CLIENT = TlsContexts.secretClient();
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
 
-    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private final ExecutorService threads = Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory());
     private ServerSocketChannel listener;
 
     @BeforeEach

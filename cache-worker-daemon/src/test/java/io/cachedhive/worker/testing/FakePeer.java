@@ -53,7 +53,7 @@ public final class FakePeer
         catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        Thread.ofVirtual().start(this::accept);
+        Thread.ofPlatform().daemon().start(this::accept);
     }
 
     public interface Script
@@ -112,7 +112,7 @@ public final class FakePeer
             while (true) {
                 SocketChannel channel = server.accept();
                 channels.add(channel);
-                Thread.ofVirtual().start(() -> serve(channel));
+                Thread.ofPlatform().daemon().start(() -> serve(channel));
             }
         }
         catch (IOException _) {

@@ -67,7 +67,7 @@ public final class Relay
         catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        Thread.ofVirtual().start(this::accept);
+        Thread.ofPlatform().daemon().start(this::accept);
     }
 
     public static Relay start(WorkerAddress worker)
@@ -101,7 +101,7 @@ public final class Relay
             while (true) {
                 SocketChannel client = server.accept();
                 channels.add(client);
-                Thread.ofVirtual().start(() -> serve(client));
+                Thread.ofPlatform().daemon().start(() -> serve(client));
             }
         }
         catch (IOException _) {
@@ -123,7 +123,7 @@ public final class Relay
                 TlsConnection back = TlsConnection.client(upstream, TlsContexts.secretClient());
                 back.handshake();
                 shakeHands(front, back);
-                Thread.ofVirtual().start(() -> {
+                Thread.ofPlatform().daemon().start(() -> {
                     try (client; upstream) {
                         answers(front, back, client);
                     }

@@ -50,7 +50,7 @@ public final class WireClient
     {
         this.channel = channel;
         this.welcome = welcome;
-        Thread.ofVirtual().start(this::receive);
+        Thread.ofPlatform().daemon().start(this::receive);
     }
 
     public static WireClient connect(SocketAddress address, Optional<String> secret, String catalog, List<NamedOrigin> origins)

@@ -63,7 +63,7 @@ public final class TcpProxy
             listener.setReuseAddress(true);
             listener.bind(new InetSocketAddress(InetAddress.getByName(address), port), 200);
             TcpProxy proxy = new TcpProxy(listener);
-            Thread.ofVirtual().name("proxy-" + address).start(proxy::accept);
+            Thread.ofPlatform().daemon().name("proxy-" + address).start(proxy::accept);
             return proxy;
         }
         catch (IOException e) {
@@ -104,7 +104,7 @@ public final class TcpProxy
                     reset(client);
                     continue;
                 }
-                Thread.ofVirtual().name("proxy-connection").start(() -> connect(client, target.get()));
+                Thread.ofPlatform().daemon().name("proxy-connection").start(() -> connect(client, target.get()));
             }
             catch (IOException _) {
                 // closed, or out of descriptors for a moment
@@ -122,7 +122,7 @@ public final class TcpProxy
             client.setTcpNoDelay(true);
             server.setTcpNoDelay(true);
             server.connect(address, 5_000);
-            Thread back = Thread.ofVirtual().name("proxy-back").start(() -> transport(server, client));
+            Thread back = Thread.ofPlatform().daemon().name("proxy-back").start(() -> transport(server, client));
             transport(client, server);
             back.join();
         }

@@ -34,11 +34,11 @@ class TestTcpProxy
     {
         echo = new ServerSocket();
         echo.bind(new InetSocketAddress("127.0.0.1", 0));
-        Thread.ofVirtual().start(() -> {
+        Thread.ofPlatform().daemon().start(() -> {
             while (true) {
                 try {
                     Socket socket = echo.accept();
-                    Thread.ofVirtual().start(() -> {
+                    Thread.ofPlatform().daemon().start(() -> {
                         try (socket) {
                             socket.getInputStream().transferTo(socket.getOutputStream());
                         }
@@ -171,7 +171,7 @@ class TestTcpProxy
             throws Exception
     {
         try (Socket socket = connect()) {
-            Thread writer = Thread.ofVirtual().start(() -> {
+            Thread writer = Thread.ofPlatform().daemon().start(() -> {
                 try {
                     OutputStream out = socket.getOutputStream();
                     out.write(sent());

@@ -74,7 +74,7 @@ public final class S3ServerMain
         announce(directory, s3.endpoint(), URI.create("http://%s:%s".formatted(address, control.getAddress().getPort())));
 
         if (!options.containsKey("foreground")) {
-            Thread.ofVirtual().name("parent-watch").start(() -> {
+            Thread.ofPlatform().daemon().name("parent-watch").start(() -> {
                 try {
                     while (System.in.read() >= 0) {
                         // nothing is said on this pipe, only its end counts
@@ -127,7 +127,7 @@ public final class S3ServerMain
         Map<String, LocalHold> holds = new ConcurrentHashMap<>();
         AtomicLong nextHold = new AtomicLong();
         HttpServer server = HttpServer.create(new InetSocketAddress(address, 0), 0);
-        server.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
+        server.setExecutor(Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory()));
         server.createContext("/faults", exchange -> answer(exchange, () -> {
             if (exchange.getRequestMethod().equals("PUT")) {
                 s3.setFaults(S3Faults.fromProperties(readProperties(exchange)));

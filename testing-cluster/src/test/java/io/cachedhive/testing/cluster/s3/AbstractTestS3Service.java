@@ -62,7 +62,7 @@ abstract class AbstractTestS3Service
 
     private static final Duration LONG = Duration.ofSeconds(60);
 
-    private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
+    private final ExecutorService executor = Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory());
     private S3Service s3;
     private S3Client client;
     private long mark;

@@ -60,7 +60,7 @@ class TestTransientS3Server
             client.putObject(request -> request.bucket(BUCKET).key("data"), RequestBody.fromString("x"));
             S3Hold hold = s3.hold(S3Hold.Rule.allGets());
             FutureTask<?> reader = new FutureTask<>(() -> client.getObjectAsBytes(request -> request.bucket(BUCKET).key("data")));
-            Thread.ofVirtual().start(reader);
+            Thread.ofPlatform().daemon().start(reader);
             hold.awaitHeld(1, Duration.ofSeconds(60));
             s3.close();
             // it gets its answer or a cut connection, whichever is first, and waits for nothing
