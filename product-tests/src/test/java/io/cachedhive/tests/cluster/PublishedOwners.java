@@ -45,7 +45,7 @@ final class PublishedOwners
     }
 
     /**
-     * Waits until the ring is of just these cache workers, and they know it.
+     * Waits until the ring is of just these cache workers, and they answer and know it.
      */
     static PublishedOwners await(SqlConnection connection, S3Service s3, Collection<ClusterNode> cacheWorkers)
             throws Exception
@@ -71,8 +71,9 @@ final class PublishedOwners
         List<RingMember> members = new ArrayList<>();
         Map<String, CacheWorkerId> idsByHost = new HashMap<>();
         Set<Object> epochs = new HashSet<>();
-        for (List<Object> row : connection.query("SELECT node_id, weight, zone, address, epoch FROM %s.cache.nodes WHERE ring_share > 0".formatted(catalog)).rows()) {
-            if (row.getFirst() == null) {
+        for (List<Object> row : connection.query("SELECT node_id, weight, zone, address, epoch, state FROM %s.cache.nodes WHERE ring_share > 0".formatted(catalog)).rows()) {
+            // one that no longer answers stays on the ring for a time, or for good if few would be left
+            if (row.getFirst() == null || !row.get(5).equals("RUNNING")) {
                 return Optional.empty();
             }
             CacheWorkerId id = new CacheWorkerId((String) row.getFirst());
