@@ -27,6 +27,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +38,7 @@ import java.util.concurrent.atomic.LongAdder;
 import static com.google.common.collect.ImmutableList.toImmutableList;
 import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 import static java.util.Objects.requireNonNull;
+import static java.util.concurrent.Executors.newCachedThreadPool;
 
 /**
  * Serves the block protocol on the Unix socket and, with a shared secret, on TCP. A connection has two threads, which are
@@ -73,6 +76,7 @@ public final class BlockServer
     }
 
     private static final long STACK_BYTES = 512 << 10;
+    private static final String IDLE_THREAD = "block-server-idle";
     private static final int PEERS_PER_BODY_BUDGET = 4;
     private static final long MIN_BODY_BYTES_PER_SECOND = 1 << 20;
     /**
@@ -100,6 +104,8 @@ public final class BlockServer
     @GuardedBy("itself")
     private final Map<Transport, Map<Connection, ScheduledFuture<?>>> unproven = new EnumMap<>(Transport.class);
     private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, daemonThreadsNamed("block-server-timer"));
+    // a flood of connections would otherwise make this process create as many threads
+    private final ExecutorService threads = newCachedThreadPool(Thread.ofPlatform().daemon().name(IDLE_THREAD).stackSize(STACK_BYTES).factory());
     private final List<Thread> acceptors = new ArrayList<>();
     private final LongAdder acceptedConnections = new LongAdder();
     private final LongAdder plainConnections = new LongAdder();
@@ -227,8 +233,20 @@ public final class BlockServer
     private boolean start(String name, Runnable task)
     {
         try {
-            Thread.ofPlatform().daemon().name(name).stackSize(STACK_BYTES).start(task);
+            threads.execute(() -> {
+                Thread.currentThread().setName(name);
+                try {
+                    task.run();
+                }
+                finally {
+                    Thread.currentThread().setName(IDLE_THREAD);
+                }
+            });
             return true;
+        }
+        catch (RejectedExecutionException _) {
+            // closed meanwhile
+            return false;
         }
         catch (OutOfMemoryError e) {
             // not of the heap: the system gives this process no more threads, until other connections close
@@ -487,6 +505,7 @@ public final class BlockServer
         unprovenConnections.forEach(Connection::close);
         connections.forEach(Connection::close);
         scheduler.shutdownNow();
+        threads.shutdown();
         acceptors.forEach(Thread::interrupt);
     }
 }
