@@ -31,6 +31,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
@@ -38,7 +40,6 @@ import java.util.concurrent.atomic.LongAdder;
 import static com.google.common.collect.ImmutableList.toImmutableList;
 import static io.airlift.concurrent.Threads.daemonThreadsNamed;
 import static java.util.Objects.requireNonNull;
-import static java.util.concurrent.Executors.newCachedThreadPool;
 
 /**
  * Serves the block protocol on the Unix socket and, with a shared secret, on TCP. A connection has two threads, which are
@@ -77,6 +78,7 @@ public final class BlockServer
 
     private static final long STACK_BYTES = 512 << 10;
     private static final String IDLE_THREAD = "block-server-idle";
+    private static final int IDLE_THREAD_SECONDS = 1;
     private static final int PEERS_PER_BODY_BUDGET = 4;
     private static final long MIN_BODY_BYTES_PER_SECOND = 1 << 20;
     /**
@@ -104,8 +106,14 @@ public final class BlockServer
     @GuardedBy("itself")
     private final Map<Transport, Map<Connection, ScheduledFuture<?>>> unproven = new EnumMap<>(Transport.class);
     private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, daemonThreadsNamed("block-server-timer"));
-    // a flood of connections would otherwise make this process create as many threads
-    private final ExecutorService threads = newCachedThreadPool(Thread.ofPlatform().daemon().name(IDLE_THREAD).stackSize(STACK_BYTES).factory());
+    // used again for a short time: each connection of a flood would create a thread otherwise
+    private final ExecutorService threads = new ThreadPoolExecutor(
+            0,
+            Integer.MAX_VALUE,
+            IDLE_THREAD_SECONDS,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            Thread.ofPlatform().daemon().name(IDLE_THREAD).stackSize(STACK_BYTES).factory());
     private final List<Thread> acceptors = new ArrayList<>();
     private final LongAdder acceptedConnections = new LongAdder();
     private final LongAdder plainConnections = new LongAdder();
@@ -175,9 +183,12 @@ public final class BlockServer
                 closeQuietly(channel);
             }
             catch (RuntimeException e) {
+                closeQuietly(channel);
+                if (stopped) {
+                    return;
+                }
                 // the next connection may be served
                 failedAccepts.add().ifPresent(count -> log.error(e, "Block server cannot serve a connection (%s times since the last message)", count));
-                closeQuietly(channel);
             }
         }
     }
@@ -215,7 +226,7 @@ public final class BlockServer
             return;
         }
         addUnproven(connection);
-        if (!start("block-server-handshake", connection::serve)) {
+        if (!start("block-server-handshake", connection::serve) || stopped) {
             connection.close();
         }
     }

@@ -229,8 +229,12 @@ public final class Connection
             provenSecret = peerIdentity.secret();
             endFrame();
             session = Optional.of(server.welcomer().session(peerIdentity.hello()));
+            // before the peer is welcomed, which would take a connection that ends then for one that served
+            if (!server.startWriter(this)) {
+                throw new ClosedChannelException();
+            }
             write(server.welcomer().welcome(session(), transport).toFrame(0));
-            if (!server.established(this) || !server.startWriter(this)) {
+            if (!server.established(this)) {
                 throw new ClosedChannelException();
             }
         });
