@@ -43,6 +43,7 @@ final class Successors
     private static final int MAX_FAILURES = 3;
     // limits the wait for a successor that does not receive its blocks, because other successors wait behind it
     private static final long PATIENCE_MILLIS = 2000;
+    private static final long DEADLINE_CHECK_MILLIS = 100;
 
     private final WorkerConnections connections;
     private final CacheWorkerId self;
@@ -144,13 +145,11 @@ final class Successors
         private void finish()
                 throws InterruptedException
         {
-            // all of them: no lot is left
-            places.tryAcquire(MAX_LOTS, millisLeft.getAsLong(), TimeUnit.MILLISECONDS);
-        }
-
-        private synchronized boolean isClosed()
-        {
-            return closed;
+            // the deadline may change meanwhile
+            long millis = millisLeft.getAsLong();
+            while (millis > 0 && !places.tryAcquire(MAX_LOTS, Math.min(DEADLINE_CHECK_MILLIS, millis), TimeUnit.MILLISECONDS)) {
+                millis = millisLeft.getAsLong();
+            }
         }
 
         private synchronized void close()
@@ -183,19 +182,31 @@ final class Successors
             }
             WorkerLink link = connections.peer(peer.address(), Optional.of(peer.id()));
             connections.ask(link, lot, HandedOver.class, Math.clamp(millisLeft.getAsLong(), 1, LOT_MILLIS)).whenComplete((answer, failure) -> {
-                if (failure != null) {
-                    Object problem = failure instanceof WorkerException ? failure.getMessage() : failure;
-                    log.warn("Cache worker %s cannot pull blocks (%s); it will read them from the origin", peer.id(), problem);
+                try {
+                    answered(answer, failure);
                 }
-                else if (!isClosed()) {
-                    given.accept(answer.blocks());
+                finally {
+                    ended();
                 }
-                synchronized (this) {
-                    failures = failure == null ? 0 : failures + 1;
-                }
-                ended();
                 sendWaiting();
             });
+        }
+
+        private void answered(HandedOver answer, Throwable failure)
+        {
+            synchronized (this) {
+                if (closed) {
+                    return;
+                }
+                failures = failure == null ? 0 : failures + 1;
+            }
+            if (failure == null) {
+                given.accept(answer.blocks());
+            }
+            else {
+                Object problem = failure instanceof WorkerException ? failure.getMessage() : failure;
+                log.warn("Cache worker %s cannot pull blocks (%s); it will read them from the origin", peer.id(), problem);
+            }
         }
 
         private void ended()

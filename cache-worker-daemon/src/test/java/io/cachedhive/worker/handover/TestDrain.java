@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -274,6 +275,30 @@ class TestDrain
         fleet.publish("fake");
         Await.until("it gives up", () -> drain("a").ended().isDone());
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(deadline);
+        assertThat(drain("a").progress().givenBlocks()).isZero();
+    }
+
+    @Test
+    void testEarlierDeadlineWhileLotsAreUnderWay()
+            throws Exception
+    {
+        fleet.start("a");
+        CountDownLatch asked = new CountDownLatch(1);
+        fleet.add("fake", FakePeer.start("silent", (_, request) -> {
+            if (request instanceof HandOver) {
+                asked.countDown();
+            }
+        }));
+        fleet.publish("a");
+        warmFile("earlier/file", 8);
+        drain("a").start(Duration.ofMinutes(10));
+        fleet.publish("fake");
+        asked.await();
+        // it most likely waits for the reply by then
+        Thread.sleep(200);
+        drain("a").start(Duration.ofMillis(300));
+        // a lot has 30 s for its reply
+        Await.until("it gives up", Duration.ofSeconds(20), () -> drain("a").ended().isDone());
         assertThat(drain("a").progress().givenBlocks()).isZero();
     }
 
