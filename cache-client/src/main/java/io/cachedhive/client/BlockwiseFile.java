@@ -434,6 +434,11 @@ final class BlockwiseFile
             pending.cancel();
             throw e;
         }
+        catch (OutOfMemoryError _) {
+            // not of the heap: the system gives this process no more threads, and the reader can do without
+            pending.cancel();
+            return Optional.empty();
+        }
         return Optional.of(pending);
     }
 

@@ -177,6 +177,10 @@ class TestPendingReadAhead
             throw new RejectedExecutionException();
         })).isInstanceOf(RejectedExecutionException.class);
         assertThat(small.inFlight().heapBytes()).isZero();
+        assertThat(stream.beginReadAhead(0, BLOCK, _ -> {
+            throw new OutOfMemoryError("unable to create native thread");
+        })).isEmpty();
+        assertThat(small.inFlight().heapBytes()).isZero();
     }
 
     @Test

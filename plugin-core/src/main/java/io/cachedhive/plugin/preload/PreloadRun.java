@@ -157,10 +157,10 @@ public final class PreloadRun
         synchronized (this) {
             planners = PLANNERS;
         }
-        for (int i = 0; i < PLANNERS; i++) {
-            Thread.ofPlatform().daemon().name("cachedhive-preload-plan-" + i).start(this::planFiles);
-        }
         try {
+            for (int i = 0; i < PLANNERS; i++) {
+                Thread.ofPlatform().daemon().name("cachedhive-preload-plan-" + i).start(this::planFiles);
+            }
             Optional<Sending> next = next();
             while (next.isPresent()) {
                 Optional<String> mayNot = problem.get();
