@@ -569,7 +569,7 @@ class TestCacheAdmin
                 handler.handle(exchange);
             }
         });
-        server.setExecutor(Thread::startVirtualThread);
+        server.setExecutor(task -> Thread.ofPlatform().daemon().start(task));
         server.start();
         servers.add(() -> server.stop(0));
         return "127.0.0.1:" + server.getAddress().getPort();

@@ -32,7 +32,7 @@ public final class AttackRunner
     private static final Duration RECOVERY = Duration.ofSeconds(60);
     private static final long POLL_MILLIS = 50;
     private static final int MAX_LOG_LINES = 20;
-    // of a JVM that is at work: compiler threads, carrier threads, selectors of the HTTP server
+    // of a JVM that is at work: compiler threads, threads of other connections, selectors of the HTTP server
     private static final int DESCRIPTORS = 16;
     private static final int THREADS = 24;
     private static final long MEMORY_BYTES = 256L << 20;

@@ -74,7 +74,7 @@ public final class Ssh
             CompletableFuture<byte[]> output = read(process.getInputStream());
             CompletableFuture<byte[]> error = read(process.getErrorStream());
             // on a thread of its own: a host that does not read must not keep this one beyond the time-out
-            Thread.startVirtualThread(() -> {
+            Thread.ofPlatform().daemon().start(() -> {
                 try (OutputStream out = process.getOutputStream()) {
                     out.write(script.text().getBytes(UTF_8));
                     if (input.isPresent()) {
@@ -133,7 +133,7 @@ public final class Ssh
     private static CompletableFuture<byte[]> read(InputStream stream)
     {
         CompletableFuture<byte[]> result = new CompletableFuture<>();
-        Thread.startVirtualThread(() -> {
+        Thread.ofPlatform().daemon().start(() -> {
             ByteArrayOutputStream bytes = new ByteArrayOutputStream();
             byte[] buffer = new byte[8192];
             try (stream) {

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
-import java.util.concurrent.Semaphore;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 
 import static java.util.Objects.requireNonNull;
 
@@ -53,14 +53,11 @@ public final class HostTasks
     /// @return in the order of the hosts
     public List<HostOutcome> run(List<ClusterHost> hosts, Task task)
     {
-        Semaphore places = new Semaphore(parallel);
         Set<String> running = new TreeSet<>();
         int[] done = {0};
-        Executor executor = Thread::startVirtualThread;
-        List<CompletableFuture<HostOutcome>> outcomes = hosts.stream()
-                .map(host -> CompletableFuture.supplyAsync(() -> {
-                    places.acquireUninterruptibly();
-                    try {
+        try (ExecutorService executor = Executors.newFixedThreadPool(parallel, Thread.ofPlatform().daemon().factory())) {
+            List<CompletableFuture<HostOutcome>> outcomes = hosts.stream()
+                    .map(host -> CompletableFuture.supplyAsync(() -> {
                         synchronized (done) {
                             running.add(host.name());
                             progress.update(done[0], hosts.size(), running);
@@ -73,13 +70,10 @@ public final class HostTasks
                             progress.update(done[0], hosts.size(), running);
                         }
                         return outcome;
-                    }
-                    finally {
-                        places.release();
-                    }
-                }, executor))
-                .toList();
-        return outcomes.stream().map(CompletableFuture::join).toList();
+                    }, executor))
+                    .toList();
+            return outcomes.stream().map(CompletableFuture::join).toList();
+        }
     }
 
     private static HostOutcome attempt(ClusterHost host, Task task)
