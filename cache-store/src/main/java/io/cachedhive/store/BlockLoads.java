@@ -132,6 +132,10 @@ final class BlockLoads
             // the store is being closed
             end(load, LoadListener::absent);
         }
+        catch (OutOfMemoryError _) {
+            // not of the heap: the system gives this process no more threads. The block is there, so that it must not be fetched
+            end(load, listener -> listener.refused(LoadRefusal.DIRECTORY));
+        }
     }
 
     /**

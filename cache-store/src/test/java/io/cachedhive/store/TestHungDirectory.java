@@ -25,6 +25,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -227,6 +229,60 @@ class TestHungDirectory
         Await.until("the directory is read again", () -> store.isOnSsd(key(first.get(MAX_LOADS))));
         awaitLoaded(first.subList(0, MAX_LOADS));
         first.subList(0, MAX_LOADS + 1).forEach(this::assertLoaded);
+    }
+
+    @Test
+    void readsOfTwoDirectoriesHang()
+            throws Exception
+    {
+        store.close();
+        config = config.withSsdDirectories(IntStream.range(0, 3).mapToObj(number -> new SsdDirectoryConfig(ssd(2 + number), new Capacity.Bytes(8 << 20))).toList());
+        open();
+        List<List<FileVersion>> files = List.of(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
+        for (int i = 0; i < 300; i++) {
+            fill(TestingBlocks.file(20_000 + i, 1000));
+        }
+        store.ssd().drain();
+        for (int i = 0; i < 300; i++) {
+            FileVersion file = TestingBlocks.file(20_000 + i, 1000);
+            files.get(store.ssd().find(key(file).digest()).orElseThrow().directory()).add(file);
+        }
+        store.close();
+        open();
+
+        held.hold("read", file -> file.getFileName().toString().startsWith("slab-") && (file.startsWith(ssd(2)) || file.startsWith(ssd(3))));
+        for (List<FileVersion> hung : files.subList(0, 2)) {
+            hung.subList(0, 20).forEach(this::load);
+        }
+        Await.until("reads hang", () -> held.held() == 2 * 16);
+        files.getLast().forEach(this::assertLoaded);
+    }
+
+    /**
+     * The block is there, so that its readers must not be told that it is absent.
+     */
+    @Test
+    void threadsAreShort()
+            throws Exception
+    {
+        store.close();
+        Thread caller = Thread.currentThread();
+        AtomicBoolean threadsAreShort = new AtomicBoolean();
+        StoreEnvironment system = StoreEnvironment.system();
+        ThreadFactory threads = task -> {
+            if (threadsAreShort.get() && Thread.currentThread() == caller) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+            return system.threads().newThread(task);
+        };
+        store = BlockStore.open(config, new StoreEnvironment(clock, held.disk(), threads, system.random(), system.ssdFormat(), system.memory(), system.locks()));
+        threadsAreShort.set(true);
+        for (FileVersion file : first.subList(0, MAX_LOADS + 10)) {
+            assertThat(load(file).result).isCompletedWithValue("DIRECTORY");
+        }
+        threadsAreShort.set(false);
+        clock.advanceWithStopwatch(PATIENCE);
+        first.subList(0, 20).forEach(this::assertLoaded);
     }
 
     @Test

@@ -17,8 +17,7 @@ import static java.util.Objects.requireNonNull;
 final class AlignedBuffers
 {
     private static final long MAX_BYTES = 64 << 20;
-    private static final int MIN_COUNT = 4;
-    private static final int MAX_COUNT = 32;
+    private static final int MIN_COUNT = 2;
 
     private final Supplier<ExtentBuffers> allocator;
     private final Semaphore permits;
@@ -27,10 +26,11 @@ final class AlignedBuffers
 
     /**
      * @param bytes size of the memory that the allocator returns
+     * @param pools the number of pools that share the limit of memory
      */
-    AlignedBuffers(int bytes, Supplier<ExtentBuffers> allocator)
+    AlignedBuffers(int bytes, int pools, Supplier<ExtentBuffers> allocator)
     {
-        this.permits = new Semaphore(Math.clamp(MAX_BYTES / bytes, MIN_COUNT, MAX_COUNT));
+        this.permits = new Semaphore(Math.clamp(MAX_BYTES / bytes / Math.max(1, pools), MIN_COUNT, DirectoryLoads.THREADS));
         this.allocator = requireNonNull(allocator, "allocator is null");
     }
 

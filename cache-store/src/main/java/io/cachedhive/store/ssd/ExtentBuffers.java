@@ -23,9 +23,14 @@ record ExtentBuffers(ByteBuffer bytes, byte[] encrypted, byte[] plain)
         requireNonNull(plain, "plain is null");
     }
 
-    static AlignedBuffers pool(int blockSizeBytes, boolean encrypts)
+    /**
+     * Creates the pool of one directory.
+     *
+     * @param directories the number of directories, which share the memory
+     */
+    static AlignedBuffers pool(int blockSizeBytes, boolean encrypts, int directories)
     {
-        return new AlignedBuffers(encrypts ? 3 * blockSizeBytes : Extent.MAX_TAIL_BYTES, () -> allocate(blockSizeBytes, encrypts));
+        return new AlignedBuffers(encrypts ? 3 * blockSizeBytes : Extent.MAX_TAIL_BYTES, directories, () -> allocate(blockSizeBytes, encrypts));
     }
 
     static ExtentBuffers allocate(int blockSizeBytes, boolean encrypts)

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -70,7 +71,9 @@ public final class SsdTier
     private final DirectoryFormats formats;
     private final List<RecoveryOutcome> recovery;
     private final long openedRun;
-    private final AlignedBuffers buffers;
+    private final int configuredDirectories;
+    // of each directory its own, so that one that hangs with all of them stops no other
+    private final Map<Integer, AlignedBuffers> buffers = new ConcurrentHashMap<>();
     private final ReentrantLock lock;
     private final Duration checkpointInterval;
     // not guarded
@@ -190,9 +193,9 @@ public final class SsdTier
     {
         this.directories = List.copyOf(directories);
         this.absent = requireNonNull(absent, "absent is null");
+        this.configuredDirectories = directories.size() + absent.count();
         this.probe = requireNonNull(probe, "probe is null");
         this.formats = new DirectoryFormats(() -> this.directories, probe.format().newest());
-        this.buffers = ExtentBuffers.pool(probe.blockSizeBytes(), probe.operatorKey().isPresent());
         this.checkpointInterval = requireNonNull(checkpointInterval, "checkpointInterval is null");
         this.lock = requireNonNull(lock, "lock is null");
         this.idle = lock.newCondition();
@@ -206,7 +209,7 @@ public final class SsdTier
                 .map(directory -> new DirectoryWriter(directory, lateWrites, lock, idle))
                 .toList();
         // a thread for checkpoints, which may take long, and one for the journal, per directory
-        this.executor = new ScheduledThreadPoolExecutor(2 * Math.max(1, directories.size() + absent.count()), environment.threads());
+        this.executor = new ScheduledThreadPoolExecutor(2 * Math.max(1, configuredDirectories), environment.threads());
         executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         executor.setContinueExistingPeriodicTasksAfterShutdownPolicy(false);
     }
@@ -509,7 +512,9 @@ public final class SsdTier
     public Optional<PieceChecksums> read(SsdBlock block, MemorySegment target)
     {
         SsdDirectory directory = directory(block.directory());
-        ExtentBuffers acquired = buffers.acquire();
+        AlignedBuffers pool = buffers.computeIfAbsent(block.directory(), _ ->
+                ExtentBuffers.pool(probe.blockSizeBytes(), probe.operatorKey().isPresent(), configuredDirectories));
+        ExtentBuffers acquired = pool.acquire();
         try {
             Optional<PieceChecksums> checksums = directory.read(block, target, acquired);
             if (checksums.isEmpty()) {
@@ -534,7 +539,7 @@ public final class SsdTier
             return Optional.empty();
         }
         finally {
-            buffers.release(acquired);
+            pool.release(acquired);
         }
     }
 
