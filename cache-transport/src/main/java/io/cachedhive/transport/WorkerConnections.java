@@ -252,6 +252,10 @@ public final class WorkerConnections
                     new WorkerException(Reason.CLOSED, "this client is closed") :
                     new WorkerException(Reason.UNREACHABLE, "too many host names wait for DNS: did not look up %s".formatted(host)));
         }
+        catch (OutOfMemoryError e) {
+            // not of the heap
+            session.close(new WorkerException(Reason.UNREACHABLE, "the system gives this process no more threads to look up %s: %s".formatted(host, e.getMessage())));
+        }
     }
 
     /**

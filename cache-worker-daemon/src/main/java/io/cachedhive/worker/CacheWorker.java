@@ -88,8 +88,11 @@ public final class CacheWorker
             worker.setService(service);
             Injector injector = bootstrap.initialize();
             injector.getInstance(CacheWorkerService.class);
-            // on a separate thread, because System.exit waits for the drain thread
-            service.drain().ended().thenRun(() -> new Thread(() -> System.exit(0), "drained").start());
+            // on a separate thread, because System.exit waits for the drain thread; started now, when there are threads
+            Thread.ofPlatform().daemon().name("drained").start(() -> {
+                service.drain().ended().join();
+                System.exit(0);
+            });
             log.info("======== CACHE WORKER STARTED ========");
             ClassArchive.makeAfter(CLASS_ARCHIVE_DELAY);
         }

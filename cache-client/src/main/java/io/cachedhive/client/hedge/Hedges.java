@@ -90,7 +90,8 @@ public final class Hedges
             hedge.start(from, executor, arrived);
             return Optional.of(hedge);
         }
-        catch (RejectedExecutionException e) {
+        catch (RejectedExecutionException | OutOfMemoryError _) {
+            // stopped, or the system gives this process no more threads
             hedge.cancel();
             budget.giveBack();
             return Optional.empty();

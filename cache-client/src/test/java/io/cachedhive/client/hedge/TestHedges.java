@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -168,6 +169,22 @@ class TestHedges
         catch (InterruptedException e) {
             throw new IOException("interrupted");
         }
+    }
+
+    @Test
+    void testThreadsAreShort()
+    {
+        addReads(1000);
+        ThreadFactory threads = executor.getThreadFactory();
+        executor.setThreadFactory(_ -> {
+            throw new OutOfMemoryError("unable to create native thread");
+        });
+        for (int i = 0; i < 10; i++) {
+            assertThat(begin(LIMIT)).isEmpty();
+            assertThat(reserved).hasValue(0);
+        }
+        executor.setThreadFactory(threads);
+        assertThat(begin(LIMIT).orElseThrow().cancel()).isTrue();
     }
 
     @Test

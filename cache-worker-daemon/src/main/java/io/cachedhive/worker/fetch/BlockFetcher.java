@@ -142,7 +142,8 @@ public final class BlockFetcher
             try {
                 executor.execute(() -> run(fetch, request));
             }
-            catch (RejectedExecutionException _) {
+            catch (RejectedExecutionException | OutOfMemoryError _) {
+                // stopped, or the system gives this process no more threads
                 fetch.failRest(NoCause.UNAVAILABLE);
                 execute(queues.finished(request));
             }

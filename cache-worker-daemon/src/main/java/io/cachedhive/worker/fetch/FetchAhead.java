@@ -312,7 +312,8 @@ public final class FetchAhead
                 pump();
             });
         }
-        catch (RejectedExecutionException _) {
+        catch (RejectedExecutionException | OutOfMemoryError _) {
+            // stopped, or the system gives this process no more threads
             pumping.set(false);
         }
     }

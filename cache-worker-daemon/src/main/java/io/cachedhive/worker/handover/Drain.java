@@ -120,11 +120,12 @@ public final class Drain
     {
         deadlineNanos = nanoTime.getAsLong() + deadline.toNanos();
         if (state == State.NOT_LEAVING) {
+            // first, because a worker without this thread would leave the ring and never end
+            thread = Optional.of(Thread.ofPlatform().daemon().name("drain").start(this::run));
             state = State.WAITING_FOR_RING;
             blocks = 0;
             givenBlocks = 0;
             log.info("Draining within %s ms", deadline.toMillis());
-            thread = Optional.of(Thread.ofPlatform().daemon().name("drain").start(this::run));
         }
     }
 
@@ -190,7 +191,7 @@ public final class Drain
             // cancelled, or the process is stopping
             return;
         }
-        catch (RuntimeException e) {
+        catch (RuntimeException | Error e) {
             log.error(e, "Hand-over failed: the new owners will fetch from the origins");
         }
         if (enter(State.ENDED)) {

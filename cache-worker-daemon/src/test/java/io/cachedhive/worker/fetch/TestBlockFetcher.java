@@ -65,6 +65,7 @@ class TestBlockFetcher
     private final InMemorySource source = new InMemorySource(() -> timer.now().plus(originAhead));
     private final WorkerCounters counters = new WorkerCounters();
     private final Deque<Runnable> requests = new ArrayDeque<>();
+    private boolean threadsAreShort;
     private final byte[] bytes = new byte[BLOCKS * BLOCK_SIZE - 77];
     private TestingStore store;
     private final InMemoryPeers peers = new InMemoryPeers();
@@ -94,8 +95,16 @@ class TestBlockFetcher
                 counters,
                 timer,
                 new Pauses(() -> 0.5),
-                new FetchExecutors(requests::add, requests::add),
+                new FetchExecutors(this::begin, requests::add),
                 peers);
+    }
+
+    private void begin(Runnable request)
+    {
+        if (threadsAreShort) {
+            throw new OutOfMemoryError("unable to create native thread");
+        }
+        requests.add(request);
     }
 
     @AfterEach
@@ -288,6 +297,20 @@ class TestBlockFetcher
         assertThat(second.outcomes).isEqualTo(all("stored", 3));
         assertThat(third.outcomes).isEqualTo(all("present", 3));
         assertThat(source.gets()).hasSize(1);
+    }
+
+    @Test
+    void testThreadsAreShort()
+    {
+        threadsAreShort = true;
+        // more often than there may be requests
+        for (int i = 0; i < 10; i++) {
+            assertThat(fetch(0, 9, 19).outcomes).isEqualTo(all("UNAVAILABLE", 0, 9, 19));
+        }
+        threadsAreShort = false;
+        RecordingWaiter waiter = fetch(0, 9, 19);
+        run();
+        assertThat(waiter.outcomes).isEqualTo(all("stored", 0, 9, 19));
     }
 
     @Test
