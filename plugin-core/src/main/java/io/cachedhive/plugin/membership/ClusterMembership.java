@@ -123,7 +123,7 @@ public final class ClusterMembership
             addresses.forEach(this::ping);
             advanceSoon();
         }
-        catch (RuntimeException e) {
+        catch (RuntimeException | Error e) {
             log.error(e, "Cannot probe the cache workers");
         }
     }

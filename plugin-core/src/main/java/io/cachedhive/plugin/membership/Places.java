@@ -7,6 +7,7 @@ import io.cachedhive.protocol.ring.HashRing;
 import io.cachedhive.protocol.ring.PublishedRing;
 import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
+import io.cachedhive.protocol.time.ClockSkew;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 
 import java.nio.ByteBuffer;
@@ -19,6 +20,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.LongStream;
 
 import static io.cachedhive.plugin.membership.PlaceState.ANSWERING;
 import static io.cachedhive.plugin.membership.PlaceState.DEAD;
@@ -41,7 +43,8 @@ import static java.util.stream.Collectors.toMap;
  * <li>no two places have the same address, nor the same cache worker, and {@code addressesByWorker} has the place of each;
  * <li>the ring changes its members at most once in {@link #RING_CHANGE_INTERVAL_MILLIS}, but that a drain, which has a deadline, is not held back. The first ring waits
  * until no more Trino workers join and all cache workers answer, but not longer than {@link #FIRST_RING_WAIT_MILLIS} after the last one joined;
- * <li>of two rings of this coordinator the later one has the later time, and a later time than any ring of others that was seen before it;
+ * <li>of two rings of this coordinator the later one has the later time, and a later time than any ring of others that was seen before it, but for rings whose
+ * time is far ahead of the clock since it was corrected;
  * <li>rings of others are adopted only at the start: two coordinators, or two catalogs, whose settings differ would otherwise take turns.
  * </ul>
  */
@@ -215,7 +218,7 @@ public final class Places
             return;
         }
         if (ring.isPresent() && ring.get().epoch().equals(desired.get().epoch())) {
-            if (!ring.get().addresses().equals(desired.get().addresses())) {
+            if (!ring.get().addresses().equals(desired.get().addresses()) || ClockSkew.isAhead(ring.get().publishedMillis(), wallMillis)) {
                 // moves no chunk
                 ring = desired;
             }
@@ -283,7 +286,11 @@ public final class Places
         Map<CacheWorkerId, WorkerAddress> addresses = live.stream()
                 .filter(entry -> hashRing.member(memberId(entry.getKey(), entry.getValue())).isPresent())
                 .collect(toMap(entry -> memberId(entry.getKey(), entry.getValue()), Map.Entry::getKey));
-        long publishedMillis = Math.max(wallMillis, Math.max(latestSeenMillis, ring.map(PublishedRing::publishedMillis).orElse(0L)) + 1);
+        // a ring of a time when this clock was far ahead would date all later ones into the future, where cache workers refuse them
+        long publishedMillis = LongStream.of(latestSeenMillis, ring.map(PublishedRing::publishedMillis).orElse(0L))
+                .filter(millis -> !ClockSkew.isAhead(millis, wallMillis))
+                .map(millis -> millis + 1)
+                .reduce(wallMillis, Math::max);
         return Optional.of(new PublishedRing(hashRing, addresses, publishedMillis));
     }
 

@@ -109,7 +109,7 @@ public final class DropFlushes
         try {
             sendNext();
         }
-        catch (RuntimeException e) {
+        catch (RuntimeException | Error e) {
             log.error(e, "Cannot flush files of dropped tables and partitions");
             later(RETRY_MILLIS);
         }

@@ -11,6 +11,7 @@ import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import org.junit.jupiter.api.Test;
 
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -322,6 +323,36 @@ class TestPlaces
 
         places.adopt(published, now);
         assertThat(members()).as("older than ours").containsExactlyInAnyOrder("wa", "wb");
+    }
+
+    /**
+     * Cache workers refuse rings of a time far ahead of their clocks.
+     */
+    @Test
+    void testClockIsCorrected()
+    {
+        long ahead = Duration.ofDays(1000).toMillis();
+        nodes("a", "b");
+        answerAll("a", "b");
+        now += FIRST_RING_SETTLE_MILLIS;
+        places.advance(now, WALL + ahead);
+        assertThat(places.ring().orElseThrow().publishedMillis()).isEqualTo(WALL + ahead);
+        places.seen(WALL + ahead);
+
+        advance();
+        PublishedRing corrected = places.ring().orElseThrow();
+        assertThat(corrected.publishedMillis()).isEqualTo(WALL + now);
+        assertThat(members()).containsExactlyInAnyOrder("wa", "wb");
+        nodes("a", "b", "c");
+        answerAll("a", "b", "c");
+        pass(RING_CHANGE_INTERVAL_MILLIS);
+        assertThat(members()).containsExactlyInAnyOrder("wa", "wb", "wc");
+        assertThat(places.ring().orElseThrow().publishedMillis()).isEqualTo(WALL + now);
+
+        // a small correction keeps the order of rings
+        nodes("a", "b");
+        places.advance(now + GRACE_MILLIS, WALL + now - 1000);
+        assertThat(places.ring().orElseThrow().publishedMillis()).isGreaterThan(corrected.publishedMillis());
     }
 
     @Test
