@@ -108,7 +108,8 @@ class TestHttpsHosts
             assertThat(refused.code()).as(settings).isEqualTo(ExitCode.HOST_FAILED);
             assertThat(refused.error().lines()).as(settings).hasSize(1);
         }
-        assertThat(run("status", "--config", hostsFile(port, "https", "tls: {truststore-path: client-certificate.pem, keystore-path: client.pem}\n"), "--hosts", "w1").error())
+        String untrusting = hostsFile(port, "https", "tls: {truststore-path: client-certificate.pem, keystore-path: client.pem}\n");
+        assertThat(run("status", "--config", untrusting, "--hosts", "w1", "--timeout", "30s").error())
                 .contains("cannot be reached by HTTPS (no authority of the truststore signed its certificate)", "compare http-scheme and tls");
         Outcome clear = run("status", "--config", hostsFile(port, "http", ""), "--hosts", "w1", "--timeout", "30s");
         assertThat(clear.code()).isEqualTo(ExitCode.HOST_FAILED);
