@@ -133,7 +133,7 @@ final class BlockLoads
             end(load, LoadListener::absent);
         }
         catch (OutOfMemoryError _) {
-            // not of the heap: the system gives this process no more threads. The block is there, so that it must not be fetched
+            // not of the heap: the system gives this process no more threads. The block is there, so it must not be fetched
             end(load, listener -> listener.refused(LoadRefusal.DIRECTORY));
         }
     }

@@ -17,7 +17,7 @@ import static java.util.Objects.requireNonNull;
 final class AlignedBuffers
 {
     private static final long MAX_BYTES = 64 << 20;
-    private static final int MIN_COUNT = 2;
+    private static final int MIN_COUNT = 1;
 
     private final Supplier<ExtentBuffers> allocator;
     private final Semaphore permits;

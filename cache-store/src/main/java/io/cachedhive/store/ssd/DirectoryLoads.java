@@ -102,7 +102,16 @@ final class DirectoryLoads
         @Override
         public void execute(Runnable read)
         {
-            executor.execute(read);
+            try {
+                executor.execute(read);
+            }
+            catch (OutOfMemoryError e) {
+                // not of the heap: the system gives this process no more threads, and those that there are do it
+                if (executor.getPoolSize() == 0) {
+                    throw e;
+                }
+                executor.getQueue().add(read);
+            }
         }
 
         @Override
