@@ -12,8 +12,10 @@ import io.cachedhive.worker.origin.ObjectSourceException.Reason;
 import io.cachedhive.worker.origin.ObjectState;
 import io.cachedhive.worker.time.WorkerTimer;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -137,16 +139,36 @@ public final class BlockFetcher
 
     private void execute(List<RangeRequest> requests)
     {
-        for (RangeRequest request : requests) {
+        Deque<RangeRequest> left = new ArrayDeque<>(requests);
+        Optional<NoCause> problem = Optional.empty();
+        while (!left.isEmpty()) {
+            RangeRequest request = left.remove();
             RangeFetch fetch = new RangeFetch(services, waiterQueues, request);
-            try {
-                executor.execute(() -> run(fetch, request));
+            if (problem.isEmpty()) {
+                problem = begin(fetch, request);
             }
-            catch (RejectedExecutionException | OutOfMemoryError _) {
-                // stopped, or the system gives this process no more threads
-                fetch.failRest(NoCause.UNAVAILABLE);
-                execute(queues.finished(request));
+            if (problem.isPresent()) {
+                fetch.failRest(problem.get());
+                left.addAll(queues.finished(request));
             }
+        }
+    }
+
+    /**
+     * Returns why the fetch cannot begin.
+     */
+    private Optional<NoCause> begin(RangeFetch fetch, RangeRequest request)
+    {
+        try {
+            executor.execute(() -> run(fetch, request));
+            return Optional.empty();
+        }
+        catch (RejectedExecutionException _) {
+            return Optional.of(NoCause.UNAVAILABLE);
+        }
+        catch (OutOfMemoryError _) {
+            // not of the heap: the system gives this process no more threads, which takes it some milliseconds to say
+            return Optional.of(NoCause.OVERLOADED);
         }
     }
 

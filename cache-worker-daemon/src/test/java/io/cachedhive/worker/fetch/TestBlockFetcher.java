@@ -305,7 +305,7 @@ class TestBlockFetcher
         threadsAreShort = true;
         // more often than there may be requests
         for (int i = 0; i < 10; i++) {
-            assertThat(fetch(0, 9, 19).outcomes).isEqualTo(all("UNAVAILABLE", 0, 9, 19));
+            assertThat(fetch(0, 9, 19).outcomes).isEqualTo(all("OVERLOADED", 0, 9, 19));
         }
         threadsAreShort = false;
         RecordingWaiter waiter = fetch(0, 9, 19);
