@@ -43,8 +43,8 @@ import static java.util.stream.Collectors.toMap;
  * <li>no two places have the same address, nor the same cache worker, and {@code addressesByWorker} has the place of each;
  * <li>the ring changes its members at most once in {@link #RING_CHANGE_INTERVAL_MILLIS}, but that a drain, which has a deadline, is not held back. The first ring waits
  * until no more Trino workers join and all cache workers answer, but not longer than {@link #FIRST_RING_WAIT_MILLIS} after the last one joined;
- * <li>of two rings of this coordinator the later one has the later time, and a later time than any ring of others that was seen before it, but for rings whose
- * time is far ahead of the clock since it was corrected;
+ * <li>of two rings of this coordinator the later one has the later time, and a later time than any ring of others that was seen before it, except
+ * for rings that cache workers refused because this clock was far ahead;
  * <li>rings of others are adopted only at the start: two coordinators, or two catalogs, whose settings differ would otherwise take turns.
  * </ul>
  */
@@ -218,7 +218,7 @@ public final class Places
             return;
         }
         if (ring.isPresent() && ring.get().epoch().equals(desired.get().epoch())) {
-            if (!ring.get().addresses().equals(desired.get().addresses()) || ClockSkew.isAhead(ring.get().publishedMillis(), wallMillis)) {
+            if (!ring.get().addresses().equals(desired.get().addresses()) || isRefused(ring.get().publishedMillis(), wallMillis)) {
                 // moves no chunk
                 ring = desired;
             }
@@ -286,12 +286,22 @@ public final class Places
         Map<CacheWorkerId, WorkerAddress> addresses = live.stream()
                 .filter(entry -> hashRing.member(memberId(entry.getKey(), entry.getValue())).isPresent())
                 .collect(toMap(entry -> memberId(entry.getKey(), entry.getValue()), Map.Entry::getKey));
-        // a ring of a time when this clock was far ahead would date all later ones into the future, where cache workers refuse them
         long publishedMillis = LongStream.of(latestSeenMillis, ring.map(PublishedRing::publishedMillis).orElse(0L))
-                .filter(millis -> !ClockSkew.isAhead(millis, wallMillis))
+                .filter(millis -> !isRefused(millis, wallMillis))
                 .map(millis -> millis + 1)
                 .reduce(wallMillis, Math::max);
         return Optional.of(new PublishedRing(hashRing, addresses, publishedMillis));
+    }
+
+    /**
+     * Whether cache workers refuse rings of the time, as they do after this clock was far ahead and was corrected: all later rings would be dated after it. A time that
+     * they know is right, and this clock is behind.
+     */
+    private boolean isRefused(long publishedMillis, long wallMillis)
+    {
+        return ClockSkew.isAhead(publishedMillis, wallMillis) && places.values().stream()
+                .flatMap(place -> place.pong.stream())
+                .noneMatch(pong -> pong.newestRingPublishedMillis() >= publishedMillis);
     }
 
     /**

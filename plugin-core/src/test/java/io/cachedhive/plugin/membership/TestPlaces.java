@@ -337,7 +337,6 @@ class TestPlaces
         now += FIRST_RING_SETTLE_MILLIS;
         places.advance(now, WALL + ahead);
         assertThat(places.ring().orElseThrow().publishedMillis()).isEqualTo(WALL + ahead);
-        places.seen(WALL + ahead);
 
         advance();
         PublishedRing corrected = places.ring().orElseThrow();
@@ -350,9 +349,29 @@ class TestPlaces
         assertThat(places.ring().orElseThrow().publishedMillis()).isEqualTo(WALL + now);
 
         // a small correction keeps the order of rings
+        PublishedRing third = places.ring().orElseThrow();
         nodes("a", "b");
+        places.failed(address("c"), "gone");
         places.advance(now + GRACE_MILLIS, WALL + now - 1000);
-        assertThat(places.ring().orElseThrow().publishedMillis()).isGreaterThan(corrected.publishedMillis());
+        assertThat(members()).containsExactlyInAnyOrder("wa", "wb");
+        assertThat(places.ring().orElseThrow().publishedMillis()).isEqualTo(third.publishedMillis() + 1);
+    }
+
+    /**
+     * What cache workers have accepted outranks later rings with earlier times.
+     */
+    @Test
+    void testClockFallsBehind()
+    {
+        startWith("a", "b");
+        long publishedMillis = places.ring().orElseThrow().publishedMillis();
+        places.answered(address("a"), pong("wa", 100, "RUNNING", publishedMillis), now);
+        nodes("a", "b", "c");
+        answer("c", "wc");
+        now += RING_CHANGE_INTERVAL_MILLIS;
+        places.advance(now, WALL - Duration.ofDays(1).toMillis());
+        assertThat(members()).containsExactlyInAnyOrder("wa", "wb", "wc");
+        assertThat(places.ring().orElseThrow().publishedMillis()).isEqualTo(publishedMillis + 1);
     }
 
     @Test
@@ -403,7 +422,12 @@ class TestPlaces
 
     private static Pong pong(String worker, long weight, String state)
     {
-        return new Pong(new CacheWorkerId(worker), new Digest128(1, 2), "1", state, weight, Optional.empty(), 0, 0, new RingEpoch(0), 0);
+        return pong(worker, weight, state, 0);
+    }
+
+    private static Pong pong(String worker, long weight, String state, long newestRingPublishedMillis)
+    {
+        return new Pong(new CacheWorkerId(worker), new Digest128(1, 2), "1", state, weight, Optional.empty(), 0, 0, new RingEpoch(0), newestRingPublishedMillis);
     }
 
     private static RingMember member(String id)
