@@ -84,8 +84,8 @@ public final class HostTasks
         catch (TaskException e) {
             return HostOutcome.failed(host, e.getMessage());
         }
-        catch (RuntimeException e) {
-            // a fault of this program, which must not take what it knows of the other hosts with it
+        catch (RuntimeException | Error e) {
+            // a fault of this program or its limits, which must not take what it knows of the other hosts with it
             return HostOutcome.failed(host, "%s: cache-admin failed with an internal error on this host (%s): report it, and exclude the host with --hosts until it is fixed."
                     .formatted(host, e.toString().lines().findFirst().orElse("")));
         }
