@@ -259,7 +259,7 @@ class TestHungDirectory
     }
 
     /**
-     * The block is there, so its readers must not be told that it is absent.
+     * The block is there, so its readers must not fetch it.
      */
     @Test
     void threadsAreShort()

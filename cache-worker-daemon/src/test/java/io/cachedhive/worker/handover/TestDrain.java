@@ -294,8 +294,8 @@ class TestDrain
         drain("a").start(Duration.ofMinutes(10));
         fleet.publish("fake");
         asked.await();
-        // it most likely waits for the reply by then
-        Thread.sleep(200);
+        Await.until("the drain waits for the reply", () -> Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(thread -> thread.getName().equals("drain") && thread.getState() == Thread.State.TIMED_WAITING));
         drain("a").start(Duration.ofMillis(300));
         // a lot has 30 s for its reply
         Await.until("it gives up", Duration.ofSeconds(20), () -> drain("a").ended().isDone());
