@@ -20,6 +20,7 @@ import io.cachedhive.transport.tls.Certificates.InvalidCertificatesException;
 import io.cachedhive.worker.fetch.FetchConfig;
 import io.cachedhive.worker.http.AccessFilter;
 import io.cachedhive.worker.http.DrainResource;
+import io.cachedhive.worker.http.HealthResource;
 import io.cachedhive.worker.http.HttpAccess;
 import io.cachedhive.worker.http.MetricsConfig;
 import io.cachedhive.worker.http.MetricsConfig.Authentication;
@@ -128,6 +129,7 @@ public class CacheWorkerModule
         }
 
         jaxrsBinder(binder).bind(StatusResource.class);
+        jaxrsBinder(binder).bind(HealthResource.class);
         jaxrsBinder(binder).bind(DrainResource.class);
         jaxrsBinder(binder).bind(SsdFormatResource.class);
         jaxrsBinder(binder).bind(AccessFilter.class);

@@ -142,6 +142,10 @@ class TestHttpApi
         assertThat(refused.statusCode()).isEqualTo(401);
         assertThat(refused.body()).isEqualTo("the request has no proof of the shared secret\n");
         assertThat(prove("POST", "/v1/drain", SECRET + "x").statusCode()).isEqualTo(401);
+        assertThat(send("POST", "/v1/health").statusCode()).isEqualTo(401);
+        HttpResponse<String> health = send("GET", "/v1/health");
+        assertThat(health.statusCode()).isEqualTo(200);
+        assertThat(health.body()).isEqualTo("RUNNING\n");
         // open by default
         assertThat(send("GET", "/metrics").body()).endsWith("# EOF\n");
 
@@ -174,6 +178,7 @@ class TestHttpApi
     {
         start();
         assertThat(send("GET", "/v1/status").body()).contains("\"state\":\"RUNNING\"");
+        assertThat(send("GET", "/v1/health").body()).isEqualTo("RUNNING\n");
         assertThat(send("GET", "/metrics").body()).endsWith("# EOF\n");
         List<String> requests = List.of(
                 "POST /v1/drain", "DELETE /v1/drain", "GET /v1/drain", "GET /v1/stats", "GET /v1/tables", "POST /v1/ssd-format", "POST /v1/status", "GET /v1/");

@@ -22,7 +22,8 @@ import static java.util.Objects.requireNonNull;
 
 /**
  * Requires a proof of the shared secret ({@link HttpProof}) on all addresses, including loopback addresses, which all
- * users of the host reach. Without a secret, only the status and the metrics can be read.
+ * users of the host reach. Without a secret, only the status, the health and the metrics can be read. {@code /v1/health}
+ * is always open, because probes cannot sign requests.
  * <p>
  * {@code /metrics} is open by default, because monitoring systems cannot sign requests. It contains totals of the whole
  * process, without names of catalogs, tables or files.
@@ -53,11 +54,14 @@ public final class AccessFilter
         if (metrics && (access.metricsAuthentication() == Authentication.NONE || isMetricsToken(authorization))) {
             return;
         }
+        if (path.equals(HealthResource.PATH) && request.getMethod().equals(HttpMethod.GET)) {
+            return;
+        }
         if (access.secrets().isEmpty()) {
             if (!path.equals(STATUS_PATH) || !request.getMethod().equals(HttpMethod.GET)) {
                 request.abortWith(refusal(
                         Response.status(Response.Status.FORBIDDEN),
-                        "this cache worker has no shared secret and answers only GET /v1/status and GET /metrics: set internal-communication.shared-secret"));
+                        "this cache worker has no shared secret and answers only GET /v1/status, GET /v1/health and GET /metrics: set internal-communication.shared-secret"));
             }
             return;
         }
