@@ -76,15 +76,20 @@ final class Upkeep
      */
     void start(Runnable endLate)
     {
-        heartbeat.scheduleWithFixedDelay(() -> guarded(endLate), LATE_MILLIS, LATE_MILLIS, MILLISECONDS);
-        heartbeat.scheduleAtFixedRate(this::beat, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(hitRecorder::drain, HITS_MILLIS, HITS_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(this::removeExpired, HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(listings::forgetFileOrder, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(this::updateCapacity, CAPACITY_MILLIS, CAPACITY_MILLIS, MILLISECONDS);
-        heartbeat.scheduleWithFixedDelay(memoryFile::retryGrowth, GROWTH_RETRY_MILLIS, GROWTH_RETRY_MILLIS, MILLISECONDS);
-        slowUpkeep.scheduleWithFixedDelay(quotaKeeper::keep, QUOTA_INTERVAL_MILLIS, QUOTA_INTERVAL_MILLIS, MILLISECONDS);
-        slowUpkeep.scheduleWithFixedDelay(pinKeeper::keep, PINS_MILLIS, PINS_MILLIS, MILLISECONDS);
+        repeat(heartbeat, endLate, LATE_MILLIS);
+        heartbeat.scheduleAtFixedRate(() -> guarded(this::beat), HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
+        repeat(heartbeat, hitRecorder::drain, HITS_MILLIS);
+        repeat(heartbeat, this::removeExpired, HEARTBEAT_MILLIS);
+        repeat(heartbeat, listings::forgetFileOrder, CAPACITY_MILLIS);
+        repeat(heartbeat, this::updateCapacity, CAPACITY_MILLIS);
+        repeat(heartbeat, memoryFile::retryGrowth, GROWTH_RETRY_MILLIS);
+        repeat(slowUpkeep, quotaKeeper::keep, QUOTA_INTERVAL_MILLIS);
+        repeat(slowUpkeep, pinKeeper::keep, PINS_MILLIS);
+    }
+
+    private static void repeat(ScheduledExecutorService executor, Runnable task, long millis)
+    {
+        executor.scheduleWithFixedDelay(() -> guarded(task), millis, millis, MILLISECONDS);
     }
 
     private static void guarded(Runnable task)
@@ -132,11 +137,6 @@ final class Upkeep
             lock.lock();
             try {
                 more = !tiers.isClosed() && ram.removeExpired(EXPIRED_AT_ONCE);
-            }
-            catch (RuntimeException | Error e) {
-                // an exception would cancel the periodic task
-                log.error(e, "Cannot remove expired blocks");
-                return;
             }
             finally {
                 lock.unlock();

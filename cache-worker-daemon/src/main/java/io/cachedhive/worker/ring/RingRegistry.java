@@ -104,7 +104,14 @@ public final class RingRegistry
         shown.accept(kept);
         if (!writing) {
             writing = true;
-            writer.execute(this::write);
+            try {
+                writer.execute(this::write);
+            }
+            catch (RuntimeException | Error e) {
+                // the next ring tries again
+                writing = false;
+                throw e;
+            }
         }
     }
 

@@ -357,6 +357,17 @@ public final class BlockServer
 
     private void closeStuckConnections()
     {
+        // an exception would end the schedule
+        try {
+            findStuckConnections();
+        }
+        catch (RuntimeException | Error e) {
+            log.error(e, "Cannot close connections that are stuck");
+        }
+    }
+
+    private void findStuckConnections()
+    {
         List<String> valid = secrets.valid();
         for (Connection connection : connections) {
             if (connection.isOnExpiredSecret(valid)) {

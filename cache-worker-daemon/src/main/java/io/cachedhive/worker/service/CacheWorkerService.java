@@ -129,7 +129,15 @@ public final class CacheWorkerService
             ScheduledExecutorService saver = newSingleThreadScheduledExecutor(daemonThreadsNamed("counter-writer"));
             UsageJournal usageJournal = register(UsageJournal.open(usage, state, Clock.systemUTC(), saver));
             resources.push(() -> stop(saver));
-            saver.scheduleWithFixedDelay(usageJournal::maintain, 0, 1, TimeUnit.SECONDS);
+            saver.scheduleWithFixedDelay(() -> {
+                // an exception would end the schedule
+                try {
+                    usageJournal.maintain();
+                }
+                catch (RuntimeException | Error e) {
+                    log.error(e, "Cannot maintain the counters");
+                }
+            }, 0, 1, TimeUnit.SECONDS);
 
             SystemTimer timer = register(new SystemTimer());
             ExecutorService background = pool("background-%s", BACKGROUND_THREADS, QUEUED_TASKS);
