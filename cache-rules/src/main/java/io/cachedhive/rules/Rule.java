@@ -12,7 +12,7 @@ import static java.util.Objects.requireNonNull;
  * One rule of the rules file: its conditions and its actions.
  *
  * @param name unique among the rules of a file
- * @param bypass whether matching reads bypass the cache
+ * @param action what the cache does with matching reads
  * @param ttl the time to live of the blocks, at least one second
  * @param tableQuotaBytes the quota of each matching table; only for rules whose sole conditions are schema and table
  * @param conditionsText the conditions as JSON, as written in the file
@@ -21,7 +21,7 @@ import static java.util.Objects.requireNonNull;
 public record Rule(
         String name,
         RuleConditions conditions,
-        boolean bypass,
+        RuleAction action,
         Optional<FillClass> fillClass,
         Optional<Duration> ttl,
         OptionalLong tableQuotaBytes,
@@ -32,6 +32,7 @@ public record Rule(
     {
         requireNonNull(name, "name is null");
         requireNonNull(conditions, "conditions is null");
+        requireNonNull(action, "action is null");
         requireNonNull(fillClass, "fillClass is null");
         requireNonNull(ttl, "ttl is null");
         requireNonNull(tableQuotaBytes, "tableQuotaBytes is null");

@@ -1,8 +1,10 @@
 package io.cachedhive.rules;
 
+import java.time.Instant;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 
 import static java.util.Objects.requireNonNull;
@@ -49,5 +51,77 @@ public record RuleConditions(
         requireNonNull(fileSize, "fileSize is null");
         requireNonNull(scanBytes, "scanBytes is null");
         requireNonNull(sample, "sample is null");
+    }
+
+    public boolean matchesSchema(String name)
+    {
+        return matches(schema, name);
+    }
+
+    public boolean matchesTable(String name)
+    {
+        return matches(table, name);
+    }
+
+    public boolean matchesUser(String name)
+    {
+        return matches(user, name);
+    }
+
+    public boolean matchesSource(String name)
+    {
+        return matches(source, name);
+    }
+
+    private static boolean matches(Optional<Pattern> pattern, String value)
+    {
+        return pattern.isEmpty() || pattern.get().matcher(value).matches();
+    }
+
+    public boolean matchesClientTags(Set<String> tags)
+    {
+        return tags.containsAll(clientTags);
+    }
+
+    public boolean matchesFileSize(long bytes)
+    {
+        return fileSize.isEmpty() || fileSize.get().contains(bytes);
+    }
+
+    /**
+     * @param bytes of the scan up to and including the split
+     */
+    public boolean matchesScanBytes(long bytes)
+    {
+        return scanBytes.isEmpty() || scanBytes.get().contains(bytes);
+    }
+
+    /**
+     * @param values returns the value of a partition column, or empty if the table has no such column
+     */
+    public boolean matchesPartition(Function<String, Optional<String>> values, Instant now)
+    {
+        return partitionAge.isEmpty() || partitionAge.get().matches(values, now);
+    }
+
+    /**
+     * Returns whether these conditions match everything that other conditions match. May return false although they do, for different patterns with the same matches.
+     */
+    public boolean covers(RuleConditions other)
+    {
+        return covers(schema, other.schema)
+                && covers(table, other.table)
+                && covers(user, other.user)
+                && covers(source, other.source)
+                && other.clientTags.containsAll(clientTags)
+                && (partitionAge.isEmpty() || partitionAge.equals(other.partitionAge))
+                && (fileSize.isEmpty() || other.fileSize.filter(fileSize.get()::covers).isPresent())
+                && (scanBytes.isEmpty() || other.scanBytes.filter(scanBytes.get()::covers).isPresent())
+                && (sample.isEmpty() || (other.sample.isPresent() && other.sample.getAsDouble() <= sample.getAsDouble()));
+    }
+
+    private static boolean covers(Optional<Pattern> pattern, Optional<Pattern> other)
+    {
+        return pattern.isEmpty() || pattern.map(Pattern::pattern).equals(other.map(Pattern::pattern));
     }
 }

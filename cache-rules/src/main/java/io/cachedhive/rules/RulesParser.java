@@ -121,17 +121,16 @@ public final class RulesParser
             throw fields.invalid("name", "write 1 to 64 letters, digits, '-', '_', '.', and not \"%s\"".formatted(DEFAULT_NAME));
         }
         RuleConditions conditions = conditions(fields);
-        String action = fields.text("action").orElse("cache");
+        RuleAction action = action(fields);
         Optional<FillClass> fillClass = fields.parsed(
                 "class",
                 text -> FillClass.valueOf(text.toUpperCase(Locale.ENGLISH)),
                 "write \"normal\", \"high\" or \"pinned\"");
         Optional<Duration> ttl = ttl(fields);
-        boolean bypass = isBypass(fields, action);
         return new Rule(
                 name,
                 conditions,
-                bypass,
+                action,
                 fillClass,
                 ttl,
                 quota(fields),
@@ -249,20 +248,24 @@ public final class RulesParser
         return ttl;
     }
 
-    private static boolean isBypass(RuleFields fields, String action)
+    private static RuleAction action(RuleFields fields)
             throws RulesException
     {
-        return switch (action) {
-            case "cache" -> false;
-            case "bypass" -> {
-                for (String name : List.of("class", "ttl", "quota")) {
-                    if (fields.has(name)) {
-                        throw fields.invalid(name, "nothing is kept with the action \"bypass\": remove one of the two");
-                    }
-                }
-                yield true;
-            }
-            default -> throw fields.invalid("action", "write \"cache\" or \"bypass\"");
+        String text = fields.text("action").orElse("cache");
+        RuleAction action = switch (text) {
+            case "cache" -> RuleAction.CACHE;
+            case "read_only" -> RuleAction.READ_ONLY;
+            case "shadow" -> RuleAction.SHADOW;
+            case "bypass" -> RuleAction.BYPASS;
+            default -> throw fields.invalid("action", "write \"cache\", \"read_only\", \"shadow\" or \"bypass\"");
         };
+        if (action != RuleAction.CACHE) {
+            for (String name : List.of("class", "ttl", "quota")) {
+                if (fields.has(name)) {
+                    throw fields.invalid(name, "nothing is kept with the action \"%s\": remove one of the two".formatted(text));
+                }
+            }
+        }
+        return action;
     }
 }

@@ -21,4 +21,14 @@ public record SizeRange(Optional<DataSize> min, Optional<DataSize> max)
     {
         return min.map(least -> least.toBytes() <= bytes).orElse(true) && max.map(most -> bytes <= most.toBytes()).orElse(true);
     }
+
+    /**
+     * Returns whether this range contains all sizes of another range.
+     */
+    boolean covers(SizeRange other)
+    {
+        boolean from = min.isEmpty() || other.min.filter(least -> least.toBytes() >= min.get().toBytes()).isPresent();
+        boolean to = max.isEmpty() || other.max.filter(most -> most.toBytes() <= max.get().toBytes()).isPresent();
+        return from && to;
+    }
 }

@@ -22,11 +22,26 @@ import static io.trino.spi.type.VarcharType.VARCHAR;
 
 /**
  * Adds the tables of the schema {@code cache} to the global {@code system} catalog.
- * All have the name of the catalog in front. Their columns are fixed here because the server must know them before it loads any catalog.
+ * The name of the catalog is their first column. Their columns are fixed here because the server must know them before it loads any catalog.
  */
 public final class CacheSchemaModule
         implements Module
 {
+    static final ConnectorTableMetadata SUMMARY = table(
+            "summary",
+            column("mode", VARCHAR),
+            column("workers", BIGINT),
+            column("expected_workers", BIGINT),
+            column("workers_with_problem", BIGINT),
+            column("problem", VARCHAR),
+            column("hit_rate_5_minutes", DOUBLE),
+            column("hit_rate_1_hour", DOUBLE),
+            column("hit_rate_24_hours", DOUBLE),
+            column("ram_used_bytes", BIGINT),
+            column("ram_capacity_bytes", BIGINT),
+            column("ssd_used_bytes", BIGINT),
+            column("ssd_capacity_bytes", BIGINT));
+
     static final ConnectorTableMetadata STATS = table(
             "stats",
             column("node_id", VARCHAR),
@@ -127,7 +142,6 @@ public final class CacheSchemaModule
             "tables",
             column("schema_name", VARCHAR),
             column("table_name", VARCHAR),
-            column("partition", VARCHAR),
             column("files", BIGINT),
             column("cached_bytes", BIGINT),
             column("hit_rate", DOUBLE),
@@ -139,9 +153,29 @@ public final class CacheSchemaModule
             column("bypass_bytes", BIGINT),
             column("saved_requests", BIGINT),
             column("saved_bytes", BIGINT),
-            column("saved_cost", DOUBLE));
+            column("saved_cost", DOUBLE),
+            column("spent_requests", BIGINT),
+            column("spent_cost", DOUBLE));
 
-    private static final List<ConnectorTableMetadata> ALL = List.of(STATS, NODES, RULES, SIZING, PRELOADS, FILES, PINS, TABLES);
+    static final ConnectorTableMetadata PARTITIONS = table(
+            "partitions",
+            column("schema_name", VARCHAR),
+            column("table_name", VARCHAR),
+            column("partition", VARCHAR),
+            column("files", BIGINT),
+            column("cached_bytes", BIGINT));
+
+    static final ConnectorTableMetadata EVENTS = table(
+            "events",
+            column("time", TIMESTAMP_TZ_MILLIS),
+            column("type", VARCHAR),
+            column("user", VARCHAR),
+            column("query_id", VARCHAR),
+            column("description", VARCHAR),
+            column("outcome", VARCHAR),
+            column("problem", VARCHAR));
+
+    private static final List<ConnectorTableMetadata> ALL = List.of(SUMMARY, STATS, NODES, RULES, SIZING, PRELOADS, FILES, PINS, TABLES, PARTITIONS, EVENTS);
 
     private static ConnectorTableMetadata table(String name, ColumnMetadata... columns)
     {

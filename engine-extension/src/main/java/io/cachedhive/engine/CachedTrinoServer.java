@@ -2,6 +2,7 @@ package io.cachedhive.engine;
 
 import com.google.common.collect.ImmutableList;
 import com.google.inject.Module;
+import io.cachedhive.engine.query.QueriesModule;
 import io.trino.server.Server;
 
 import java.util.Optional;
@@ -51,6 +52,6 @@ public final class CachedTrinoServer
     @Override
     protected Iterable<? extends Module> getAdditionalModules()
     {
-        return ImmutableList.of(new CacheSchemaModule());
+        return ImmutableList.of(new CacheSchemaModule(), new QueriesModule());
     }
 }

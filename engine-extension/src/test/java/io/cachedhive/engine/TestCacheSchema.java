@@ -3,6 +3,8 @@ package io.cachedhive.engine;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.inject.util.Modules;
+import io.cachedhive.engine.query.QueriesModule;
 import io.trino.Session;
 import io.trino.plugin.base.security.AllowAllSystemAccessControl;
 import io.trino.spi.connector.CatalogSchemaTableName;
@@ -18,7 +20,12 @@ import io.trino.testing.QueryRunner;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+import javax.management.JMException;
+import javax.management.ObjectName;
+
+import java.lang.management.ManagementFactory;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -26,6 +33,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 import static com.google.common.collect.ImmutableSet.toImmutableSet;
+import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.trino.spi.security.AccessDeniedException.denySelectColumns;
 import static io.trino.spi.type.BigintType.BIGINT;
 import static io.trino.spi.type.DateTimeEncoding.packDateTimeWithZone;
@@ -33,6 +41,7 @@ import static io.trino.spi.type.DoubleType.DOUBLE;
 import static io.trino.spi.type.TimeZoneKey.UTC_KEY;
 import static io.trino.spi.type.VarcharType.VARCHAR;
 import static io.trino.testing.TestingSession.testSessionBuilder;
+import static io.trino.testing.assertions.Assert.assertEventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 @Tag("slow")
@@ -71,7 +80,7 @@ class TestCacheSchema
     {
         DistributedQueryRunner queryRunner = DistributedQueryRunner.builder(testSessionBuilder().build())
                 .setWorkerCount(1)
-                .setAdditionalModule(new CacheSchemaModule())
+                .setAdditionalModule(Modules.combine(new CacheSchemaModule(), new QueriesModule()))
                 .setSystemAccessControl(new TestingSystemAccessControl())
                 .build();
         queryRunner.installPlugin(new TestingConnectorPlugin("cachedhive", ImmutableMap.<String, Set<SystemTable>>builder()
@@ -91,7 +100,9 @@ class TestCacheSchema
     @Test
     void testColumns()
     {
-        assertThat(query("SHOW TABLES FROM system.cache")).skippingTypesCheck().matches("VALUES 'files', 'nodes', 'pins', 'preloads', 'rules', 'sizing', 'stats', 'tables'");
+        assertThat(query("SHOW TABLES FROM system.cache"))
+                .skippingTypesCheck()
+                .matches("VALUES 'events', 'files', 'nodes', 'partitions', 'pins', 'preloads', 'queries', 'rules', 'sizing', 'stats', 'summary', 'tables'");
         assertQuery(
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'stats'",
                 """
@@ -118,10 +129,10 @@ class TestCacheSchema
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'tables'",
                 """
                 VALUES
-                    ('catalog_name', 'varchar'), ('schema_name', 'varchar'), ('table_name', 'varchar'), ('partition', 'varchar'), ('files', 'bigint'),
+                    ('catalog_name', 'varchar'), ('schema_name', 'varchar'), ('table_name', 'varchar'), ('files', 'bigint'),
                     ('cached_bytes', 'bigint'), ('hit_rate', 'double'), ('requests', 'bigint'), ('ram_hit_bytes', 'bigint'), ('ssd_hit_bytes', 'bigint'),
                     ('non_local_hit_bytes', 'bigint'), ('remote_read_bytes', 'bigint'), ('bypass_bytes', 'bigint'), ('saved_requests', 'bigint'),
-                    ('saved_bytes', 'bigint'), ('saved_cost', 'double')""");
+                    ('saved_bytes', 'bigint'), ('saved_cost', 'double'), ('spent_requests', 'bigint'), ('spent_cost', 'double')""");
         assertQuery(
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'rules'",
                 """
@@ -255,6 +266,46 @@ class TestCacheSchema
         assertQuery("SELECT count(*) FROM system.cache.stats WHERE catalog_name = 'stranger'", "VALUES 0");
     }
 
+    /**
+     * The connector reports the id of a query when it plans a scan. Here the test does.
+     */
+    @Test
+    void testQueries()
+            throws Exception
+    {
+        String failed = queryIdOf(session("alice"), "SELECT 1 / (count(*) - 2) FROM first.cache.stats");
+        String finished = queryIdOf(session("bob"), "SELECT count(*) FROM first.cache.stats");
+        for (String queryId : List.of(failed, finished, finished, "20261127_000000_00000_aaaaa")) {
+            ManagementFactory.getPlatformMBeanServer().invoke(recorder(), "scanStarted", new Object[] {queryId}, new String[] {String.class.getName()});
+        }
+        assertEventually(() -> assertQuery(
+                "SELECT user, state, error, requested_bytes, hit_rate, bypass_bytes_by_cause FROM system.cache.queries",
+                "VALUES ('alice', 'FAILED', 'DIVISION_BY_ZERO', 0, NULL, NULL), ('bob', 'FINISHED', NULL, 0, NULL, NULL)"));
+        assertQuery(session("bob"), "SELECT query_id FROM system.cache.queries", "VALUES '%s'".formatted(finished));
+    }
+
+    private String queryIdOf(Session session, String sql)
+    {
+        try {
+            getQueryRunner().execute(session, sql);
+        }
+        catch (RuntimeException e) {
+            // it shall fail
+            assertThat(e).hasMessageContaining("by zero");
+        }
+        return getDistributedQueryRunner().getCoordinator().getQueryManager().getQueries().stream()
+                .filter(query -> query.getQuery().equals(sql))
+                .map(query -> query.getQueryId().toString())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static ObjectName recorder()
+            throws JMException
+    {
+        return getOnlyElement(ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:name=queries,*"), null));
+    }
+
     private void withCatalog(String name, Runnable test)
     {
         assertUpdate("CREATE CATALOG %s USING cachedhive".formatted(name));
@@ -314,6 +365,12 @@ class TestCacheSchema
             if (user.equals("not_second") || (user.equals("no_hosts_of_second") && columns.contains("host"))) {
                 denySelectColumns(table.toString(), columns);
             }
+        }
+
+        @Override
+        public Collection<Identity> filterViewQueryOwnedBy(Identity identity, Collection<Identity> owners)
+        {
+            return identity.getUser().equals("bob") ? List.of() : owners;
         }
 
         @Override

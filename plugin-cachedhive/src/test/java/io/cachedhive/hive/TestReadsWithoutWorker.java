@@ -158,7 +158,7 @@ class TestReadsWithoutWorker
         assertThat(queryRunner.execute("SELECT * FROM cachedhive.cache.preloads").getMaterializedRows()).isEmpty();
         assertThat(queryRunner.execute("SELECT * FROM cachedhive.cache.files").getMaterializedRows()).isEmpty();
         assertThat(queryRunner.execute("SHOW TABLES FROM cachedhive.cache").getOnlyColumnAsSet())
-                .containsExactlyInAnyOrder("stats", "stats_detail", "nodes", "preloads", "rules", "sizing", "files", "tables", "pins");
+                .containsExactlyInAnyOrder("summary", "stats", "stats_detail", "nodes", "preloads", "rules", "sizing", "files", "tables", "partitions", "pins", "events");
         assertThat(queryRunner.execute("SELECT column_name FROM cachedhive.information_schema.columns WHERE table_schema = 'cache' AND comment IS NULL").getMaterializedRows())
                 .as("columns without a comment")
                 .isEmpty();

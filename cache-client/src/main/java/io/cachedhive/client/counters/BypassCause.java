@@ -95,7 +95,7 @@ public enum BypassCause
      */
     RULE,
     /**
-     * The catalog's mode is SHADOW.
+     * The catalog's mode is SHADOW, or a rule of the catalog has the action shadow.
      */
     SHADOW,
     /**

@@ -303,7 +303,7 @@ public final class ClientCounters
         public void addRead(ReadObserver observer, long[] bytesBySource, long waitNanos)
         {
             requests.increment();
-            observer.addRequest(waitNanos);
+            observer.addRequest(ReadSource.slowest(bytesBySource), waitNanos);
             for (int i = 0; i < bytesBySource.length; i++) {
                 if (bytesBySource[i] > 0) {
                     bytes[i].add(bytesBySource[i]);
@@ -324,16 +324,16 @@ public final class ClientCounters
             sourceRequests[ReadSource.BYPASS.ordinal()].increment();
             bypassed(cause).add(count);
             changed();
-            observer.addRequest(waitNanos);
+            observer.addRequest(ReadSource.BYPASS, waitNanos);
             observer.add(ReadSource.BYPASS, count);
             observer.addBypass(cause, count);
         }
 
-        void addRequest(ReadObserver observer, long waitNanos)
+        void addRequest(ReadObserver observer, ReadSource slowest, long waitNanos)
         {
             requests.increment();
             changed();
-            observer.addRequest(waitNanos);
+            observer.addRequest(slowest, waitNanos);
         }
 
         void addBytes(ReadObserver observer, ReadSource source, long count, boolean firstOfRequest)

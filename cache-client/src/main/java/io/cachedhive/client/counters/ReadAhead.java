@@ -22,6 +22,7 @@ public final class ReadAhead
     private final long[] unusedByCause;
     private final boolean[] sourceCounted = new boolean[SOURCES.length];
     private final long readBytes;
+    private final ReadSource slowestSource;
     private final long waitNanos;
     private boolean requestCounted;
     // of the bytes counted last
@@ -38,6 +39,7 @@ public final class ReadAhead
         this.observer = requireNonNull(observer, "observer is null");
         this.unusedBySource = bytesBySource.clone();
         this.unusedByCause = bypassByCause.clone();
+        this.slowestSource = ReadSource.slowest(bytesBySource);
         this.waitNanos = waitNanos;
         this.readBytes = unusedBytes();
     }
@@ -89,7 +91,7 @@ public final class ReadAhead
         }
         if (!requestCounted) {
             requestCounted = true;
-            table.addRequest(observer, waitNanos);
+            table.addRequest(observer, slowestSource, waitNanos);
         }
         long left = count;
         for (ReadSource source : SOURCES) {

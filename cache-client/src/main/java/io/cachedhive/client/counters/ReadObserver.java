@@ -16,7 +16,7 @@ public final class ReadObserver
     private final LongAdder requests = new LongAdder();
     // reads of shared memory only, which are counted by as few additions as can be: each costs some percent of a small read
     private final LongAdder hits = new LongAdder();
-    private final LongAdder waitNanos = new LongAdder();
+    private final LongAdder[] waitNanos = adders(SOURCES);
     private final LongAdder[] bytes = adders(SOURCES);
     private final LongAdder[] sourceRequests = adders(SOURCES);
     private final LongAdder[] bypassBytes = adders(BypassCause.values().length);
@@ -76,18 +76,30 @@ public final class ReadObserver
     }
 
     /**
-     * How long readers waited for workers or the origin; hits in shared memory do not wait.
+     * Returns the time that readers waited for workers or the origin. Hits in shared memory do not wait.
      */
     public long waitNanos()
     {
-        return waitNanos.sum();
+        long total = 0;
+        for (LongAdder adder : waitNanos) {
+            total += adder.sum();
+        }
+        return total;
     }
 
-    void addRequest(long nanosWaited)
+    /**
+     * Returns the time that readers waited in reads whose slowest source this was.
+     */
+    public long waitNanos(ReadSource source)
+    {
+        return waitNanos[source.ordinal()].sum();
+    }
+
+    void addRequest(ReadSource slowest, long nanosWaited)
     {
         requests.increment();
         if (nanosWaited > 0) {
-            waitNanos.add(nanosWaited);
+            waitNanos[slowest.ordinal()].add(nanosWaited);
         }
     }
 

@@ -44,6 +44,9 @@ class TestClientCounters
         assertThat(observer.requests(ReadSource.RAM_HIT)).isEqualTo(2);
         assertThat(observer.totalBytes()).isEqualTo(38);
         assertThat(observer.waitNanos()).isEqualTo(150);
+        assertThat(observer.waitNanos(ReadSource.REMOTE_READ)).isEqualTo(100);
+        assertThat(observer.waitNanos(ReadSource.BYPASS)).isEqualTo(50);
+        assertThat(observer.waitNanos(ReadSource.RAM_HIT)).isZero();
     }
 
     @Test

@@ -57,6 +57,7 @@ class TestReadAhead
         assertThat(observer.totalBytes()).isEqualTo(160);
         assertThat(observer.requests()).isEqualTo(1);
         assertThat(observer.waitNanos()).isEqualTo(5);
+        assertThat(observer.waitNanos(ReadSource.BYPASS)).isEqualTo(5);
         assertThat(observer.bypassBytes()).isEqualTo(Map.of(BypassCause.TIMEOUT, 7L, BypassCause.CORRUPT, 3L));
     }
 

@@ -90,7 +90,7 @@ class TestSqlPage
                 .filter(table -> table.getTable().getSchemaName().equals("cache"))
                 .collect(toSet());
         assertThat(tables).extracting(table -> table.getTable().getTableName())
-                .contains("stats", "stats_detail", "nodes", "tables", "files", "preloads", "pins", "rules", "sizing");
+                .contains("summary", "stats", "stats_detail", "nodes", "tables", "partitions", "files", "preloads", "pins", "rules", "sizing", "events");
         for (ConnectorTableMetadata table : tables) {
             String name = table.getTable().getTableName();
             List<String> section = section(name);

@@ -46,16 +46,38 @@ public record AuditLine(String user, String queryId, String procedure, Map<Strin
     @Override
     public String toString()
     {
-        String list = arguments.entrySet().stream()
-                .map(argument -> argument.getKey() + " => " + value(argument.getValue()))
-                .collect(joining(", "));
         return "user=%s query=%s procedure=%s arguments=(%s) outcome=%s%s".formatted(
                 quote(user),
                 escape(queryId),
                 escape(procedure),
-                cut(list, MAX_ARGUMENTS_LENGTH),
+                argumentList(),
                 outcome,
                 reason.map(text -> " reason=" + quote(text)).orElse(""));
+    }
+
+    /**
+     * Returns the reason without passwords, escaped and of bounded length.
+     */
+    public Optional<String> reasonText()
+    {
+        return reason.map(text -> escape(cut(withoutPasswords(text), MAX_TEXT_LENGTH)));
+    }
+
+    /**
+     * Returns the call as a statement.
+     */
+    public String statement()
+    {
+        return "CALL %s(%s)".formatted(escape(procedure), argumentList());
+    }
+
+    private String argumentList()
+    {
+        return cut(
+                arguments.entrySet().stream()
+                        .map(argument -> argument.getKey() + " => " + value(argument.getValue()))
+                        .collect(joining(", ")),
+                MAX_ARGUMENTS_LENGTH);
     }
 
     private static String value(Object value)
@@ -69,7 +91,12 @@ public record AuditLine(String user, String queryId, String procedure, Map<Strin
 
     private static String quote(String text)
     {
-        return "'" + escape(cut(PASSWORD.matcher(text).replaceAll("$1***@"), MAX_TEXT_LENGTH)).replace("'", "''") + "'";
+        return "'" + escape(cut(withoutPasswords(text), MAX_TEXT_LENGTH)).replace("'", "''") + "'";
+    }
+
+    private static String withoutPasswords(String text)
+    {
+        return PASSWORD.matcher(text).replaceAll("$1***@");
     }
 
     private static String cut(String text, int maxLength)

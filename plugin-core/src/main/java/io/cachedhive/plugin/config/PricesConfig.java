@@ -20,7 +20,7 @@ public class PricesConfig
     }
 
     @Config("cachedhive.price-per-thousand-requests")
-    @ConfigDescription("Price of a thousand GET requests to the object store, for the column saved_cost of cache.tables")
+    @ConfigDescription("Price of a thousand GET requests to the object store, for the columns saved_cost and spent_cost of cache.tables")
     public PricesConfig setPricePerThousandRequests(double pricePerThousandRequests)
     {
         this.pricePerThousandRequests = pricePerThousandRequests;
@@ -34,7 +34,7 @@ public class PricesConfig
     }
 
     @Config("cachedhive.price-per-gigabyte")
-    @ConfigDescription("Price of a gigabyte read from the object store, without its requests, for the column saved_cost of cache.tables")
+    @ConfigDescription("Price of a gigabyte read from the object store, without its requests, for the columns saved_cost and spent_cost of cache.tables")
     public PricesConfig setPricePerGigabyte(double pricePerGigabyte)
     {
         this.pricePerGigabyte = pricePerGigabyte;

@@ -9,11 +9,29 @@ import static io.cachedhive.protocol.wire.CounterNames.REMOTE_READ_BYTES;
 import static io.cachedhive.protocol.wire.CounterNames.SSD_HIT_BYTES;
 
 /**
- * The share of bytes that the cache had, of those that were asked of it. What went past the cache is neither.
+ * The fraction of cacheable bytes that the cache served. Bypassed bytes are not cacheable.
  */
 public final class HitRate
 {
     private HitRate() {}
+
+    /**
+     * @param hit bytes that the cache served
+     * @param cacheable bytes that the cache served, and bytes that were read from the origin into the cache
+     */
+    record Bytes(long hit, long cacheable)
+    {
+        static Bytes of(Map<String, Long> counters)
+        {
+            long hit = counters.getOrDefault(RAM_HIT_BYTES, 0L) + counters.getOrDefault(SSD_HIT_BYTES, 0L) + counters.getOrDefault(NON_LOCAL_HIT_BYTES, 0L);
+            return new Bytes(hit, hit + counters.getOrDefault(REMOTE_READ_BYTES, 0L));
+        }
+
+        OptionalDouble rate()
+        {
+            return cacheable == 0 ? OptionalDouble.empty() : OptionalDouble.of((double) hit / cacheable);
+        }
+    }
 
     /**
      * @param counters by names of {@link io.cachedhive.protocol.wire.CounterNames}
@@ -21,8 +39,6 @@ public final class HitRate
      */
     public static OptionalDouble of(Map<String, Long> counters)
     {
-        long hits = counters.getOrDefault(RAM_HIT_BYTES, 0L) + counters.getOrDefault(SSD_HIT_BYTES, 0L) + counters.getOrDefault(NON_LOCAL_HIT_BYTES, 0L);
-        long all = hits + counters.getOrDefault(REMOTE_READ_BYTES, 0L);
-        return all == 0 ? OptionalDouble.empty() : OptionalDouble.of((double) hits / all);
+        return Bytes.of(counters).rate();
     }
 }

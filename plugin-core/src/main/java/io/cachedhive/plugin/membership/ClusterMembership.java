@@ -2,7 +2,10 @@ package io.cachedhive.plugin.membership;
 
 import io.airlift.log.Logger;
 import io.cachedhive.client.admin.WorkerAdmin;
+import io.cachedhive.plugin.event.CacheEvents;
+import io.cachedhive.plugin.event.EventType;
 import io.cachedhive.protocol.ring.PublishedRing;
+import io.cachedhive.protocol.ring.RingMember;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.time.ClockSkew;
 import io.cachedhive.protocol.wire.StatusMessage.Pong;
@@ -43,6 +46,7 @@ public final class ClusterMembership
     private final ClusterNodes nodes;
     private final WorkerAdmin workerAdmin;
     private final long maxWeightBytes;
+    private final CacheEvents events;
     private final StateLog stateLog = new StateLog(log, System::nanoTime);
     private final ScheduledExecutorService executor;
 
@@ -53,23 +57,26 @@ public final class ClusterMembership
     private final Set<WorkerAddress> adopting = new HashSet<>();
     private final RingDeliveries deliveries = new RingDeliveries();
     private boolean advancing;
+    private Optional<PublishedRing> recorded = Optional.empty();
 
     private volatile Snapshot snapshot = new Snapshot(RingView.EMPTY, Optional.empty(), List.of());
 
     private record Snapshot(RingView view, Optional<PublishedRing> ring, List<Place> places) {}
 
-    private ClusterMembership(String catalog, ClusterNodes nodes, WorkerAdmin workerAdmin, Places places, long maxWeightBytes)
+    private ClusterMembership(String catalog, ClusterNodes nodes, WorkerAdmin workerAdmin, Places places, long maxWeightBytes, CacheEvents events)
     {
         this.nodes = requireNonNull(nodes, "nodes is null");
         this.workerAdmin = requireNonNull(workerAdmin, "workerAdmin is null");
         this.places = requireNonNull(places, "places is null");
         this.maxWeightBytes = maxWeightBytes;
+        this.events = requireNonNull(events, "events is null");
         this.executor = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().name("cachedhive-membership-" + catalog).daemon().factory());
     }
 
     /**
      * @param workerAdmin stays the caller's
+     * @param events receives each change of the ring
      */
     public static ClusterMembership start(
             String catalog,
@@ -78,11 +85,12 @@ public final class ClusterMembership
             int workerPort,
             long gracePeriodMillis,
             double minLiveShare,
-            long maxWeightBytes)
+            long maxWeightBytes,
+            CacheEvents events)
     {
         Places places = new Places(workerPort, gracePeriodMillis, minLiveShare, maxWeightBytes);
         places.nodes(TrinoNodes.of(nodes.workers()), nowMillis());
-        ClusterMembership membership = new ClusterMembership(catalog, nodes, workerAdmin, places, maxWeightBytes);
+        ClusterMembership membership = new ClusterMembership(catalog, nodes, workerAdmin, places, maxWeightBytes, events);
         // the first query after CREATE CATALOG sees all hosts, before any cache worker has answered
         membership.snapshot = new Snapshot(RingView.EMPTY, Optional.empty(), places.list(nowMillis()));
         membership.executor.scheduleWithFixedDelay(membership::tick, 0, PING_INTERVAL_MILLIS, MILLISECONDS);
@@ -177,7 +185,37 @@ public final class ClusterMembership
         }
         List<Place> list = places.list(nowMillis());
         snapshot = new Snapshot(places.view(), places.ring(), list);
+        record(places.ring());
         list.forEach(place -> stateLog.update("cache worker on " + place.address(), place.problem()));
+    }
+
+    private void record(Optional<PublishedRing> ring)
+    {
+        if (ring.isEmpty() || ring.map(PublishedRing::epoch).equals(recorded.map(PublishedRing::epoch))) {
+            return;
+        }
+        Optional<String> added = recorded.flatMap(former -> difference("added", ring.get(), former));
+        Optional<String> removed = recorded.flatMap(former -> difference("removed", former, ring.get()));
+        events.add(EventType.RING, "ring %s of %s cache workers%s%s".formatted(
+                ring.get().epoch(),
+                ring.get().ring().members().size(),
+                added.orElse(""),
+                removed.orElse("")));
+        recorded = ring;
+    }
+
+    /**
+     * Names the cache workers of a ring that another ring does not have.
+     */
+    private static Optional<String> difference(String verb, PublishedRing ring, PublishedRing other)
+    {
+        List<String> members = ring.ring().members().stream()
+                .map(RingMember::id)
+                .filter(id -> other.ring().member(id).isEmpty())
+                .map(id -> ring.address(id).map(WorkerAddress::toString).orElse(id.toString()))
+                .sorted()
+                .toList();
+        return members.isEmpty() ? Optional.empty() : Optional.of("; %s %s".formatted(verb, String.join(", ", members)));
     }
 
     private void exchangeRings(WorkerAddress address, Pong pong)

@@ -2,6 +2,7 @@ package io.cachedhive.plugin.rules;
 
 import com.google.common.collect.ImmutableList;
 import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.rules.RuleAction;
 import io.cachedhive.rules.RuleConditions;
 
 import java.time.Instant;
@@ -20,7 +21,15 @@ public record CacheRules(List<CountedRule> rules, Instant loaded)
 {
     static final String DEFAULT_NAME = io.cachedhive.rules.RulesParser.DEFAULT_NAME;
 
-    private static final CacheRule DEFAULT = new CacheRule(DEFAULT_NAME, RuleConditions.ANY, CacheDecision.CACHE, OptionalLong.empty(), "{}", DEFAULT_NAME);
+    private static final CacheRule DEFAULT = new CacheRule(
+            DEFAULT_NAME,
+            RuleConditions.ANY,
+            RuleAction.CACHE,
+            CacheDecision.CACHE,
+            OptionalLong.empty(),
+            Optional.empty(),
+            "{}",
+            DEFAULT_NAME);
 
     public CacheRules
     {

@@ -1,6 +1,8 @@
 package io.cachedhive.plugin.rules;
 
 import io.airlift.log.Logger;
+import io.cachedhive.plugin.event.CacheEvents;
+import io.cachedhive.plugin.event.EventType;
 import io.cachedhive.plugin.mode.CacheMode;
 import io.cachedhive.plugin.rules.RulesParser.ParsedRules;
 import io.cachedhive.rules.RulesException;
@@ -33,6 +35,7 @@ public final class RuleRegistry
     private final long refreshNanos;
     private final InstantSource clock;
     private final LongSupplier nanoTime;
+    private final CacheEvents events;
 
     private final ReentrantLock lock = new ReentrantLock();
     // guarded by the lock
@@ -42,7 +45,7 @@ public final class RuleRegistry
     private volatile Optional<CacheMode> mode = Optional.empty();
     private volatile Optional<String> problem = Optional.empty();
 
-    private RuleRegistry(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime)
+    private RuleRegistry(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime, CacheEvents events)
             throws RulesException
     {
         this.catalog = requireNonNull(catalog, "catalog is null");
@@ -50,6 +53,7 @@ public final class RuleRegistry
         this.refreshNanos = refreshPeriod.toNanos();
         this.clock = requireNonNull(clock, "clock is null");
         this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
+        this.events = requireNonNull(events, "events is null");
         this.checkedNanos = nanoTime.getAsLong();
         List<CacheRule> first = List.of();
         if (file.isPresent()) {
@@ -58,6 +62,8 @@ public final class RuleRegistry
             first = parsed.rules();
             mode = parsed.mode();
             log.info("Catalog %s has %s rules from %s", catalog, first.size(), file.get());
+            addLoaded(first);
+            mode.ifPresent(ruled -> addMode(Optional.of(ruled)));
         }
         this.rules = CacheRules.of(first, clock.instant(), Optional.empty());
     }
@@ -65,12 +71,13 @@ public final class RuleRegistry
     /**
      * @param file empty to cache everything
      * @param clock by which partitions have their age
+     * @param events receives each change of the rules
      * @throws RulesException if the file is broken now
      */
-    public static RuleRegistry open(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime)
+    public static RuleRegistry open(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime, CacheEvents events)
             throws RulesException
     {
-        return new RuleRegistry(catalog, file, refreshPeriod, clock, nanoTime);
+        return new RuleRegistry(catalog, file, refreshPeriod, clock, nanoTime, events);
     }
 
     /**
@@ -79,7 +86,7 @@ public final class RuleRegistry
     public static RuleRegistry withoutFile(String catalog)
     {
         try {
-            return new RuleRegistry(catalog, Optional.empty(), Duration.ZERO, InstantSource.system(), System::nanoTime);
+            return new RuleRegistry(catalog, Optional.empty(), Duration.ZERO, InstantSource.system(), System::nanoTime, new CacheEvents(InstantSource.system()));
         }
         catch (RulesException e) {
             throw new AssertionError("there is no file that could be broken", e);
@@ -192,10 +199,14 @@ public final class RuleRegistry
                 if (!Arrays.equals(json, content)) {
                     Instant loaded = clock.instant();
                     rules = CacheRules.of(parsed.rules(), loaded, Optional.of(rules));
+                    if (!mode.equals(parsed.mode())) {
+                        addMode(parsed.mode());
+                    }
                     mode = parsed.mode();
                     content = json;
                 }
                 problem = Optional.empty();
+                addLoaded(parsed.rules());
                 log.info("Catalog %s has %s rules from %s now", catalog, parsed.rules().size(), file.orElseThrow());
             }
         }
@@ -204,8 +215,20 @@ public final class RuleRegistry
             if (!problem.equals(Optional.of(sentence))) {
                 problem = Optional.of(sentence);
                 log.warn(sentence);
+                events.add(EventType.RULES, sentence);
             }
             throw new RulesException(sentence);
         }
+    }
+
+    private void addLoaded(List<CacheRule> loaded)
+    {
+        events.add(EventType.RULES, "loaded %s rules from %s".formatted(loaded.size(), file.orElseThrow()));
+        loaded.forEach(rule -> rule.problem().ifPresent(sentence -> log.warn("Catalog %s: %s", catalog, sentence)));
+    }
+
+    private void addMode(Optional<CacheMode> ruled)
+    {
+        events.add(EventType.MODE, "mode of the rules file: " + ruled.map(CacheMode::name).orElse("none"));
     }
 }

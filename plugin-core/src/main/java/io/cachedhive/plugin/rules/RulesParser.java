@@ -5,12 +5,15 @@ import io.cachedhive.plugin.mode.CacheMode;
 import io.cachedhive.rules.Rule;
 import io.cachedhive.rules.RulesException;
 import io.cachedhive.rules.RulesFile;
+import io.cachedhive.rules.RulesFile.Unreachable;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
 import static com.google.common.collect.ImmutableList.toImmutableList;
+import static com.google.common.collect.ImmutableMap.toImmutableMap;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -40,19 +43,24 @@ final class RulesParser
             throws RulesException
     {
         RulesFile file = io.cachedhive.rules.RulesParser.parse(json);
-        return new ParsedRules(file.mode().map(CacheMode::valueOf), file.rules().stream().map(RulesParser::rule).collect(toImmutableList()));
+        Map<Rule, String> problems = file.unreachable().stream().collect(toImmutableMap(Unreachable::rule, Unreachable::problem));
+        return new ParsedRules(
+                file.mode().map(CacheMode::valueOf),
+                file.rules().stream().map(rule -> rule(rule, Optional.ofNullable(problems.get(rule)))).collect(toImmutableList()));
     }
 
-    private static CacheRule rule(Rule rule)
+    private static CacheRule rule(Rule rule, Optional<String> problem)
     {
-        return new CacheRule(rule.name(), rule.conditions(), decision(rule), rule.tableQuotaBytes(), rule.conditionsText(), rule.definition());
+        return new CacheRule(rule.name(), rule.conditions(), rule.action(), decision(rule), rule.tableQuotaBytes(), problem, rule.conditionsText(), rule.definition());
     }
 
     private static CacheDecision decision(Rule rule)
     {
-        if (rule.bypass()) {
-            return CacheDecision.BYPASS;
-        }
-        return CacheDecision.cache(rule.fillClass(), rule.ttl().map(ttl -> OptionalLong.of(ttl.toMillis())).orElseGet(OptionalLong::empty));
+        return switch (rule.action()) {
+            case CACHE -> CacheDecision.cache(rule.fillClass(), rule.ttl().map(ttl -> OptionalLong.of(ttl.toMillis())).orElseGet(OptionalLong::empty));
+            case READ_ONLY -> CacheDecision.CACHE.withoutFill();
+            case SHADOW -> CacheDecision.SHADOW;
+            case BYPASS -> CacheDecision.BYPASS;
+        };
     }
 }

@@ -2,6 +2,7 @@ package io.cachedhive.plugin.membership;
 
 import com.google.common.net.HostAndPort;
 import io.cachedhive.client.admin.WorkerAdmin;
+import io.cachedhive.plugin.event.CacheEvents;
 import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.ring.WorkerAddress;
 import io.cachedhive.protocol.security.Secrets;
@@ -9,6 +10,7 @@ import io.cachedhive.transport.ClientIdentity;
 import io.cachedhive.transport.Timeouts;
 import org.junit.jupiter.api.Test;
 
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -31,7 +33,15 @@ class TestClusterMembership
                 .toList();
         ClientIdentity identity = new ClientIdentity("cluster", "lake", "node", List.of(), Secrets.NONE, 0, IsolationDomain.NONE.description(), Set.of(), Optional.empty());
         try (WorkerAdmin workerAdmin = WorkerAdmin.start(identity, Optional.empty(), Timeouts.DEFAULT);
-                ClusterMembership membership = ClusterMembership.start("lake", () -> nodes, workerAdmin, PORT, 60_000, 0.5, Long.MAX_VALUE)) {
+                ClusterMembership membership = ClusterMembership.start(
+                        "lake",
+                        () -> nodes,
+                        workerAdmin,
+                        PORT,
+                        60_000,
+                        0.5,
+                        Long.MAX_VALUE,
+                        new CacheEvents(InstantSource.system()))) {
             assertThat(membership.places())
                     .extracting(Place::address)
                     .containsExactly(new WorkerAddress("127.0.0.1", PORT), new WorkerAddress("127.0.0.2", PORT));

@@ -1,5 +1,6 @@
 package io.cachedhive.plugin.rules;
 
+import io.cachedhive.plugin.event.CacheEvents;
 import io.cachedhive.rules.RulesException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -25,6 +26,7 @@ class TestRuleRegistry
     private Path directory;
 
     private final ManualTime time = new ManualTime();
+    private final CacheEvents events = new CacheEvents(time);
     private Path file;
 
     @BeforeEach
@@ -36,7 +38,7 @@ class TestRuleRegistry
     private RuleRegistry open()
             throws RulesException
     {
-        return RuleRegistry.open("lake", Optional.of(file), PERIOD, time, time::nanoTime);
+        return RuleRegistry.open("lake", Optional.of(file), PERIOD, time, time::nanoTime, events);
     }
 
     private void write(String... names)
@@ -112,6 +114,25 @@ class TestRuleRegistry
         book.refresh();
         assertThat(names(book)).containsExactly("two", "default");
         assertThat(book.problem()).isEmpty();
+    }
+
+    @Test
+    void testEvents()
+            throws Exception
+    {
+        write("one");
+        RuleRegistry registry = open();
+        Files.writeString(file, BROKEN);
+        assertThatThrownBy(registry::refresh).isInstanceOf(RulesException.class);
+        assertThatThrownBy(registry::refresh).as("the same problem again").isInstanceOf(RulesException.class);
+        Files.writeString(file, "{\"mode\": \"OFF\", \"rules\": []}");
+        registry.refresh();
+        registry.refresh();
+        assertThat(events.list()).extracting(event -> "%s %s".formatted(event.type(), event.description()))
+                .hasSize(4)
+                .startsWith("RULES loaded 1 rules from " + file)
+                .endsWith("MODE mode of the rules file: OFF", "RULES loaded 0 rules from " + file)
+                .anyMatch(event -> event.startsWith("RULES rules file %s of catalog lake: rule 1".formatted(file)));
     }
 
     @Test

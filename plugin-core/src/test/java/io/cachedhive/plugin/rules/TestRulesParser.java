@@ -122,7 +122,7 @@ class TestRulesParser
             "partitionAge": {"columns": ["ds"], "max": "1"} | , "partitionAge", "max" is "1": write a duration, such as "7d" or "12h"
             "partitionAge": {"columns": ["ds"], "max": "1d", "timeZone": "X"} | , "partitionAge", "timeZone" is "X": write a time zone, such as "UTC" or "Europe/Berlin"
             "partitionAge": {"columns": ["ds"], "max": "1d", "min": "2d"} | "min" is more than "max", so that nothing matches: exchange them
-            "action": "skip" | , "action" is "skip": write "cache" or "bypass"
+            "action": "skip" | , "action" is "skip": write "cache", "read_only", "shadow" or "bypass"
             "class": "guest" | , "class" is "guest": write "normal", "high" or "pinned"
             "ttl": "0.5s" | , "ttl" is "0.5s": write at least "1s": blocks expire at whole seconds
             "action": "bypass", "ttl": "1d" | , "ttl" is "1d": nothing is kept with the action "bypass": remove one of the two
@@ -132,6 +132,8 @@ class TestRulesParser
             "quota": "0B" | , "quota" is "0B": write a size above 0, or the action "bypass" for a table of which nothing is to be kept
             "quota": "1GB", "user": "a" | , "quota" is "1GB": it counts for the whole table, and not only where "user" matches: give it a rule of its own
             "quota": "1GB", "table": "t", "sample": 0.5 | , "quota" is "1GB": it counts for the whole table, and not only where "sample" matches
+            "action": "read_only", "ttl": "1d" | , "ttl" is "1d": nothing is kept with the action "read_only": remove one of the two
+            "action": "shadow", "class": "high" | , "class" is "high": nothing is kept with the action "shadow": remove one of the two
             "action": "bypass", "class": "high" | , "class" is "high": nothing is kept with the action "bypass": remove one of the two
             """)
     void testBrokenRules(String fields, String message)

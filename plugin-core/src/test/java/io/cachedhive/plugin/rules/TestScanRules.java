@@ -73,6 +73,19 @@ class TestScanRules
     }
 
     @Test
+    void testActions()
+            throws RulesException
+    {
+        assertThat(begin(rules("{\"action\": \"read_only\"}"), SCAN).decide(split())).isEqualTo(CACHE.withoutFill());
+        CacheDecision shadow = begin(rules("{\"action\": \"shadow\"}"), SCAN).decide(split());
+        assertThat(shadow).isEqualTo(CacheDecision.SHADOW.withTableQuota(NO_QUOTA));
+        assertThat(shadow.within(CacheDecision.CACHE).shadow()).isTrue();
+        assertThat(shadow.within(CacheDecision.CACHE.withoutFill()).shadow()).isTrue();
+        assertThat(shadow.within(CacheDecision.BYPASS)).isEqualTo(CacheDecision.BYPASS);
+        assertThat(begin(rules("{\"action\": \"bypass\"}"), SCAN).decide(split())).isEqualTo(CacheDecision.BYPASS);
+    }
+
+    @Test
     void testNames()
             throws Exception
     {

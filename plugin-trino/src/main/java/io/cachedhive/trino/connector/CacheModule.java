@@ -15,6 +15,7 @@ import io.cachedhive.plugin.client.NodeCacheClient;
 import io.cachedhive.plugin.config.CachedHiveConfig;
 import io.cachedhive.plugin.config.PricesConfig;
 import io.cachedhive.plugin.config.WorkerTlsConfig;
+import io.cachedhive.plugin.event.CacheEvents;
 import io.cachedhive.plugin.membership.ClusterNode;
 import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.RingView;
@@ -45,6 +46,7 @@ import io.cachedhive.transport.tls.Certificates;
 import io.cachedhive.transport.tls.Certificates.InvalidCertificatesException;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
 import io.cachedhive.trino.contents.ContentsModule;
+import io.cachedhive.trino.event.EventModule;
 import io.cachedhive.trino.filesystem.FileSystemCacheModule;
 import io.cachedhive.trino.flush.FlushModule;
 import io.cachedhive.trino.mode.SetCacheModeProcedure;
@@ -52,6 +54,7 @@ import io.cachedhive.trino.partition.TableFiles;
 import io.cachedhive.trino.pin.PinModule;
 import io.cachedhive.trino.preload.PreloadModule;
 import io.cachedhive.trino.procedure.ProcedureGuard;
+import io.cachedhive.trino.query.ScanReporter;
 import io.cachedhive.trino.rules.RulesModule;
 import io.cachedhive.trino.session.CacheSessionProperties;
 import io.cachedhive.trino.stats.StatsModule;
@@ -128,6 +131,8 @@ public final class CacheModule
         newSetBinder(binder, SystemTable.class);
         install(new StatsModule(coordinator));
         if (coordinator) {
+            CacheEvents events = new CacheEvents(InstantSource.system());
+            install(new EventModule(events));
             install(new MembershipModule());
             binder.bind(ProcedureGuard.class).in(Scopes.SINGLETON);
             install(new PreloadModule());
@@ -135,7 +140,7 @@ public final class CacheModule
             install(new FlushModule());
             install(new PinModule());
             install(new ContentsModule());
-            openRules(binder, config);
+            openRules(binder, config, events);
         }
         else {
             // only the coordinator plans
@@ -144,13 +149,14 @@ public final class CacheModule
             binder.bind(new TypeLiteral<Supplier<List<Place>>>() {}).toInstance(List::of);
             binder.bind(RuleRegistry.class).toInstance(RuleRegistry.withoutFile(catalog));
         }
+        binder.bind(ScanReporter.class).in(Scopes.SINGLETON);
         binder.bind(CacheServices.class).in(Scopes.SINGLETON);
     }
 
     /**
      * Here and not in a provider: so a broken file is told with all other errors of the configuration, and as plainly.
      */
-    private void openRules(Binder binder, CachedHiveConfig config)
+    private void openRules(Binder binder, CachedHiveConfig config, CacheEvents events)
     {
         try {
             install(new RulesModule(RuleRegistry.open(
@@ -158,7 +164,8 @@ public final class CacheModule
                     config.getRulesFile().map(Path::of),
                     config.getRulesRefreshPeriod().toJavaTime(),
                     InstantSource.system(),
-                    System::nanoTime)));
+                    System::nanoTime,
+                    events)));
         }
         catch (RulesException e) {
             binder.addError(e.getMessage().replace("%", "%%"));

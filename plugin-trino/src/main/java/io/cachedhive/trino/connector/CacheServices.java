@@ -8,6 +8,7 @@ import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
+import io.cachedhive.trino.query.ScanReporter;
 import io.trino.spi.connector.SystemTable;
 
 import java.util.Set;
@@ -26,6 +27,7 @@ public record CacheServices(
         Supplier<RingView> ringView,
         FetchAhead fetchAhead,
         RuleRegistry rules,
+        ScanReporter scanReporter,
         Set<SystemTable> systemTables)
 {
     @Inject
@@ -38,6 +40,7 @@ public record CacheServices(
         requireNonNull(ringView, "ringView is null");
         requireNonNull(fetchAhead, "fetchAhead is null");
         requireNonNull(rules, "rules is null");
+        requireNonNull(scanReporter, "scanReporter is null");
         systemTables = Set.copyOf(systemTables);
     }
 }

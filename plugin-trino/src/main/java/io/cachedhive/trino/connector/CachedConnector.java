@@ -71,7 +71,8 @@ public final class CachedConnector
                 services.ringView(),
                 load,
                 this::decide,
-                services.rules());
+                services.rules(),
+                services.scanReporter()::scanStarted);
         this.splitManager = new ClassLoaderSafeConnectorSplitManager(new AnnouncingSplitManager(placing, adapter, services.fetchAhead()), classLoader);
         ImmutableSet.Builder<SystemTable> systemTables = ImmutableSet.builder();
         systemTables.addAll(delegate.getSystemTables());

@@ -5,6 +5,7 @@ import com.google.inject.Module;
 import com.google.inject.Provides;
 import com.google.inject.Singleton;
 import io.cachedhive.plugin.config.CachedHiveConfig;
+import io.cachedhive.plugin.event.CacheEvents;
 import io.cachedhive.plugin.membership.ClusterMembership;
 import io.cachedhive.plugin.membership.Place;
 import io.cachedhive.plugin.membership.RingView;
@@ -29,7 +30,7 @@ final class MembershipModule
 
     @Provides
     @Singleton
-    ClusterMembership createMembership(CatalogName catalog, CachedHiveConfig config, NodeManager nodeManager, SharedWorkerAdmin workerAdmin)
+    ClusterMembership createMembership(CatalogName catalog, CachedHiveConfig config, NodeManager nodeManager, SharedWorkerAdmin workerAdmin, CacheEvents events)
     {
         return ClusterMembership.start(
                 catalog.toString(),
@@ -38,7 +39,8 @@ final class MembershipModule
                 config.getWorkerPort(),
                 config.getGracePeriod().toMillis(),
                 config.getMinLiveShare(),
-                config.getMaxWorkerWeight().toBytes());
+                config.getMaxWorkerWeight().toBytes(),
+                events);
     }
 
     @Provides

@@ -10,7 +10,7 @@ import io.trino.spi.connector.SystemTable;
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
 
 /**
- * For the coordinator: what is cached.
+ * Binds the tables of cached files on the coordinator.
  */
 public final class ContentsModule
         implements Module
@@ -22,5 +22,6 @@ public final class ContentsModule
         Multibinder<SystemTable> tables = newSetBinder(binder, SystemTable.class);
         tables.addBinding().to(FilesTable.class).in(Scopes.SINGLETON);
         tables.addBinding().to(TablesTable.class).in(Scopes.SINGLETON);
+        tables.addBinding().to(PartitionsTable.class).in(Scopes.SINGLETON);
     }
 }

@@ -5,61 +5,71 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.trino.spi.connector.SchemaTableName;
 
 import java.util.Map;
-import java.util.Optional;
 
 import static java.util.Objects.requireNonNull;
 
 /**
- * What is cached of a table, or of one of its partitions.
+ * The cached files of a table, and the counters of its reads.
  *
- * @param partition its name ({@code day=1/hour=2}); empty for all of the table
- * @param counters of the table's reads, by names of {@link CounterNames}; empty for a partition, whose reads nobody counts apart
+ * @param files file versions with cached blocks
+ * @param counters by names of {@link CounterNames}
  */
-record TableContents(SchemaTableName table, Optional<String> partition, long files, long cachedBytes, Optional<Map<String, Long>> counters)
+record TableContents(SchemaTableName table, long files, long cachedBytes, Map<String, Long> counters)
 {
     private static final double GIGABYTE = 1e9;
 
     TableContents
     {
         requireNonNull(table, "table is null");
-        requireNonNull(partition, "partition is null");
-        requireNonNull(counters, "counters is null");
+        counters = Map.copyOf(counters);
     }
 
-    Optional<Long> counter(String name)
+    long counter(String name)
     {
-        return counters.map(values -> values.getOrDefault(name, 0L));
-    }
-
-    /**
-     * Reads with bytes from the cache: each would have been a request.
-     */
-    Optional<Long> savedRequests()
-    {
-        return counters.map(_ -> sum(CounterNames.RAM_HIT_REQUESTS, CounterNames.SSD_HIT_REQUESTS, CounterNames.NON_LOCAL_HIT_REQUESTS));
-    }
-
-    Optional<Long> savedBytes()
-    {
-        return counters.map(_ -> sum(CounterNames.RAM_HIT_BYTES, CounterNames.SSD_HIT_BYTES, CounterNames.NON_LOCAL_HIT_BYTES));
+        return counters.getOrDefault(name, 0L);
     }
 
     /**
-     * Below zero if bytes between zones cost more than the cache saved.
+     * Returns the reads with bytes from the cache. Without the cache, each is a request.
      */
-    Optional<Double> savedCost(PricesConfig prices)
+    long savedRequests()
     {
-        return counters.map(values -> savedRequests().orElseThrow() / 1000.0 * prices.getPricePerThousandRequests()
-                + savedBytes().orElseThrow() / GIGABYTE * prices.getPricePerGigabyte()
-                - values.getOrDefault(CounterNames.CROSS_ZONE_BYTES, 0L) / GIGABYTE * prices.getCrossZonePricePerGigabyte());
+        return counter(CounterNames.RAM_HIT_REQUESTS) + counter(CounterNames.SSD_HIT_REQUESTS) + counter(CounterNames.NON_LOCAL_HIT_REQUESTS);
     }
 
-    private long sum(String... names)
+    long savedBytes()
     {
-        long sum = 0;
-        for (String name : names) {
-            sum += counter(name).orElse(0L);
-        }
-        return sum;
+        return counter(CounterNames.RAM_HIT_BYTES) + counter(CounterNames.SSD_HIT_BYTES) + counter(CounterNames.NON_LOCAL_HIT_BYTES);
+    }
+
+    /**
+     * Returns the cost of the saved requests and bytes. It is negative if bytes between zones cost more than the cache saved.
+     */
+    double savedCost(PricesConfig prices)
+    {
+        return cost(prices, savedRequests(), savedBytes()) - counter(CounterNames.CROSS_ZONE_BYTES) / GIGABYTE * prices.getCrossZonePricePerGigabyte();
+    }
+
+    /**
+     * Returns the reads with bytes from the object store.
+     */
+    long spentRequests()
+    {
+        return counter(CounterNames.REMOTE_READ_REQUESTS) + counter(CounterNames.BYPASS_REQUESTS);
+    }
+
+    private long spentBytes()
+    {
+        return counter(CounterNames.REMOTE_READ_BYTES) + counter(CounterNames.BYPASS_BYTES);
+    }
+
+    double spentCost(PricesConfig prices)
+    {
+        return cost(prices, spentRequests(), spentBytes());
+    }
+
+    private static double cost(PricesConfig prices, long requests, long bytes)
+    {
+        return requests / 1000.0 * prices.getPricePerThousandRequests() + bytes / GIGABYTE * prices.getPricePerGigabyte();
     }
 }

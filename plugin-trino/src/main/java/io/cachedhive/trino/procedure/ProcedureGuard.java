@@ -6,6 +6,7 @@ import io.cachedhive.plugin.audit.AuditLine;
 import io.cachedhive.plugin.audit.AuditLine.Outcome;
 import io.cachedhive.plugin.config.AdminUsers;
 import io.cachedhive.plugin.config.CachedHiveConfig;
+import io.cachedhive.plugin.event.CacheEvents;
 import io.trino.spi.catalog.CatalogName;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
@@ -49,12 +50,14 @@ public final class ProcedureGuard
 
     private final String catalog;
     private final Optional<AdminUsers> adminUsers;
+    private final CacheEvents events;
 
     @Inject
-    public ProcedureGuard(CatalogName catalog, CachedHiveConfig config)
+    public ProcedureGuard(CatalogName catalog, CachedHiveConfig config, CacheEvents events)
     {
         this.catalog = requireNonNull(catalog, "catalog is null").toString();
         this.adminUsers = config.getAdminUsers();
+        this.events = requireNonNull(events, "events is null");
     }
 
     /**
@@ -124,7 +127,9 @@ public final class ProcedureGuard
 
     private void log(ConnectorSession session, Procedure procedure, Map<String, Object> arguments, Outcome outcome, Optional<String> reason)
     {
-        log.info("%s", new AuditLine(session.getUser(), session.getQueryId(), name(procedure.getName()), arguments, outcome, reason));
+        AuditLine call = new AuditLine(session.getUser(), session.getQueryId(), name(procedure.getName()), arguments, outcome, reason);
+        log.info("%s", call);
+        events.add(procedure.getName(), call);
     }
 
     /**
@@ -135,12 +140,20 @@ public final class ProcedureGuard
      */
     public void checkAdmin(ConnectorSession session, String call)
     {
-        adminUsers.filter(admins -> !admins.contains(session.getUser(), session.getIdentity().getGroups())).ifPresent(_ -> {
+        if (adminUsers.isPresent() && !isNamedAdmin(session)) {
             throw new AccessDeniedException("User %s cannot call %s: add the user or a group of the user to cachedhive.admin-users of catalog %s".formatted(
                     session.getUser(),
                     name(call),
                     catalog));
-        });
+        }
+    }
+
+    /**
+     * Returns whether {@code cachedhive.admin-users} names the user.
+     */
+    public boolean isNamedAdmin(ConnectorSession session)
+    {
+        return adminUsers.isPresent() && adminUsers.get().contains(session.getUser(), session.getIdentity().getGroups());
     }
 
     private String name(String procedure)

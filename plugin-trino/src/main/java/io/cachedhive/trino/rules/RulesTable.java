@@ -40,7 +40,7 @@ final class RulesTable
                         Column.ofOptional("number", BIGINT, "Position in the rules file, from 1; NULL for the default when no rule matches", Row::number),
                         Column.of("name", VARCHAR, "Name of the rule, as shown by EXPLAIN ANALYZE VERBOSE", row -> row.counted().rule().name()),
                         Column.of("conditions", VARCHAR, "Conditions of the rules file, as JSON", row -> row.counted().rule().conditionsText()),
-                        Column.of("action", VARCHAR, "CACHE or BYPASS", row -> row.counted().rule().decision().bypass() ? "BYPASS" : "CACHE"),
+                        Column.of("action", VARCHAR, "CACHE, READ_ONLY, SHADOW or BYPASS", row -> row.counted().rule().action().name()),
                         Column.ofOptional("class", VARCHAR, "Class of the blocks: NORMAL, HIGH or PINNED; NULL if unspecified",
                                 row -> row.counted().rule().decision().fillClass().map(FillClass::name)),
                         Column.ofOptional("ttl_seconds", DOUBLE, "Seconds from the fill of a block to its expiry; NULL for cache.ttl of the cache workers",
@@ -53,7 +53,7 @@ final class RulesTable
                         Column.ofOptional("last_matched", TIMESTAMP_TZ_MILLIS, "Start of the last scan that matched; NULL if none did",
                                 row -> row.counted().counter().last().map(RulesTable::time)),
                         Column.of("loaded", TIMESTAMP_TZ_MILLIS, "Time at which the rules became active", row -> time(row.loaded())),
-                        Column.ofOptional("problem", VARCHAR, "Problem of the current rules file and how to fix it; NULL if these are its rules",
+                        Column.ofOptional("problem", VARCHAR, "Problem of the current rules file, or of a rule that never decides, and how to fix it; NULL if there is none",
                                 Row::problem)));
         this.book = requireNonNull(book, "book is null");
     }
@@ -65,7 +65,7 @@ final class RulesTable
         Optional<String> problem = book.problem();
         List<Row> rows = new ArrayList<>();
         for (CountedRule rule : rules.rules()) {
-            rows.add(new Row(rule.isDefault() ? Optional.empty() : Optional.of(rows.size() + 1L), rule, rules.loaded(), problem));
+            rows.add(new Row(rule.isDefault() ? Optional.empty() : Optional.of(rows.size() + 1L), rule, rules.loaded(), problem.or(rule.rule()::problem)));
         }
         return rows;
     }

@@ -112,11 +112,21 @@ final class ReadContextPageSource
         values.put(CounterNames.REQUESTED_BYTES, new LongCount(context.requestedBytes()));
         for (ReadSource source : ReadSource.values()) {
             values.put(source.bytesCounter(), new LongCount(context.observer().bytes(source)));
+            putPositive(values, source.requestsCounter(), context.observer().requests(source));
+            putPositive(values, source.waitMetric(), context.observer().waitNanos(source));
         }
         for (Map.Entry<BypassCause, Long> bypass : context.observer().bypassBytes().entrySet()) {
             values.put(bypass.getKey().counter(), new LongCount(bypass.getValue()));
         }
         return new Metrics(values);
+    }
+
+    // the engine requests the metrics after each page and merges each of them
+    private static void putPositive(Map<String, Metric<?>> values, String name, long value)
+    {
+        if (value > 0) {
+            values.put(name, new LongCount(value));
+        }
     }
 
     @Override

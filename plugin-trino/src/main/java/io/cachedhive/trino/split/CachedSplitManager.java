@@ -22,6 +22,7 @@ import io.trino.spi.function.table.ConnectorTableFunctionHandle;
 
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -43,11 +44,13 @@ public final class CachedSplitManager
     private final RecentLoad load;
     private final Function<ConnectorSession, Optional<CacheDecision>> decisions;
     private final RuleRegistry rules;
+    private final Consumer<String> scanStarts;
 
     /**
      * @param ringView the ring at the moment
      * @param load by queries, which are named by their transactions
      * @param decisions empty for a scan that shall be exactly the connector's own
+     * @param scanStarts receives the id of the query of each scan
      */
     public CachedSplitManager(
             ConnectorSplitManager delegate,
@@ -57,7 +60,8 @@ public final class CachedSplitManager
             Supplier<RingView> ringView,
             RecentLoad load,
             Function<ConnectorSession, Optional<CacheDecision>> decisions,
-            RuleRegistry rules)
+            RuleRegistry rules,
+            Consumer<String> scanStarts)
     {
         this.delegate = requireNonNull(delegate, "delegate is null");
         this.adapter = requireNonNull(adapter, "adapter is null");
@@ -67,6 +71,7 @@ public final class CachedSplitManager
         this.load = requireNonNull(load, "load is null");
         this.decisions = requireNonNull(decisions, "decisions is null");
         this.rules = requireNonNull(rules, "rules is null");
+        this.scanStarts = requireNonNull(scanStarts, "scanStarts is null");
     }
 
     @Override
@@ -77,6 +82,7 @@ public final class CachedSplitManager
             Set<ColumnHandle> dynamicFilterColumns,
             Constraint constraint)
     {
+        scanStarts.accept(session.getQueryId());
         Optional<CacheDecision> decision = decisions.apply(session);
         ConnectorSplitSource splits = delegate.getSplits(transaction, session, table, dynamicFilterColumns, constraint);
         Optional<SchemaTableName> tableName = adapter.findTable(table);

@@ -5,6 +5,7 @@ import com.google.inject.Module;
 import com.google.inject.Scopes;
 import com.google.inject.multibindings.Multibinder;
 import io.cachedhive.plugin.counters.CacheStats;
+import io.cachedhive.plugin.counters.HitRateSampler;
 import io.cachedhive.plugin.counters.LocalExtraBytes;
 import io.cachedhive.plugin.counters.WorkerReports;
 import io.trino.spi.connector.SystemTable;
@@ -12,7 +13,7 @@ import io.trino.spi.connector.SystemTable;
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
 
 /**
- * On every node the JMX bean, on the coordinator also the tables.
+ * Binds the JMX bean on every node, and the tables on the coordinator.
  */
 public final class StatsModule
         implements Module
@@ -33,7 +34,9 @@ public final class StatsModule
 
         if (coordinator) {
             binder.bind(WorkerReports.class).in(Scopes.SINGLETON);
+            binder.bind(HitRateSampler.class).in(Scopes.SINGLETON);
             Multibinder<SystemTable> tables = newSetBinder(binder, SystemTable.class);
+            tables.addBinding().to(SummaryTable.class).in(Scopes.SINGLETON);
             tables.addBinding().to(StatsTable.class).in(Scopes.SINGLETON);
             tables.addBinding().to(StatsDetailTable.class).in(Scopes.SINGLETON);
             tables.addBinding().to(NodesTable.class).in(Scopes.SINGLETON);

@@ -54,7 +54,7 @@ public abstract class CacheTable<R>
     protected abstract List<R> rows();
 
     /**
-     * The table that a row tells of: it is shown to those who may select from that one. Empty for rows that everybody may see who may see this table.
+     * Returns the table that a row is about. The row is shown to users who can select from that table. Empty for a row that all users of this table can see.
      */
     protected Optional<SchemaTableName> tableOf(R row)
     {
@@ -83,9 +83,17 @@ public abstract class CacheTable<R>
             ConnectorAccessControl accessControl)
     {
         Map<SchemaTableName, Boolean> readable = new HashMap<>();
-        return cursor(row -> tableOf(row)
+        return cursor(row -> isVisible(row, session) && tableOf(row)
                 .map(table -> readable.computeIfAbsent(table, _ -> maySelect(accessControl, table)))
                 .orElse(true));
+    }
+
+    /**
+     * Returns whether the user can see a row, apart from the rights on its table.
+     */
+    protected boolean isVisible(R row, ConnectorSession session)
+    {
+        return true;
     }
 
     private static boolean maySelect(ConnectorAccessControl accessControl, SchemaTableName table)
@@ -100,12 +108,12 @@ public abstract class CacheTable<R>
     }
 
     /**
-     * Nobody asks like this, who might not see a row.
+     * The engine calls this only for tables that need no access control.
      */
     @Override
     public RecordCursor cursor(ConnectorTransactionHandle transactionHandle, ConnectorSession session, TupleDomain<Integer> constraint)
     {
-        return cursor(row -> tableOf(row).isEmpty());
+        return cursor(row -> isVisible(row, session) && tableOf(row).isEmpty());
     }
 
     private RecordCursor cursor(Predicate<R> shown)

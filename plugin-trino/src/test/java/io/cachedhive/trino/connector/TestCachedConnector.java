@@ -9,6 +9,7 @@ import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.plugin.table.ScanFile;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
+import io.cachedhive.trino.query.ScanReporter;
 import io.trino.spi.connector.Connector;
 import io.trino.spi.connector.ConnectorNodePartitioningProvider;
 import io.trino.spi.connector.ConnectorPageSourceProviderFactory;
@@ -72,6 +73,7 @@ class TestCachedConnector
                 () -> RingView.EMPTY,
                 new FetchAhead(origins, 512 << 20, Optional::empty, Optional.empty()),
                 RuleRegistry.withoutFile("catalog"),
+                new ScanReporter("node"),
                 Set.of());
     }
 

@@ -1,6 +1,7 @@
 package io.cachedhive.trino.mode;
 
 import io.cachedhive.plugin.config.CachedHiveConfig;
+import io.cachedhive.plugin.event.CacheEvents;
 import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.mode.CacheMode;
 import io.cachedhive.trino.procedure.ProcedureGuard;
@@ -9,6 +10,7 @@ import io.trino.spi.connector.ConnectorSession;
 import io.trino.testing.TestingConnectorSession;
 import org.junit.jupiter.api.Test;
 
+import java.time.InstantSource;
 import java.util.Optional;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -19,7 +21,9 @@ class TestSetCacheModeProcedure
     private static final ConnectorSession SESSION = TestingConnectorSession.builder().build();
 
     private final CacheDecisions decisions = new CacheDecisions("lake", CacheMode.ON, Optional::empty, Optional.empty());
-    private final SetCacheModeProcedure procedure = new SetCacheModeProcedure(decisions, new ProcedureGuard(new CatalogName("lake"), new CachedHiveConfig()));
+    private final SetCacheModeProcedure procedure = new SetCacheModeProcedure(
+            decisions,
+            new ProcedureGuard(new CatalogName("lake"), new CachedHiveConfig(), new CacheEvents(InstantSource.system())));
 
     @Test
     void testModes()

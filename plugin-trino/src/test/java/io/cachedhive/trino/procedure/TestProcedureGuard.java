@@ -1,6 +1,7 @@
 package io.cachedhive.trino.procedure;
 
 import io.cachedhive.plugin.config.CachedHiveConfig;
+import io.cachedhive.plugin.event.CacheEvents;
 import io.trino.spi.TrinoException;
 import io.trino.spi.catalog.CatalogName;
 import io.trino.spi.connector.ConnectorAccessControl;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -52,6 +54,7 @@ class TestProcedureGuard
         @Override
         public void close() {}
     };
+    private final CacheEvents events = new CacheEvents(InstantSource.system());
     private final List<String> calls = new ArrayList<>();
     private final Map<String, String> usersByQuery = new HashMap<>();
 
@@ -91,6 +94,10 @@ class TestProcedureGuard
                 "user='alice' query=q_alice procedure=lake.system.test arguments=(location => 's3://lake/t/', wait => true) outcome=SUCCEEDED",
                 "user='bob' query=q_bob procedure=lake.system.test arguments=(wait => false) outcome=SUCCEEDED");
         assertThat(records).allMatch(line -> line.getLevel().equals(Level.INFO));
+        assertThat(events.list()).extracting(event -> "%s %s %s".formatted(event.caller().orElseThrow().user(), event.description(), event.caller().orElseThrow().outcome()))
+                .containsExactly(
+                        "alice CALL lake.system.test(location => 's3://lake/t/', wait => true) SUCCEEDED",
+                        "bob CALL lake.system.test(wait => false) SUCCEEDED");
     }
 
     @Test
@@ -153,9 +160,9 @@ class TestProcedureGuard
         }
     }
 
-    private static ProcedureGuard guard(String adminUsers)
+    private ProcedureGuard guard(String adminUsers)
     {
-        return new ProcedureGuard(new CatalogName("lake"), new CachedHiveConfig().setAdminUsers(adminUsers));
+        return new ProcedureGuard(new CatalogName("lake"), new CachedHiveConfig().setAdminUsers(adminUsers), events);
     }
 
     private void run(Procedure procedure, String user, Set<String> groups, Object... arguments)

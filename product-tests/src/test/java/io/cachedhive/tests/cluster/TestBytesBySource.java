@@ -153,7 +153,6 @@ public class TestBytesBySource
                     """
                     SELECT sum(ram_hit_bytes + ssd_hit_bytes + non_local_hit_bytes + remote_read_bytes + bypass_bytes)
                     FROM cache.tables
-                    WHERE partition IS NULL
                     """).onlyValue()).as("sum over cache.tables").isEqualTo(inTables.bySource());
         }
         synchronized (this) {

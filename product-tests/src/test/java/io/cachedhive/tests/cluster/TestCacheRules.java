@@ -26,6 +26,7 @@ public class TestCacheRules
             {
               "rules": [
                 {"name": "logs", "table": "logs", "action": "bypass"},
+                {"name": "quiet", "table": "quiet", "action": "read_only"},
                 {"name": "brief", "table": "brief", "ttl": "4s"}
               ]
             }
@@ -85,6 +86,21 @@ public class TestCacheRules
         }
     }
 
+    @Test(dependsOnMethods = "testBypassedScanLeavesTheCacheAlone")
+    public void testReadOnlyScanAddsNothing()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect(CATALOG, "rules")) {
+            connection.query("CREATE TABLE quiet WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.orders");
+            for (int i = 0; i < 2; i++) {
+                assertThat(testing.gets(connection, "SELECT count(*), max(comment) FROM quiet")).isPositive();
+            }
+            assertThat(connection.query("SELECT count(*) FROM cache.files WHERE schema_name = 'rules' AND table_name = 'quiet'").onlyValue()).isEqualTo(0L);
+            assertThat(connection.query("SELECT action, matched_scans FROM system.cache.rules WHERE catalog_name = '%s' AND name = 'quiet'".formatted(CATALOG)).rows())
+                    .containsExactly(List.of("READ_ONLY", 2L));
+        }
+    }
+
     @Test
     public void testTtl()
             throws Exception
@@ -97,7 +113,7 @@ public class TestCacheRules
         }
     }
 
-    @Test(dependsOnMethods = {"testBypassedScanLeavesTheCacheAlone", "testTtl"})
+    @Test(dependsOnMethods = {"testBypassedScanLeavesTheCacheAlone", "testReadOnlyScanAddsNothing", "testTtl"})
     public void testReload()
             throws Exception
     {

@@ -112,6 +112,18 @@ public class TestCacheWorkerFailures
             return all ? after.bypass() == after.requested() : after.bypass() + after.remoteRead() > 0;
         });
 
+        if (all) {
+            Await.until("the table of queries names the cause", DEADLINE, QUERY_PAUSE, () -> {
+                scan("warm");
+                return (boolean) connection.query(
+                        """
+                        SELECT coalesce(max_by(bypass_bytes_by_cause, created), '') LIKE '%no_worker=%'
+                        FROM system.cache.queries
+                        WHERE tables = 'cachedhive.failures.warm' AND state = 'FINISHED'
+                        """).onlyValue();
+            });
+        }
+
         for (ClusterNode victim : victims) {
             victim.start();
         }

@@ -1,6 +1,7 @@
 package io.cachedhive.tests.cluster;
 
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.cluster.Cluster;
 import io.cachedhive.testing.cluster.ClusterNode;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
 import org.testng.annotations.BeforeClass;
@@ -92,20 +93,45 @@ public class TestFlushedTables
                     .isEqualTo(0L);
             assertThat(Counters.rowsAtRest(
                     connection,
-                    "SELECT count(*), count(DISTINCT partition), min(partition) FROM system.cache.tables "
+                    "SELECT count(*), count(DISTINCT partition), min(partition) FROM system.cache.partitions "
                     + "WHERE catalog_name = 'cachedhive' AND schema_name = 'flushes' AND table_name = 'parts'"))
-                    .containsExactly(List.of(26L, 25L, "nation=0"));
+                    .containsExactly(List.of(25L, 25L, "nation=0"));
             assertThat(Counters.rowsAtRest(
                     connection,
                     "SELECT (SELECT sum(cached_bytes) FROM cachedhive.cache.files WHERE schema_name = 'flushes' AND table_name = 'parts') = cached_bytes, "
-                    + "hit_rate > 0, saved_requests > 0, saved_bytes > 0, saved_cost > 0 "
-                    + "FROM cachedhive.cache.tables WHERE schema_name = 'flushes' AND table_name = 'parts' AND partition IS NULL"))
-                    .containsExactly(List.of(true, true, true, true, true));
+                    + "(SELECT sum(cached_bytes) FROM cachedhive.cache.partitions WHERE schema_name = 'flushes' AND table_name = 'parts') = cached_bytes, "
+                    + "hit_rate > 0, saved_requests > 0, saved_bytes > 0, saved_cost > 0, spent_requests > 0, spent_cost > 0 "
+                    + "FROM cachedhive.cache.tables WHERE schema_name = 'flushes' AND table_name = 'parts'"))
+                    .containsExactly(List.of(true, true, true, true, true, true, true, true));
         }
         try (SqlConnection guest = testing.connectAs("guest", "flushes")) {
-            for (String table : List.of("cachedhive.cache.files", "cachedhive.cache.tables", "system.cache.files", "system.cache.tables")) {
+            for (String table : List.of(
+                    "cachedhive.cache.files",
+                    "cachedhive.cache.partitions",
+                    "cachedhive.cache.tables",
+                    "system.cache.files",
+                    "system.cache.partitions",
+                    "system.cache.tables")) {
                 assertThat(guest.query("SELECT DISTINCT table_name FROM %s WHERE schema_name = 'flushes'".formatted(table)).rows()).as(table).containsExactly(List.of("kept"));
             }
+        }
+    }
+
+    @Test(dependsOnMethods = "testContents")
+    public void testEvents()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "flushes"); SqlConnection guest = testing.connectAs("guest", "flushes")) {
+            connection.query(call("'flushes'", "'kept'"));
+            connection.query("CALL system.flush_location('s3://%s/elsewhere/')".formatted(Cluster.BUCKET));
+            assertThatThrownBy(() -> guest.query(call("'flushes'", "'parts'"))).hasMessageContaining("Access Denied");
+            String events = "SELECT DISTINCT user, flushed, outcome FROM cachedhive.cache.events "
+                    + "CROSS JOIN (VALUES 'parts', 'kept', 'elsewhere') AS names (flushed) WHERE type = 'FLUSH' AND description LIKE '%' || flushed || '%'";
+            assertThat(connection.query(events).rows())
+                    .contains(List.of("test", "kept", "SUCCEEDED"), List.of("test", "elsewhere", "SUCCEEDED"), List.of("guest", "parts", "DENIED"));
+            assertThat(guest.query(events).rows())
+                    .contains(List.of("test", "kept", "SUCCEEDED"))
+                    .noneMatch(row -> row.contains("parts") || row.contains("elsewhere"));
         }
     }
 
@@ -139,7 +165,7 @@ public class TestFlushedTables
         }
     }
 
-    @Test(dependsOnMethods = {"testPartitionsAreFlushedAlone", "testContents", "testArguments"})
+    @Test(dependsOnMethods = {"testPartitionsAreFlushedAlone", "testEvents", "testArguments"})
     public void testNothingIsServedAlsoByOneThatWasDown()
             throws Exception
     {

@@ -1,5 +1,6 @@
 package io.cachedhive.tests.cluster;
 
+import io.cachedhive.testing.Await;
 import io.cachedhive.testing.cluster.Cluster;
 import io.cachedhive.testing.cluster.ClusterNode;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
@@ -8,6 +9,7 @@ import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -17,6 +19,7 @@ import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.toMap;
 import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
  * What the tables say, what the beans say, and what was requested, are the same.
@@ -99,6 +102,50 @@ public class TestStatistics
             throws Exception
     {
         connection.query("SELECT count(*), count(DISTINCT name), max(comment) FROM " + table);
+    }
+
+    @Test
+    public void testQueries()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "statistics")) {
+            connection.query("CREATE TABLE recorded WITH (format = 'ORC') AS SELECT * FROM tpch.tiny.customer");
+            OldFiles.await(connection, "statistics.recorded");
+            String recorded = "SELECT count(*) FROM system.cache.queries WHERE tables = 'cachedhive.statistics.recorded' AND user = 'test' AND state = 'FINISHED' ";
+            Await.until("a query is served by the cache", Duration.ofMinutes(1), Await.QUERY_PAUSE, () -> {
+                connection.query("SELECT max(comment) FROM recorded");
+                return (long) connection.query(recorded + "AND hit_rate = 1 AND saved_requests > 0 AND spent_requests = 0").onlyValue() > 0;
+            });
+            assertThat(connection.query(recorded + "AND hit_rate = 0 AND remote_read_bytes > 0 AND spent_requests > 0").onlyValue())
+                    .as("the first query").isNotEqualTo(0L);
+            assertThat(connection.query(
+                    recorded + "AND (requested_bytes <= 0 "
+                            + "OR requested_bytes <> ram_hit_bytes + ssd_hit_bytes + non_local_hit_bytes + remote_read_bytes + bypass_bytes)").onlyValue())
+                    .as("queries whose sums are wrong").isEqualTo(0L);
+
+            assertThatThrownBy(() -> connection.query("SELECT 1 / (max(custkey) * 0) FROM recorded")).hasMessageContaining("by zero");
+            Await.until("the failed query is recorded", Duration.ofMinutes(1), Await.QUERY_PAUSE, () -> connection.query(
+                    "SELECT error FROM system.cache.queries WHERE tables = 'cachedhive.statistics.recorded' AND state = 'FAILED'").rows()
+                    .equals(List.of(List.of("DIVISION_BY_ZERO"))));
+        }
+    }
+
+    @Test(dependsOnMethods = "testQueries")
+    public void testSummary()
+            throws Exception
+    {
+        try (SqlConnection connection = testing.connect("cachedhive", "statistics")) {
+            for (String summary : List.of("cachedhive.cache.summary", "(SELECT * FROM system.cache.summary WHERE catalog_name = 'cachedhive')")) {
+                Await.until("the row of " + summary, Duration.ofMinutes(1), Await.QUERY_PAUSE, () -> connection.query(
+                        """
+                        SELECT mode, workers, expected_workers, hit_rate_24_hours BETWEEN 0 AND 1, ram_used_bytes > 0, ram_used_bytes <= ram_capacity_bytes,
+                            ssd_used_bytes <= ssd_capacity_bytes
+                        FROM %s
+                        """.formatted(summary)).rows().equals(List.of(List.of("ON", 2L, 2L, true, true, true, true))));
+            }
+            assertThat(connection.query("SELECT count(*) FROM cachedhive.cache.events WHERE type = 'RING' AND description LIKE 'ring % of 2 cache workers%'").onlyValue())
+                    .isNotEqualTo(0L);
+        }
     }
 
     /**

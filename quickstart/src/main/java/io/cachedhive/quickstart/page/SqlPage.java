@@ -88,7 +88,7 @@ public final class SqlPage
                     case Text text -> page.append(text.markdown());
                     case Columns columns -> {
                         shown.add(columns.table());
-                        page.append(columns(connection, columns.table()));
+                        page.append(columns(connection, columns));
                     }
                     case Statement statement -> page.append(statement(connection, statement));
                 }
@@ -105,14 +105,14 @@ public final class SqlPage
         return page.toString();
     }
 
-    private String columns(SqlConnection connection, String table)
+    private String columns(SqlConnection connection, Columns columns)
             throws SQLException
     {
         StringBuilder markdown = new StringBuilder("| column | type | meaning |\n|---|---|---|\n");
-        for (List<Object> row : connection.query("SHOW COLUMNS FROM %s.cache.%s".formatted(CATALOG, table)).rows()) {
+        for (List<Object> row : connection.query("SHOW COLUMNS FROM %s.cache.%s".formatted(columns.system() ? "system" : CATALOG, columns.table())).rows()) {
             String comment = (String) row.get(3);
             if (comment == null || comment.isBlank()) {
-                problems.add("column %s of cache.%s says nothing about itself".formatted(row.getFirst(), table));
+                problems.add("column %s of cache.%s says nothing about itself".formatted(row.getFirst(), columns.table()));
             }
             markdown.append("| `%s` | `%s` | %s |\n".formatted(row.get(0), row.get(1), comment));
         }

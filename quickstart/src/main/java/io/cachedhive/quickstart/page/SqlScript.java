@@ -20,13 +20,14 @@ import static java.util.Objects.requireNonNull;
  * <ul>
  * <li>A fenced block {@code ```sql}: one statement, shown with its result. After {@code sql} there may be {@code error}, for one that has to fail, {@code hidden}, for one that
  * is not shown, or {@code await}, for one that is not shown and run again until it returns true.
- * <li>A line <code>{columns stats}</code>: the columns of the table {@code stats} of the schema {@code cache}, as a Markdown table.
+ * <li>A line <code>{columns stats}</code>: the columns of the table {@code stats} of the schema {@code cache}, as a Markdown table; <code>{columns system.queries}</code> for
+ * a table of the catalog {@code system}.
  * </ul>
  */
 record SqlScript(List<Part> parts)
 {
     private static final Pattern FENCE = Pattern.compile("```sql(.*)");
-    private static final Pattern COLUMNS = Pattern.compile("\\{columns (\\w+)}");
+    private static final Pattern COLUMNS = Pattern.compile("\\{columns (system\\.)?(\\w+)}");
 
     sealed interface Part {}
 
@@ -36,7 +37,10 @@ record SqlScript(List<Part> parts)
     record Text(String markdown)
             implements Part {}
 
-    record Columns(String table)
+    /**
+     * @param system whether the table is in the catalog {@code system} only
+     */
+    record Columns(boolean system, String table)
             implements Part {}
 
     record Statement(Kind kind, String sql)
@@ -82,7 +86,7 @@ record SqlScript(List<Part> parts)
             Matcher columns = COLUMNS.matcher(line);
             if (columns.matches()) {
                 addText(parts, text);
-                parts.add(new Columns(columns.group(1)));
+                parts.add(new Columns(columns.group(1) != null, columns.group(2)));
             }
             else if (fence.matches()) {
                 addText(parts, text);

@@ -26,6 +26,7 @@ class TestSqlScript
                 SELECT 3
                 ```
                 {columns stats}
+                {columns system.queries}
                 ```
                 no SQL
                 ```
@@ -40,7 +41,8 @@ class TestSqlScript
                         new Text("# Title\n\n"),
                         new Statement(Kind.SHOWN, "SELECT 1,\n    2"),
                         new Statement(Kind.HIDDEN, "SELECT 3"),
-                        new Columns("stats"),
+                        new Columns(false, "stats"),
+                        new Columns(true, "queries"),
                         new Text("```\nno SQL\n```\n"),
                         new Statement(Kind.ERROR, "CALL x()"),
                         new Statement(Kind.AWAIT, "SELECT true"));
