@@ -7,6 +7,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
@@ -22,6 +23,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
         name = "cache-admin",
         sortOptions = false,
         usageHelpWidth = 110,
+        versionProvider = VersionProvider.class,
         description = {"Installs cachedhive on the hosts of a Trino cluster, and operates its cache workers, over SSH and over their HTTP API.", ""},
         commandListHeading = "%nCommands:%n",
         footer = {
@@ -37,6 +39,10 @@ public final class CacheAdmin
     @Option(names = {"-h", "--help"}, usageHelp = true, scope = CommandLine.ScopeType.INHERIT, description = "show this help")
     @SuppressWarnings("UnusedVariable") // picocli looks at the option
     private boolean help;
+
+    @Option(names = {"-V", "--version"}, versionHelp = true, description = "show the version")
+    @SuppressWarnings("UnusedVariable") // picocli looks at the option
+    private boolean version;
 
     @Spec
     private CommandSpec spec;
@@ -66,6 +72,7 @@ public final class CacheAdmin
                 .addSubcommand(new StatusCommand(console))
                 .addSubcommand(new StatsCommand(console))
                 .addSubcommand(new TopCommand(console))
+                .addSubcommand(new ExplainCommand(console))
                 .addSubcommand(new DoctorCommand(console))
                 .addSubcommand(new EnableCommand(console))
                 .addSubcommand(new DisableCommand(console))
@@ -81,12 +88,14 @@ public final class CacheAdmin
                 .addSubcommand("certificate", new CommandLine(new CertificateCommand())
                         .addSubcommand(new CertificatePushCommand(console)))
                 .addSubcommand("rules", new CommandLine(new RulesCommand())
-                        .addSubcommand(new RulesCheckCommand(console)))
+                        .addSubcommand(new RulesCheckCommand(console))
+                        .addSubcommand(new RulesExplainCommand(console)))
                 .addSubcommand(new LogsCommand(console))
                 .addSubcommand(new DrainCommand(console))
                 .addSubcommand(new FsckCommand(console))
                 .addSubcommand(new SupportBundleCommand(console))
                 .addSubcommand(new CompletionCommand(console))
+                .addSubcommand(new HelpCommand(console))
                 .registerConverter(Duration.class, new DurationConverter())
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setExpandAtFiles(false)
@@ -94,7 +103,7 @@ public final class CacheAdmin
                 .setErr(console.error())
                 .setParameterExceptionHandler((e, _) -> {
                     String program = e.getCommandLine().getCommandSpec().qualifiedName();
-                    console.problem("%s (see %s --help)".formatted(e.getMessage(), program));
+                    console.problem("%s%s (see %s --help)".formatted(e.getMessage(), suggestion(e), program));
                     return ExitCode.WRONG_USAGE;
                 })
                 .setExecutionExceptionHandler((e, _, _) -> {
@@ -114,6 +123,14 @@ public final class CacheAdmin
         console.out().flush();
         console.error().flush();
         return code;
+    }
+
+    private static String suggestion(ParameterException e)
+    {
+        if (e instanceof UnmatchedArgumentException unmatched && !unmatched.getSuggestions().isEmpty()) {
+            return ": did you mean %s?".formatted(String.join(" or ", unmatched.getSuggestions()));
+        }
+        return "";
     }
 
     @Override

@@ -1,11 +1,13 @@
 package io.cachedhive.admin;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.output.OutputFormat;
 import io.cachedhive.rules.RulesException;
 import io.cachedhive.rules.RulesFile;
+import io.cachedhive.rules.RulesFile.Unreachable;
 import io.cachedhive.rules.RulesParser;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -71,6 +73,7 @@ final class RulesCheckCommand
             ObjectNode line = JsonNodeFactory.instance.objectNode();
             line.put("file", content.getKey().toString());
             String said;
+            List<String> unreachable = List.of();
             try {
                 RulesFile file = RulesParser.parse(content.getValue());
                 said = "%s%s".formatted(
@@ -78,13 +81,24 @@ final class RulesCheckCommand
                         file.mode().map(mode -> ", mode " + mode).orElse(""));
                 line.put("rules", file.rules().size());
                 file.mode().ifPresent(mode -> line.put("mode", mode));
+                unreachable = file.unreachable().stream().map(Unreachable::problem).toList();
+                if (!unreachable.isEmpty()) {
+                    found = true;
+                    ArrayNode problems = line.putArray("unreachable");
+                    unreachable.forEach(problems::add);
+                }
             }
             catch (RulesException e) {
                 found = true;
                 said = e.getMessage() + ".";
                 line.put("problem", said);
             }
-            console.out().println(output == OutputFormat.JSON ? line.toString() : "%s: %s".formatted(content.getKey(), said));
+            if (output == OutputFormat.JSON) {
+                console.out().println(line);
+                continue;
+            }
+            console.out().println("%s: %s".formatted(content.getKey(), said));
+            unreachable.forEach(problem -> console.out().println("%s: %s.".formatted(content.getKey(), problem)));
         }
         console.out().flush();
         return found ? ExitCode.FOUND : ExitCode.OK;

@@ -8,12 +8,12 @@ import picocli.CommandLine.Spec;
 import java.util.concurrent.Callable;
 
 /**
- * The rules of what is cached.
+ * Checks and explains caching rules.
  */
 @Command(
         name = "rules",
         sortOptions = false,
-        description = "Checks files with caching rules.")
+        description = "Checks and explains files with caching rules.")
 final class RulesCommand
         implements Callable<Integer>
 {

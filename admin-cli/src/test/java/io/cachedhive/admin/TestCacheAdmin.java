@@ -476,6 +476,24 @@ class TestCacheAdmin
         assertThat(run("status", "--help").out()).contains("--hosts", "--timeout", "(default: 5s)");
         assertThat(run("--help").code()).isEqualTo(ExitCode.OK);
         assertThat(run("status", "--help").code()).isEqualTo(ExitCode.OK);
+        assertThat(run("help", "status")).isEqualTo(run("status", "--help"));
+        assertThat(run("help").out()).isEqualTo(run("--help").out());
+    }
+
+    @Test
+    void testVersion()
+    {
+        assertThat(run("--version").out()).startsWith("cache-admin ");
+        assertThat(run("--version").code()).isEqualTo(ExitCode.OK);
+    }
+
+    @Test
+    void testMistypedCommand()
+    {
+        Outcome outcome = run("stauts");
+        assertThat(outcome.code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(outcome.error()).contains("stauts", "did you mean", "status");
+        assertThat(run("status", "--hots", "a").error()).contains("--hots", "did you mean --hosts");
     }
 
     @Test
@@ -511,6 +529,53 @@ class TestCacheAdmin
         assertThat(missing.error()).contains("none.json does not exist: name the one of cachedhive.rules-file");
         assertThat(run("rules", "check").code()).isEqualTo(ExitCode.WRONG_USAGE);
         assertThat(run("rules").code()).isEqualTo(ExitCode.WRONG_USAGE);
+    }
+
+    @Test
+    void testUnreachableRules()
+            throws IOException
+    {
+        Path file = Files.writeString(directory.resolve("rules.json"), """
+                {"rules": [{"name": "all"}, {"name": "late", "table": "orders"}]}
+                """);
+
+        Outcome found = run("rules", "check", file.toString());
+        assertThat(found.code()).isEqualTo(ExitCode.FOUND);
+        assertThat(found.out().lines()).containsExactly(
+                file + ": 2 rules",
+                file + ": rule late never decides, because rule all before it matches all its splits: move it before that rule, or remove it.");
+        assertThat(run("rules", "check", "--output", "json", file.toString()).out()).contains("\"unreachable\":[\"rule late never decides");
+    }
+
+    @Test
+    void testRulesExplain()
+            throws IOException
+    {
+        String file = Files.writeString(directory.resolve("rules.json"), """
+                {"rules": [
+                    {"name": "dashboards", "user": "grafana", "class": "high"},
+                    {"name": "recent", "table": "orders|items", "partitionAge": {"columns": ["ds"], "min": "1d"}, "action": "read_only"},
+                    {"name": "large", "fileSize": {"min": "1GB"}, "action": "bypass"}]}
+                """).toString();
+
+        assertThat(run("rules", "explain", file, "--table", "s.orders", "--user", "grafana").out().lines())
+                .containsExactly("dashboards: decides (action cache)");
+        assertThat(run("rules", "explain", file, "--table", "s.orders", "--user", "bob", "--partition", "DS=2020-01-01").out().lines())
+                .containsExactly("dashboards: does not match, because of user", "recent: decides (action read_only)");
+        assertThat(run("rules", "explain", file, "--table", "s.orders", "--size", "2GB").out().lines())
+                .containsExactly(
+                        "dashboards: may match (action cache); add --user",
+                        "recent: may match (action read_only); add --partition",
+                        "large: decides, if no rule above matches (action bypass)");
+        assertThat(run("rules", "explain", file, "--table", "s.other", "--user", "bob", "--size", "1MB").out().lines())
+                .containsExactly(
+                        "dashboards: does not match, because of user",
+                        "recent: does not match, because of table",
+                        "large: does not match, because of fileSize",
+                        "default: decides (action cache)");
+        assertThat(run("rules", "explain", file, "--table", "orders").code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(run("rules", "explain", file, "--table", "s.t", "--size", "big").error()).contains("--size is big: write a size");
+        assertThat(run("rules", "explain", file).code()).isEqualTo(ExitCode.WRONG_USAGE);
     }
 
     @Test

@@ -28,6 +28,7 @@ class TestSqlCommands
 {
     private final List<String> statements = new CopyOnWriteArrayList<>();
     private HttpServer server;
+    private volatile String result = "{\"id\": \"q1\"}";
 
     @TempDir
     private Path directory;
@@ -45,7 +46,7 @@ class TestSqlCommands
             }
             String answer = exchange.getRequestMethod().equals("POST") ?
                     "{\"id\": \"q1\", \"nextUri\": \"%s/v1/statement/next\"}".formatted(url) :
-                    statements.getLast().contains("missing") ? "{\"id\": \"q1\", \"error\": {\"message\": \"no such table\"}}" : "{\"id\": \"q1\"}";
+                    statements.getLast().contains("missing") ? "{\"id\": \"q1\", \"error\": {\"message\": \"no such table\"}}" : result;
             byte[] bytes = answer.getBytes(UTF_8);
             exchange.sendResponseHeaders(200, bytes.length);
             exchange.getResponseBody().write(bytes);
@@ -114,6 +115,41 @@ class TestSqlCommands
         assertThat(run("disable", "--trino-url", "nonsense").code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
         server.stop(0);
         assertThat(run("disable").error()).contains("cannot be reached", "correct trino-url");
+    }
+
+    @Test
+    void testExplain()
+    {
+        result =
+                """
+                {"id": "q1", "columns": [
+                    {"name": "query_id"}, {"name": "user"}, {"name": "state"}, {"name": "error"}, {"name": "elapsed_seconds"}, {"name": "tables"},
+                    {"name": "ram_hit_bytes"}, {"name": "ssd_hit_bytes"}, {"name": "non_local_hit_bytes"}, {"name": "remote_read_bytes"}, {"name": "bypass_bytes"},
+                    {"name": "ram_hit_wait_seconds"}, {"name": "ssd_hit_wait_seconds"}, {"name": "non_local_hit_wait_seconds"}, {"name": "remote_read_wait_seconds"},
+                    {"name": "bypass_wait_seconds"}, {"name": "saved_requests"}, {"name": "spent_requests"}, {"name": "bypass_bytes_by_cause"}],
+                "data": [["20261127_1", "alice", "FINISHED", null, 12.5, "lake.web.clicks", 1048576, 0, 0, 0, 3145728, 0.0, 0.0, 0.0, 0.0, 20.25, 5, 7,
+                    "no_worker=3145000, timeout=728"]]}
+                """;
+        Outcome explained = run("explain", "20261127_1");
+        assertThat(explained.code()).isEqualTo(ExitCode.OK);
+        assertThat(explained.out().lines()).containsExactly(
+                "Query 20261127_1 of user alice is FINISHED after 12.5 s.",
+                "It reads lake.web.clicks.",
+                "Its scans read 4.0MB:",
+                "  1.0MB (25.0%) from RAM of the same host; reads waited 0.0 s",
+                "  3.0MB (75.0%) from the object store, bypassing the cache; reads waited 20.3 s",
+                "The cache saved 5 requests to the object store, and 7 were made.",
+                "Reads waited most for data that bypassed the cache:",
+                "3.0MB bypassed the cache (no_worker). A Trino worker had no cache worker on its host, or the cache worker refused it. "
+                        + "Run cache-admin status, and start the missing cache worker.",
+                "728B bypassed the cache (timeout). A cache worker did not reply within a second. Check the load of its host, its disks and the network.");
+        assertThat(statements).containsExactly("ops: SELECT * FROM system.cache.queries WHERE query_id = '20261127_1'");
+
+        result = "{\"id\": \"q1\", \"columns\": [{\"name\": \"query_id\"}]}";
+        Outcome unknown = run("explain", "it's");
+        assertThat(unknown.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(unknown.error()).contains("Query it's is not in system.cache.queries");
+        assertThat(statements).last().isEqualTo("ops: SELECT * FROM system.cache.queries WHERE query_id = 'it''s'");
     }
 
     private record Outcome(int code, String out, String error) {}

@@ -17,7 +17,12 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 import static java.net.http.HttpClient.Redirect.NEVER;
 import static java.util.Objects.requireNonNull;
@@ -37,10 +42,13 @@ public final class TrinoClient
 
     /// @param tls of a coordinator that is reached by HTTPS
     /// @throws TaskException if the login would be sent in clear text
+    /// @throws IllegalArgumentException if the URL is invalid
     public TrinoClient(String url, TrinoLogin login, SSLContext tls)
             throws TaskException
     {
         this.server = URI.create(url.endsWith("/") ? url.substring(0, url.length() - 1) : url);
+        // refuses what is not a URL of HTTP
+        HttpRequest.newBuilder(server);
         this.login = requireNonNull(login, "login is null");
         if (login.hasCredentials() && !"https".equals(server.getScheme())) {
             throw new TaskException("%s is not HTTPS, and the password or access token would be sent in clear text: set trino-url to the HTTPS address.".formatted(url));
@@ -55,6 +63,34 @@ public final class TrinoClient
     public String execute(String sql)
             throws TaskException
     {
+        return run(sql, _ -> {});
+    }
+
+    /// Runs a query to its end.
+    ///
+    /// @return its rows, by column
+    /// @throws TaskException if it fails; the message is Trino's with a remedy
+    public List<Map<String, JsonNode>> query(String sql)
+            throws TaskException
+    {
+        List<Map<String, JsonNode>> rows = new ArrayList<>();
+        run(sql, answer -> {
+            for (JsonNode values : answer.path("data")) {
+                Map<String, JsonNode> row = new LinkedHashMap<>();
+                int field = 0;
+                for (JsonNode column : answer.path("columns")) {
+                    row.put(column.path("name").asText(), values.path(field));
+                    field++;
+                }
+                rows.add(row);
+            }
+        });
+        return rows;
+    }
+
+    private String run(String sql, Consumer<JsonNode> answers)
+            throws TaskException
+    {
         JsonNode answer = send(HttpRequest.newBuilder(server.resolve("/v1/statement")).POST(BodyPublishers.ofString(sql)));
         String id = answer.path("id").asText();
         while (true) {
@@ -62,6 +98,7 @@ public final class TrinoClient
                 throw new TaskException("Trino returned an error: %s (query %s): correct it and run the command again."
                         .formatted(answer.get("error").path("message").asText().strip(), id));
             }
+            answers.accept(answer);
             if (!answer.hasNonNull("nextUri")) {
                 return id;
             }

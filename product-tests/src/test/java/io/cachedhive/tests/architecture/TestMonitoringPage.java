@@ -41,6 +41,8 @@ public class TestMonitoringPage
 
         assertThat(causes).contains("NO_WORKER", "CLOSED");
         assertThat(causes).allSatisfy(cause -> assertThat(page()).contains("`" + cause.toLowerCase(Locale.ROOT) + "`"));
+        String explained = Files.readString(ProjectModule.findRoot().resolve("admin-cli/src/main/resources/io/cachedhive/admin/explain/bypass-causes.properties"));
+        assertThat(causes).allSatisfy(cause -> assertThat(explained).contains("\n" + cause.toLowerCase(Locale.ROOT) + "="));
     }
 
     public void testColumns()
