@@ -100,12 +100,12 @@ final class RulesExplainCommand
             if (mismatch.isPresent()) {
                 lines.append("%s: does not match, because of %s%n".formatted(rule.name(), mismatch.get()));
             }
-            else if (rule.conditions().sample().isPresent()) {
-                lines.append("%s: may match (action %s), because it matches a sample of the files%n".formatted(rule.name(), action(rule)));
-                certain = false;
-            }
-            else if (!missing.isEmpty()) {
-                lines.append("%s: may match (action %s); add %s%n".formatted(rule.name(), action(rule), String.join(", ", missing)));
+            else if (!missing.isEmpty() || isSample(rule)) {
+                lines.append("%s: may match (action %s)%s%s%n".formatted(
+                        rule.name(),
+                        action(rule),
+                        isSample(rule) ? ", because it matches a sample of the files" : "",
+                        missing.isEmpty() ? "" : "; add " + String.join(", ", missing)));
                 certain = false;
             }
             else {
@@ -113,6 +113,11 @@ final class RulesExplainCommand
             }
         }
         return lines.append("%s: %s (action cache)".formatted(RulesParser.DEFAULT_NAME, certain ? "decides" : "decides, if no rule above matches")).toString();
+    }
+
+    private static boolean isSample(Rule rule)
+    {
+        return rule.conditions().sample().isPresent() && rule.conditions().sample().getAsDouble() < 1;
     }
 
     private static String action(Rule rule)

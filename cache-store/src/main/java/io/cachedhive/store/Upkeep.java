@@ -10,6 +10,8 @@ import io.cachedhive.store.ssd.LockYield;
 
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 import static java.util.Objects.requireNonNull;
@@ -22,6 +24,7 @@ final class Upkeep
 {
     private static final Logger log = Logger.get(Upkeep.class);
 
+    private static final long LOG_INTERVAL_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final long HEARTBEAT_MILLIS = 200;
     // a fraction of the time that readers wait for an answer
     private static final long LATE_MILLIS = 50;
@@ -77,7 +80,7 @@ final class Upkeep
     void start(Runnable endLate)
     {
         repeat(heartbeat, endLate, LATE_MILLIS);
-        heartbeat.scheduleAtFixedRate(() -> guarded(this::beat), HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
+        heartbeat.scheduleAtFixedRate(guarded(this::beat), HEARTBEAT_MILLIS, HEARTBEAT_MILLIS, MILLISECONDS);
         repeat(heartbeat, hitRecorder::drain, HITS_MILLIS);
         repeat(heartbeat, this::removeExpired, HEARTBEAT_MILLIS);
         repeat(heartbeat, listings::forgetFileOrder, CAPACITY_MILLIS);
@@ -89,18 +92,27 @@ final class Upkeep
 
     private static void repeat(ScheduledExecutorService executor, Runnable task, long millis)
     {
-        executor.scheduleWithFixedDelay(() -> guarded(task), millis, millis, MILLISECONDS);
+        executor.scheduleWithFixedDelay(guarded(task), millis, millis, MILLISECONDS);
     }
 
-    private static void guarded(Runnable task)
+    /**
+     * Returns the task without its exceptions, each of which would end the schedule.
+     */
+    private static Runnable guarded(Runnable task)
     {
-        try {
-            task.run();
-        }
-        catch (RuntimeException | Error e) {
-            // an exception would cancel the periodic task
-            log.error(e, "A periodic task failed");
-        }
+        AtomicLong nextLogNanos = new AtomicLong(System.nanoTime());
+        return () -> {
+            try {
+                task.run();
+            }
+            catch (RuntimeException | Error e) {
+                long now = System.nanoTime();
+                if (now - nextLogNanos.get() >= 0) {
+                    nextLogNanos.set(now + LOG_INTERVAL_NANOS);
+                    log.error(e, "A periodic task failed; the next log of it is in a minute at the earliest");
+                }
+            }
+        };
     }
 
     /**

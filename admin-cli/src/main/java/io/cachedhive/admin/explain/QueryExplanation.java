@@ -9,6 +9,7 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -101,20 +102,33 @@ public final class QueryExplanation
             }
         }
         sentences.add("The cache saved %s requests to the object store, and %s were made.".formatted(count("saved_requests"), count("spent_requests")));
-        sentences.add(verdict());
-        if (!isMissing("bypass_bytes_by_cause")) {
-            for (String cause : text("bypass_bytes_by_cause").split(", ")) {
-                String[] parts = cause.split("=", 2);
-                sentences.add("%s bypassed the cache (%s). %s".formatted(
-                        Quantity.bytes(OptionalLong.of(Long.parseLong(parts[1]))),
-                        parts[0],
-                        CAUSES.getProperty(parts[0], "See the causes of bypass in the documentation.")));
-            }
-        }
+        sentences.add(verdict(bytes));
+        bypassBytesByCause().forEach((cause, part) -> sentences.add("%s bypassed the cache (%s). %s".formatted(
+                Quantity.bytes(OptionalLong.of(part)),
+                cause,
+                CAUSES.getProperty(cause, "See the causes of bypass in the documentation."))));
         return sentences;
     }
 
-    private String verdict()
+    private Map<String, Long> bypassBytesByCause()
+    {
+        Map<String, Long> causes = new LinkedHashMap<>();
+        if (!isMissing("bypass_bytes_by_cause")) {
+            for (String cause : text("bypass_bytes_by_cause").split(", ")) {
+                String[] parts = cause.split("=", 2);
+                causes.put(parts[0], Long.parseLong(parts[1]));
+            }
+        }
+        return causes;
+    }
+
+    private long untimedBytes()
+    {
+        Map<String, Long> causes = bypassBytesByCause();
+        return causes.getOrDefault("rule", 0L) + causes.getOrDefault("shadow", 0L);
+    }
+
+    private String verdict(long bytes)
     {
         Source slowest = Source.RAM_HIT;
         double sum = 0;
@@ -125,8 +139,7 @@ public final class QueryExplanation
                 slowest = source;
             }
         }
-        String causes = text("bypass_bytes_by_cause");
-        if (causes.contains("rule=") || causes.contains("shadow=")) {
+        if (untimedBytes() > SMALL_FRACTION * bytes) {
             return "Reads that a rule bypasses, or in the mode SHADOW, are not timed, so how long they waited is unknown.";
         }
         if (sum <= SMALL_FRACTION * number("elapsed_seconds")) {

@@ -130,6 +130,13 @@ public final class RingRegistry
             try {
                 state.write(FILE, encode(written));
             }
+            catch (Error e) {
+                synchronized (this) {
+                    // the next ring tries again
+                    writing = false;
+                }
+                throw e;
+            }
             catch (IOException | RuntimeException e) {
                 log.warn("Rings cannot be written to %s (%s): after a restart the coordinator sends them again", state.path(), e);
             }

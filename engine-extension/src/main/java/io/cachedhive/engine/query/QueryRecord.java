@@ -1,6 +1,8 @@
 package io.cachedhive.engine.query;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Interner;
+import com.google.common.collect.Interners;
 import io.trino.execution.QueryInfo;
 import io.trino.execution.QueryState;
 import io.trino.execution.QueryStats;
@@ -34,6 +36,10 @@ import static java.util.stream.Collectors.joining;
 record QueryRecord(String queryId, Identity owner, String state, Instant created, double elapsedSeconds, String tables, Map<String, Long> metrics, Optional<String> error)
 {
     private static final String CONNECTOR_NAME = "cachedhive";
+    private static final int MAX_TABLES_LENGTH = 4000;
+    // most queries have the owners and the names of metrics of others
+    private static final Interner<Identity> OWNERS = Interners.newWeakInterner();
+    private static final Interner<String> NAMES = Interners.newWeakInterner();
     // each scan that reads through the cache has this metric
     private static final String SCAN_METRIC = "ram_hit_bytes";
     private static final String BYPASS_PREFIX = "bypass_bytes_";
@@ -60,18 +66,23 @@ record QueryRecord(String queryId, Identity owner, String state, Instant created
         QueryStats stats = query.getQueryStats();
         return new QueryRecord(
                 query.getQueryId().toString(),
-                query.getSession().toIdentity(),
+                OWNERS.intern(query.getSession().toIdentity()),
                 state(query),
                 stats.getCreateTime(),
                 stats.getElapsedTime().toMillis() / 1000.0,
-                query.getInputs().stream()
+                cut(query.getInputs().stream()
                         .filter(input -> input.connectorName().filter(CONNECTOR_NAME::equals).isPresent())
                         .map(input -> "%s.%s.%s".formatted(input.catalogName(), input.schema(), input.table()))
                         .distinct()
                         .sorted()
-                        .collect(joining(", ")),
+                        .collect(joining(", "))),
                 metrics(stats),
                 Optional.ofNullable(query.getErrorCode()).map(ErrorCode::getName));
+    }
+
+    private static String cut(String text)
+    {
+        return text.length() <= MAX_TABLES_LENGTH ? text : text.substring(0, MAX_TABLES_LENGTH) + "...";
     }
 
     private static String state(QueryInfo query)
@@ -88,7 +99,7 @@ record QueryRecord(String queryId, Identity owner, String state, Instant created
             if (metrics.containsKey(SCAN_METRIC)) {
                 metrics.forEach((name, metric) -> {
                     if (metric instanceof Count<?> count && (METRICS.contains(name) || name.startsWith(BYPASS_PREFIX))) {
-                        sums.merge(name, count.getTotal(), Long::sum);
+                        sums.merge(NAMES.intern(name), count.getTotal(), Long::sum);
                     }
                 });
             }

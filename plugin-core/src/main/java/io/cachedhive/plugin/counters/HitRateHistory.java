@@ -86,6 +86,9 @@ public final class HitRateHistory
             cacheableBytes += bytes.cacheable() - before.bytes().cacheable();
         }
         else if (before != null) {
+            if (stats.sinceMillis() < before.sinceMillis()) {
+                return;
+            }
             // it lost its counters and started from zero
             hitBytes += bytes.hit();
             cacheableBytes += bytes.cacheable();

@@ -2,6 +2,7 @@ package io.cachedhive.plugin.counters;
 
 import com.google.inject.Inject;
 import io.airlift.log.Logger;
+import io.cachedhive.plugin.mode.CacheDecisions;
 import jakarta.annotation.PostConstruct;
 import jakarta.annotation.PreDestroy;
 
@@ -21,13 +22,14 @@ public final class HitRateSampler
 
     private final WorkerReports reports;
     private final HitRateHistory history = new HitRateHistory(System::nanoTime);
-    private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor(
-            Thread.ofPlatform().name("cachedhive-hit-rate").daemon().factory());
+    private final ScheduledExecutorService executor;
 
     @Inject
-    HitRateSampler(WorkerReports reports)
+    HitRateSampler(WorkerReports reports, CacheDecisions decisions)
     {
         this.reports = requireNonNull(reports, "reports is null");
+        this.executor = Executors.newSingleThreadScheduledExecutor(
+                Thread.ofPlatform().name("cachedhive-hit-rate-" + decisions.catalog()).daemon().factory());
     }
 
     @PostConstruct

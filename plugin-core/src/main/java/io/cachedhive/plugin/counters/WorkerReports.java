@@ -39,8 +39,10 @@ public final class WorkerReports
 
     public List<WorkerReport> ask()
     {
+        // may read the rules file, which must not hold up the thread of the replies
+        Optional<String> catalogProblem = decisions.problem();
         List<CompletableFuture<WorkerReport>> reports = membership.places().stream()
-                .map(place -> workerAdmin.get().stats(place.address()).handle((stats, failure) -> report(place, stats, failure)))
+                .map(place -> workerAdmin.get().stats(place.address()).handle((stats, failure) -> report(place, stats, failure, catalogProblem)))
                 .toList();
         return reports.stream()
                 .map(CompletableFuture::join)
@@ -108,7 +110,7 @@ public final class WorkerReports
         }
     }
 
-    private WorkerReport report(Place place, Stats stats, Throwable failure)
+    private WorkerReport report(Place place, Stats stats, Throwable failure, Optional<String> catalogProblem)
     {
         Optional<String> workerProblem = failure == null ?
                 place.problem()
@@ -119,7 +121,7 @@ public final class WorkerReports
                         .or(workerAdmin::certificateProblem) :
                 Optional.of(place.problem().orElseGet(() -> WorkerProblems.describe(place.address(), failure)));
         // what keeps the whole catalog from the cache comes first
-        return new WorkerReport(place, Optional.ofNullable(stats), decisions.problem().or(() -> workerProblem));
+        return new WorkerReport(place, Optional.ofNullable(stats), catalogProblem.or(() -> workerProblem));
     }
 
     private static Optional<String> ringProblem(Place place)

@@ -17,6 +17,9 @@ public enum EventType
     FLUSH,
     PIN,
     PRELOAD,
+    /**
+     * Calls of procedures that belong to none of the types above.
+     */
     OTHER;
 
     /**

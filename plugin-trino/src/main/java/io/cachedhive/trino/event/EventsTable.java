@@ -35,10 +35,10 @@ final class EventsTable
     {
         super(
                 "events",
-                "The last 1000 changes of the cache since the coordinator started",
+                "The last 1000 changes of each type since the coordinator started, and the last 100 denied calls",
                 List.of(
                         Column.of("time", TIMESTAMP_TZ_MILLIS, "Time of the change, or when the call ended", event -> packDateTimeWithZone(event.time().toEpochMilli(), UTC_KEY)),
-                        Column.of("type", VARCHAR, "MODE, RULES, RING, FLUSH, PIN, or PRELOAD", event -> event.type().name()),
+                        Column.of("type", VARCHAR, "MODE, RULES, RING, FLUSH, PIN, PRELOAD, or OTHER", event -> event.type().name()),
                         Column.ofOptional("user", VARCHAR, "User that called the procedure; NULL for a change by the coordinator", event -> event.caller().map(Caller::user)),
                         Column.ofOptional("query_id", VARCHAR, "Query id of the call; NULL for a change by the coordinator", event -> event.caller().map(Caller::queryId)),
                         Column.of("description", VARCHAR, "The call, or the change", CacheEvent::description),

@@ -83,13 +83,31 @@ class TestEventsTable
                 .hasSizeLessThan(3000);
     }
 
+    /**
+     * A caller may pass any text as a name.
+     */
+    @Test
+    void testNamesThatNoTableCanHave()
+    {
+        call("alice", "flush_data_cache", Map.of("schema_name", "", "table_name", "t"), Optional.of("wrong"));
+        call("alice", "flush_data_cache", Map.of("schema_name", "s", "table_name", "t".repeat(100_000)), Optional.of("wrong"));
+        assertThat(shown(null, "alice", DESCRIPTION)).hasSize(2);
+        assertThat(shown(null, "bob", DESCRIPTION)).isEmpty();
+        assertThat(events.list()).allMatch(event -> event.table().isEmpty());
+    }
+
     @Test
     void testOldEventsAreForgotten()
     {
+        call("alice", "set_cache_mode", Map.of("mode", "OFF"), Optional.empty());
         for (int i = 0; i < 1500; i++) {
             events.add(EventType.RING, "ring " + i);
+            call("alice", "set_cache_mode", Map.of("mode", "ON"), Optional.of("denied"));
         }
-        assertThat(shown(null, "alice", DESCRIPTION)).hasSize(1000).startsWith("ring 500").endsWith("ring 1499");
+        assertThat(shown(null, "alice", DESCRIPTION))
+                .hasSize(1101)
+                .startsWith("CALL set_cache_mode(mode => 'OFF')", "ring 500")
+                .endsWith("CALL set_cache_mode(mode => 'ON')");
     }
 
     private static final class AllButHidden

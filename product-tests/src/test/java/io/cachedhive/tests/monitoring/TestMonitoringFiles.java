@@ -1,10 +1,13 @@
 package io.cachedhive.tests.monitoring;
 
+import io.cachedhive.tests.architecture.ProjectModule;
 import org.testng.annotations.Test;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -38,6 +41,7 @@ public class TestMonitoringFiles
             throws IOException
     {
         Set<String> names = new HashSet<>();
+        String runbook = Files.readString(ProjectModule.findRoot().resolve("docs/operations/runbook.md"));
         for (Map<String, Object> rule : MonitoringFiles.alerts()) {
             String name = (String) rule.get("alert");
             assertThat(name).matches("Cache[A-Za-z]+");
@@ -48,7 +52,9 @@ public class TestMonitoringFiles
                 assertThat((String) rule.get("for")).as(name).matches(DURATION);
             }
             assertThat(MonitoringFiles.map(rule.get("labels"))).as(name).containsOnlyKeys("severity");
-            assertThat(MonitoringFiles.map(rule.get("annotations"))).as(name).containsOnlyKeys("summary", "description");
+            assertThat(MonitoringFiles.map(rule.get("annotations"))).as(name).containsOnlyKeys("summary", "description", "runbook_url");
+            assertThat(runbook).as("section of the runbook for %s", name).contains("\n## " + name + "\n");
+            assertThat(MonitoringFiles.map(rule.get("annotations"))).as(name).containsEntry("runbook_url", "docs/operations/runbook.md#" + name.toLowerCase(Locale.ROOT));
             boolean ofInstance = !((String) rule.get("expr")).contains("sum(");
             MonitoringFiles.map(rule.get("annotations")).values().forEach(text -> {
                 String plain = TEMPLATE.matcher((String) text).replaceAll("");
