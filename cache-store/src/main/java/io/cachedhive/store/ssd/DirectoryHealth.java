@@ -80,6 +80,7 @@ final class DirectoryHealth
         final LinkedHashSet<Operation> running = new LinkedHashSet<>();
         int failuresInARow;
         int slowInARow;
+        long lastSlowEndNanos;
         long suspendedUntilNanos;
         Optional<String> problem = Optional.empty();
     }
@@ -122,7 +123,11 @@ final class DirectoryHealth
             return;
         }
         errors[SsdErrorCause.SLOW.ordinal()]++;
-        state.slowInARow++;
+        // one stall of the disk delays all operations in progress, so those that began before its end do not count again
+        if (state.slowInARow == 0 || operation.startNanos - state.lastSlowEndNanos >= 0) {
+            state.slowInARow++;
+            state.lastSlowEndNanos = clock.stopwatchNanos();
+        }
         if (state.slowInARow > TOLERATED_IN_A_ROW || state.problem.isPresent()) {
             suspend(operation.part, "%s took %s ms".formatted(nameOf(operation.part), Duration.ofNanos(nanos).toMillis()));
         }

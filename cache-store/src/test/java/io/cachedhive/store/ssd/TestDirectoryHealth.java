@@ -10,6 +10,10 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -100,6 +104,52 @@ class TestDirectoryHealth
         health.resume(Part.INDEX);
         assertThat(health.isWritable()).isTrue();
         assertThat(health.problem()).isEmpty();
+    }
+
+    @Test
+    void oneStallDelaysManyReads()
+    {
+        stall(50);
+        assertThat(health.isReadable()).as("after one stall").isTrue();
+        assertThat(errors()).containsOnly(Map.entry(SsdErrorCause.SLOW, 50L));
+        stall(50);
+        assertThat(health.isReadable()).as("after two stalls").isTrue();
+        run(Part.SLAB_READS, Duration.ofMillis(1));
+        stall(50);
+        stall(50);
+        assertThat(health.isReadable()).as("after two stalls in a row").isTrue();
+        stall(50);
+        assertThat(health.isReadable()).as("after three stalls in a row").isFalse();
+    }
+
+    @Test
+    void overlappingSlowReads()
+    {
+        // a read begins every 0.4 s and each takes 1.2 s, so there is never a moment without a read
+        Deque<Operation> running = new ArrayDeque<>();
+        int begun = 0;
+        while (health.isReadable()) {
+            running.add(health.begin(Part.SLAB_READS));
+            clock.advance(Duration.ofMillis(400));
+            if (running.size() == 3) {
+                health.succeeded(running.remove());
+            }
+            begun++;
+            assertThat(begun).as("reads that began").isLessThan(12);
+        }
+    }
+
+    private void stall(int reads)
+    {
+        List<Operation> running = new ArrayList<>();
+        for (int i = 0; i < reads; i++) {
+            running.add(health.begin(Part.SLAB_READS));
+        }
+        clock.advance(Duration.ofMillis(1200));
+        for (Operation operation : running) {
+            health.succeeded(operation);
+            clock.advance(Duration.ofMillis(1));
+        }
     }
 
     @Test

@@ -45,19 +45,26 @@ public final class CacheStatistics
         return new BytesBySource(values[0], values[1], values[2], values[3], values[4], values[5]);
     }
 
-    /// Bytes that readers asked the origin for since a cache worker was silent for longer than usual, which on a busy machine happens now and then: it says nothing
-    /// about what is cached. They are counted as bypass, but those of hedges that lost.
+    /// Bytes that readers requested from the origin because a cache worker was silent for longer than usual, or had just started. On a busy machine this happens now
+    /// and then, and says nothing about what is cached. The bytes count as bypass, except those of hedges that lost.
     public long slowWorkerBytes()
             throws SQLException
     {
         Object bytes = connection.query(
                 """
                 SELECT sum(coalesce(hedge_extra_bytes, 0) + coalesce(reduce(
-                    map_values(map_filter(bypass_bytes_by_cause, (cause, bytes) -> cause IN ('hedged', 'timeout', 'fetch_timeout', 'breaker_open'))),
+                    map_values(map_filter(bypass_bytes_by_cause, (cause, bytes) -> cause IN ('hedged', 'timeout', 'fetch_timeout', 'breaker_open', 'unavailable'))),
                     BIGINT '0', (sum, bytes) -> sum + bytes, sum -> sum), 0))
                 FROM %s.cache.stats_detail
                 """.formatted(catalog)).onlyValue();
         return bytes == null ? 0 : ((Number) bytes).longValue();
+    }
+
+    /// Bypassed bytes by cause, for messages.
+    public String bypassByCause()
+            throws SQLException
+    {
+        return connection.query("SELECT host, bypass_bytes_by_cause FROM %s.cache.stats_detail ORDER BY host".formatted(catalog)).rows().toString();
     }
 
     /// Bytes of blocks that the cache workers hold now, the larger of both tiers at each: what is in RAM may also be on SSD.
