@@ -16,11 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.regex.MatchResult;
-import java.util.regex.Pattern;
 
 import static java.util.Objects.requireNonNull;
-import static java.util.stream.Collectors.joining;
 
 /**
  * Proves on a running cluster that the cache does what it is for: right rows, no request for data files once they are cached, also after a restart of all cache workers,
@@ -38,12 +35,6 @@ public final class QuickstartCheck
     private static final int PASSES = 3;
     // as its requests name it
     private static final String CACHE_WORKER = "cachedhive";
-
-    private static final Pattern SLOW_DISK = Pattern.compile("\"(?:ssd_errors_slow|overloaded_load_queue)\"\\s*:\\s*(\\d+)");
-
-    // gauges other than 0 that can explain requests
-    private static final Pattern CAUSES = Pattern.compile(
-            "\"(?:restored_blocks|corrupt_blocks|ssd_directories_offline|(?:ssd_errors|ssd_writes_rejected|overloaded)_\\w+)\"\\s*:\\s*[1-9]\\d*");
 
     private final Cluster cluster;
     private final WorkloadRunner runner;
@@ -178,25 +169,16 @@ public final class QuickstartCheck
                     name,
                     slowWorkerBytes,
                     slowDiskOperations));
-            progress.accept("bypassed bytes by cause since the start: " + new CacheStatistics(connection, CACHED).bypassByCause());
-            cluster.cacheWorkers().forEach(worker -> progress.accept("%s since its start: %s".formatted(
-                    worker.name(),
-                    CAUSES.matcher(worker.get("/v1/status").orElse("")).results().map(MatchResult::group).collect(joining(", ")))));
+            progress.accept("since the cache workers started: " + new CacheStatistics(connection, CACHED).causesOfRequests());
         }
     }
 
-    /// SSD operations of the running cache workers that took more than a second, and blocks that they refused because an SSD directory did not answer in time.
     private long slowDiskOperations()
+            throws SQLException
     {
-        return cluster.cacheWorkers().stream()
-                .map(worker -> worker.get("/v1/status").orElse(""))
-                .mapToLong(QuickstartCheck::slowDiskOperations)
-                .sum();
-    }
-
-    static long slowDiskOperations(String status)
-    {
-        return SLOW_DISK.matcher(status).results().mapToLong(gauge -> Long.parseLong(gauge.group(1))).sum();
+        try (SqlConnection connection = runner.connect()) {
+            return new CacheStatistics(connection, CACHED).slowDiskOperations();
+        }
     }
 
     private long slowWorkerBytes()

@@ -1,6 +1,7 @@
 package io.cachedhive.testing.cluster.statistics;
 
 import io.cachedhive.testing.cluster.sql.QueryResult;
+import io.cachedhive.testing.cluster.sql.ResultColumn;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
 
 import java.sql.SQLException;
@@ -60,11 +61,27 @@ public final class CacheStatistics
         return bytes == null ? 0 : ((Number) bytes).longValue();
     }
 
-    /// Bypassed bytes by cause, for messages.
-    public String bypassByCause()
+    /// SSD operations of the running cache workers that took more than a second, and blocks that they refused because an SSD directory did not answer in time.
+    public long slowDiskOperations()
             throws SQLException
     {
-        return connection.query("SELECT host, bypass_bytes_by_cause FROM %s.cache.stats_detail ORDER BY host".formatted(catalog)).rows().toString();
+        Object operations = connection.query("SELECT sum(ssd_errors_slow + overloaded_load_queue) FROM %s.cache.stats_detail".formatted(catalog)).onlyValue();
+        return operations == null ? 0 : ((Number) operations).longValue();
+    }
+
+    /// What can explain requests to the object store for cached files, as a row for each cache worker.
+    public String causesOfRequests()
+            throws SQLException
+    {
+        QueryResult causes = connection.query(
+                """
+                SELECT
+                    host, bypass_bytes_by_cause, restored_blocks, corrupt_blocks, ssd_directories_offline, ssd_errors_slow, ssd_errors_io_error,
+                    ssd_writes_rejected_queue_full, ssd_writes_rejected_offline, overloaded_load_queue, overloaded_frames
+                FROM %s.cache.stats_detail
+                ORDER BY host
+                """.formatted(catalog));
+        return "%s: %s".formatted(causes.columns().stream().map(ResultColumn::name).toList(), causes.rows());
     }
 
     /// Bytes of blocks that the cache workers hold now, the larger of both tiers at each: what is in RAM may also be on SSD.
