@@ -192,10 +192,10 @@ class TestCacheWorker
             assertThat(ask("POST", "/v1/ssd-format").body()).isEqualTo(get("/v1/ssd-format"));
             assertThat(get("/v1/stats")).contains("\"expired_blocks\":0").contains("\"ssd_writes_rejected_not_admitted\":0").contains("\"ssd_writes_rejected_no_space\":0");
             assertThat(get("/metrics")).contains("cachedhive_ram_capacity_bytes")
-                    .contains("cachedhive_expired_blocks")
-                    .contains("cachedhive_ssd_writes_rejected_not_admitted")
-                    .contains("cachedhive_ssd_writes_rejected_queue_full")
-                    .contains("cachedhive_ssd_writes_rejected_offline")
+                    .contains("cachedhive_expired_blocks_total")
+                    .contains("cachedhive_ssd_writes_rejected_total{cause=\"not_admitted\"}")
+                    .contains("cachedhive_ssd_writes_rejected_total{cause=\"queue_full\"}")
+                    .contains("cachedhive_ssd_writes_rejected_total{cause=\"offline\"}")
                     .endsWith("# EOF\n");
         }
         assertThat(directory.resolve("w.sock")).exists();

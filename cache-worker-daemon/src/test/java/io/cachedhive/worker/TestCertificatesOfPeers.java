@@ -242,7 +242,7 @@ class TestCertificatesOfPeers
 
     private Stream<String> exportedMetrics()
     {
-        return new WorkerMetrics(worker.service()).values().keySet().stream().map(CacheMetric::name);
+        return new WorkerMetrics(worker.service()).snapshot().values().keySet().stream().map(CacheMetric::name);
     }
 
     /// Keys, certificates and authorities are replaced while blocks are read over open and new connections.

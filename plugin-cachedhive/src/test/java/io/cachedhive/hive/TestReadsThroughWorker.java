@@ -327,7 +327,7 @@ class TestReadsThroughWorker
     {
         try {
             List<Double> rates = new ArrayList<>();
-            for (ObjectName bean : ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=cachedhive,name=stats,*"), null)) {
+            for (ObjectName bean : ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:name=cachedhive,type=stats,*"), null)) {
                 if ((long) ManagementFactory.getPlatformMBeanServer().getAttribute(bean, "Requests") > 0) {
                     rates.add((double) ManagementFactory.getPlatformMBeanServer().getAttribute(bean, attribute));
                 }
@@ -343,7 +343,7 @@ class TestReadsThroughWorker
     {
         try {
             long sum = 0;
-            for (ObjectName bean : ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=cachedhive,name=stats,*"), null)) {
+            for (ObjectName bean : ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:name=cachedhive,type=stats,*"), null)) {
                 sum += (long) ManagementFactory.getPlatformMBeanServer().getAttribute(bean, attribute);
             }
             return sum;

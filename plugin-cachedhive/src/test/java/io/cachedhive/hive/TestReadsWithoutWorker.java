@@ -176,7 +176,7 @@ class TestReadsWithoutWorker
         for (String name : List.of("CachedReads", "NonLocalReads", "RemoteReads", "ReadFromCache", "ReadFromRemote", "NonLocalDataRead", "ExtraReadFromRemote", "RamHitBytes")) {
             assertThat(beans(name)).as(name).isZero();
         }
-        for (ObjectName bean : ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=cachedhive,name=stats,*"), null)) {
+        for (ObjectName bean : ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:name=cachedhive,type=stats,*"), null)) {
             assertThat((double) ManagementFactory.getPlatformMBeanServer().getAttribute(bean, "HitRate")).isNaN();
             assertThat((double) ManagementFactory.getPlatformMBeanServer().getAttribute(bean, "MissRate")).isNaN();
         }
@@ -186,7 +186,7 @@ class TestReadsWithoutWorker
             throws Exception
     {
         MBeanServer server = ManagementFactory.getPlatformMBeanServer();
-        Set<ObjectName> beans = server.queryNames(new ObjectName("cachedhive:catalog=cachedhive,name=stats,*"), null);
+        Set<ObjectName> beans = server.queryNames(new ObjectName("cachedhive:name=cachedhive,type=stats,*"), null);
         assertThat(beans).as("one for each node").hasSize(2);
         long sum = 0;
         for (ObjectName bean : beans) {
@@ -272,12 +272,12 @@ class TestReadsWithoutWorker
         queryRunner.execute("SELECT count(*) FROM tpch.tiny.nation");
         queryRunner.execute("SELECT * FROM passing.cache.stats");
         assertThat(threads("passing")).isNotEmpty();
-        assertThat(ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=passing,*"), null)).isNotEmpty();
+        assertThat(ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:name=passing,*"), null)).isNotEmpty();
 
         queryRunner.execute("DROP CATALOG passing");
         Await.untilAsserted("nothing is left", () -> {
             assertThat(threads("passing")).isEmpty();
-            assertThat(ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:catalog=passing,*"), null)).isEmpty();
+            assertThat(ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("cachedhive:name=passing,*"), null)).isEmpty();
         });
     }
 

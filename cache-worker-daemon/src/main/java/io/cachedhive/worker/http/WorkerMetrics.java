@@ -4,6 +4,8 @@ import com.google.common.collect.ImmutableMap;
 import com.google.inject.Inject;
 import io.cachedhive.protocol.wire.CacheMetric;
 import io.cachedhive.protocol.wire.CacheMetric.Scope;
+import io.cachedhive.protocol.wire.CounterNames;
+import io.cachedhive.protocol.wire.StatusMessage.Pong;
 import io.cachedhive.worker.service.CacheWorkerService;
 
 import java.util.Map;
@@ -24,10 +26,26 @@ public final class WorkerMetrics
     }
 
     /**
-     * Returns the value of each metric of {@link CacheMetric#ALL}, read at about the same time. Optional metrics
-     * without a value are absent.
+     * Metrics that were read at about the same time.
+     *
+     * @param values of {@link CacheMetric#ALL}; optional metrics without a value are absent
+     * @param bypassBytesByCause causes that never occurred are absent
      */
-    public Map<CacheMetric, Long> values()
+    public record Snapshot(Map<CacheMetric, Long> values, Map<String, Long> bypassBytesByCause)
+    {
+        public Snapshot
+        {
+            values = ImmutableMap.copyOf(values);
+            bypassBytesByCause = ImmutableMap.copyOf(bypassBytesByCause);
+        }
+    }
+
+    public Pong pong()
+    {
+        return worker.status().pong();
+    }
+
+    public Snapshot snapshot()
     {
         Map<String, Long> gauges = worker.status().gauges();
         Map<String, Long> totals = worker.usage().totals();
@@ -38,6 +56,12 @@ public final class WorkerMetrics
             }
             values.put(metric, metric.scope() == Scope.TABLE ? totals.getOrDefault(metric.name(), 0L) : gauges.getOrDefault(metric.name(), 0L));
         }
-        return values.buildOrThrow();
+        ImmutableMap.Builder<String, Long> causes = ImmutableMap.builder();
+        totals.forEach((name, bytes) -> {
+            if (name.startsWith(CounterNames.BYPASS_BYTES_PREFIX) && bytes > 0) {
+                causes.put(name.substring(CounterNames.BYPASS_BYTES_PREFIX.length()), bytes);
+            }
+        });
+        return new Snapshot(values.buildOrThrow(), causes.buildOrThrow());
     }
 }

@@ -72,13 +72,13 @@ public final class WorkerMetricsBean
         if (metric == null) {
             throw new AttributeNotFoundException("The cache worker has no metric %s".formatted(name));
         }
-        return metrics.values().get(metric);
+        return metrics.snapshot().values().get(metric);
     }
 
     @Override
     public AttributeList getAttributes(String[] names)
     {
-        Map<CacheMetric, Long> values = metrics.values();
+        Map<CacheMetric, Long> values = metrics.snapshot().values();
         AttributeList attributes = new AttributeList();
         for (String name : names) {
             CacheMetric metric = METRICS.get(name);

@@ -44,6 +44,11 @@ public final class WorkerStatus
     private static final String DRAINING = "DRAINING";
     private static final String STOPPING = "STOPPING";
 
+    /**
+     * All states.
+     */
+    public static final List<String> STATES = List.of(RUNNING, DRAINING, STOPPING);
+
     private final BlockStore store;
     private final Origins origins;
     private final RingRegistry rings;

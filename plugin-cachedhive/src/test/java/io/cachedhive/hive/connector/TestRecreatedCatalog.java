@@ -61,7 +61,7 @@ class TestRecreatedCatalog
         assertThat(beans()).isEqualTo(names);
         earlier.shutdown();
         assertThat(beans()).isEqualTo(names);
-        for (ObjectInstance bean : server.queryMBeans(new ObjectName("cachedhive:catalog=%s,*".formatted(CATALOG)), null)) {
+        for (ObjectInstance bean : server.queryMBeans(new ObjectName("cachedhive:name=%s,*".formatted(CATALOG)), null)) {
             assertThat(server.getAttribute(bean.getObjectName(), "Requests")).isEqualTo(0L);
         }
         later.shutdown();

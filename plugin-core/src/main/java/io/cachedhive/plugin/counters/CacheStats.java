@@ -2,12 +2,14 @@ package io.cachedhive.plugin.counters;
 
 import com.google.inject.Inject;
 import io.cachedhive.plugin.client.NodeCacheClient;
+import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.release.DropFlushes;
 import io.cachedhive.plugin.release.FileReleases;
 import io.cachedhive.protocol.wire.CounterNames;
 import org.weakref.jmx.Managed;
 
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -23,24 +25,32 @@ public final class CacheStats
     private final LongSupplier extraBytes;
     private final LongSupplier droppedReleases;
     private final LongSupplier unrecordedFlushes;
+    private final BooleanSupplier active;
 
     @Inject
-    CacheStats(NodeCacheClient client, LocalExtraBytes extraBytes, FileReleases releases, DropFlushes flushes)
+    CacheStats(NodeCacheClient client, LocalExtraBytes extraBytes, FileReleases releases, DropFlushes flushes, CacheDecisions decisions)
     {
-        this(client::totals, extraBytes::get, releases::dropped, flushes::unrecorded);
+        this(client::totals, extraBytes::get, releases::dropped, flushes::unrecorded, () -> decisions.problem().isEmpty());
     }
 
-    CacheStats(Supplier<Map<String, Long>> totals, LongSupplier extraBytes, LongSupplier droppedReleases, LongSupplier unrecordedFlushes)
+    CacheStats(Supplier<Map<String, Long>> totals, LongSupplier extraBytes, LongSupplier droppedReleases, LongSupplier unrecordedFlushes, BooleanSupplier active)
     {
         this.totals = requireNonNull(totals, "totals is null");
         this.extraBytes = requireNonNull(extraBytes, "extraBytes is null");
         this.droppedReleases = requireNonNull(droppedReleases, "droppedReleases is null");
         this.unrecordedFlushes = requireNonNull(unrecordedFlushes, "unrecordedFlushes is null");
+        this.active = requireNonNull(active, "active is null");
     }
 
     private long counter(String name)
     {
         return totals.get().getOrDefault(name, 0L);
+    }
+
+    @Managed(description = "Whether scans that begin now read through the cache and fill it, as in the mode ON; decided by the coordinator")
+    public boolean isActive()
+    {
+        return active.getAsBoolean();
     }
 
     @Managed(description = "Reads with bytes from the local cache worker")

@@ -40,6 +40,7 @@ class TestCacheStats
         totals.put(CounterNames.VERIFIED_BYTES, 60L);
 
         Map<String, Object> expected = new HashMap<>();
+        expected.put("Active", true);
         expected.put("CachedReads", 33L);
         expected.put("NonLocalReads", 44L);
         expected.put("RemoteReads", 88L);
@@ -60,8 +61,8 @@ class TestCacheStats
         expected.put("UnrecordedFlushes", 9L);
 
         MBeanServer server = MBeanServerFactory.newMBeanServer();
-        ObjectName name = new ObjectName("cachedhive:name=stats");
-        new MBeanExporter(server).export(name, new CacheStats(() -> totals, () -> 700, () -> 8, () -> 9));
+        ObjectName name = new ObjectName("cachedhive:name=lake,type=stats");
+        new MBeanExporter(server).export(name, new CacheStats(() -> totals, () -> 700, () -> 8, () -> 9, () -> true));
         Map<String, Object> attributes = new HashMap<>();
         for (MBeanAttributeInfo attribute : server.getMBeanInfo(name).getAttributes()) {
             attributes.put(attribute.getName(), server.getAttribute(name, attribute.getName()));

@@ -42,7 +42,7 @@ final class CacheStatsExporter
         this.server = requireNonNull(server, "server is null");
         this.exporter = requireNonNull(exporter, "exporter is null");
         this.stats = requireNonNull(stats, "stats is null");
-        this.name = "cachedhive:catalog=%s,node=%s,name=stats".formatted(quoteIfNecessary(catalog.toString()), quoteIfNecessary(node.getNodeIdentifier()));
+        this.name = "cachedhive:name=%s,type=stats,node=%s".formatted(quoteIfNecessary(catalog.toString()), quoteIfNecessary(node.getNodeIdentifier()));
     }
 
     private static String quoteIfNecessary(String value)

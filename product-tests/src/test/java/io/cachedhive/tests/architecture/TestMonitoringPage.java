@@ -22,7 +22,7 @@ public class TestMonitoringPage
     private static final Pattern COUNTER = Pattern.compile("String [A-Z_]+ = \"([a-z_]+)\"");
     private static final Pattern ENUM_CONSTANT = Pattern.compile("^    ([A-Z_]+)[,;]", Pattern.MULTILINE);
     private static final Pattern COLUMN = Pattern.compile("Column\\.(?:of|ofOptional)\\(\"([a-z_]+)\"");
-    private static final Pattern ATTRIBUTE = Pattern.compile("@Managed[^\n]*\n    public \\w+ get(\\w+)\\(");
+    private static final Pattern ATTRIBUTE = Pattern.compile("@Managed[^\n]*\n    public \\w+ (?:get|is)(\\w+)\\(");
 
     public void testCounters()
             throws IOException

@@ -69,7 +69,7 @@ final class NodeJmx
     private ObjectName stats(String catalog)
             throws JMException, IOException
     {
-        Set<ObjectName> names = beans.queryNames(new ObjectName("cachedhive:catalog=%s,name=stats,*".formatted(catalog)), null);
+        Set<ObjectName> names = beans.queryNames(new ObjectName("cachedhive:name=%s,type=stats,*".formatted(catalog)), null);
         if (names.size() != 1) {
             throw new AttributeNotFoundException("not one statistics bean of catalog %s: %s".formatted(catalog, names));
         }

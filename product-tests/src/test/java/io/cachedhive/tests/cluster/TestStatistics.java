@@ -5,20 +5,19 @@ import io.cachedhive.testing.cluster.Cluster;
 import io.cachedhive.testing.cluster.ClusterNode;
 import io.cachedhive.testing.cluster.sql.SqlConnection;
 import io.cachedhive.tests.monitoring.MonitoringFiles;
+import io.cachedhive.tests.monitoring.PromQl;
 import org.testng.annotations.BeforeClass;
 import org.testng.annotations.Test;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 
-import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.toMap;
-import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -168,40 +167,59 @@ public class TestStatistics
             throws Exception
     {
         Cluster cluster = testing.cluster();
-        Set<String> ofCacheWorkers = metrics(cluster.cacheWorkers());
-        Set<String> ofTrinoWorkers = metrics(cluster.workers());
-        Set<String> ofCoordinator = metrics(List.of(cluster.coordinator()));
-        assertThat(MonitoringFiles.metrics()).allSatisfy(metric -> {
-            if (metric.startsWith("JMX_")) {
-                assertThat(ofTrinoWorkers).contains(metric);
-                assertThat(ofCoordinator).contains(metric);
+        // a cause of bypass has a metric after its first byte
+        try (SqlConnection connection = testing.connect(SharedCluster.SHADOW, "statistics")) {
+            connection.query("CREATE TABLE cachedhive.statistics.measured AS SELECT * FROM tpch.tiny.nation");
+            Await.until("a cache worker counts the bypassed bytes", Duration.ofMinutes(1), Await.QUERY_PAUSE, () -> {
+                connection.query("SELECT max(comment) FROM measured");
+                for (ClusterNode node : cluster.cacheWorkers()) {
+                    if (samples(node).stream().anyMatch(sample -> sample.matches("cachedhive_bypass_bytes_total\\{cause=\"shadow\"} [1-9]\\d*"))) {
+                        return true;
+                    }
+                }
+                return false;
+            });
+        }
+        List<ClusterNode> trinoNodes = new ArrayList<>(cluster.workers());
+        trinoNodes.add(cluster.coordinator());
+        for (ClusterNode node : cluster.cacheWorkers()) {
+            List<String> samples = samples(node);
+            assertThat(samples).allMatch(sample -> sample.matches("(cachedhive|process|jvm)_[a-z][a-z_]*(\\{.*})? \\S+"));
+            assertThat(MonitoringFiles.selectors())
+                    .filteredOn(selector -> !isOfTrino(selector) && !selector.metric().equals("cachedhive_bypass_bytes_total"))
+                    .isNotEmpty()
+                    .allSatisfy(selector -> assertSelects(selector, samples));
+        }
+        for (ClusterNode node : trinoNodes) {
+            List<String> samples = new ArrayList<>();
+            for (String sample : samples(node)) {
+                samples.add(MonitoringFiles.relabel(sample));
             }
-            else {
-                assertThat(ofCacheWorkers).contains(metric);
-            }
-        });
+            assertThat(MonitoringFiles.selectors()).filteredOn(TestStatistics::isOfTrino).isNotEmpty().allSatisfy(selector -> assertSelects(selector, samples));
+            assertThat(samples).as("each catalog has metrics of its own").anyMatch(sample -> sample.matches("cachedhive_trino_HitRate\\{.*catalog=\"cachedhive\".*"));
+        }
+    }
+
+    private static boolean isOfTrino(PromQl.Selector selector)
+    {
+        return selector.metric().startsWith("cachedhive_trino_");
+    }
+
+    private static void assertSelects(PromQl.Selector selector, List<String> samples)
+    {
+        assertThat(samples).as(selector.toString()).anyMatch(sample -> sample.split("[ {]", 2)[0].equals(selector.metric())
+                && selector.labels().entrySet().stream().allMatch(label -> sample.contains("%s=\"%s\"".formatted(label.getKey(), label.getValue()))));
     }
 
     /**
-     * Those that all of them have. No table is named.
+     * No table is named.
      */
-    private static Set<String> metrics(List<ClusterNode> nodes)
+    private static List<String> samples(ClusterNode node)
             throws Exception
     {
-        Set<String> common = null;
-        for (ClusterNode node : nodes) {
-            String page = TestingCluster.page(node, "/metrics");
-            assertThat(page).endsWith("# EOF\n").doesNotContain("nation_orc");
-            Set<String> names = page.lines()
-                    .filter(line -> !line.startsWith("#"))
-                    .map(line -> line.split("[ {]", 2)[0])
-                    .collect(toSet());
-            if (common == null) {
-                common = names;
-            }
-            common.retainAll(names);
-        }
-        return requireNonNull(common, "no nodes");
+        String page = TestingCluster.page(node, "/metrics");
+        assertThat(page).endsWith("# EOF\n").doesNotContain("nation_orc");
+        return page.lines().filter(line -> !line.startsWith("#")).toList();
     }
 
     @Test

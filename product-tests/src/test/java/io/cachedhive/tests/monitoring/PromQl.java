@@ -1,11 +1,14 @@
 package io.cachedhive.tests.monitoring;
 
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+
+import static java.util.Objects.requireNonNull;
 
 /**
  * Parses the part of Prometheus's query language that dashboards and alerts here are written in, so that they are checked where there is no {@code promtool}.
@@ -14,13 +17,14 @@ import java.util.regex.Pattern;
  * <pre>
  * expression: unary { operator unary }                       by precedence, with bool, on and ignoring refused
  * unary:      [ "-" ] ( number | "(" expression ")" | aggregation | call | selector )
- * selector:   name [ "{" label match string { "," ... } "}" ] [ "[" duration "]" ]
+ * selector:   name [ "{" label match string { "," ... } "}" ] [ "[" duration "]" ] [ "offset" duration ]
  * </pre>
  */
-final class PromQl
+public final class PromQl
 {
     private static final Pattern TOKEN = Pattern.compile(
-            "\\s*(?:(?<number>\\d+(?:\\.\\d+)?)(?![a-z\\d])|(?<name>[a-zA-Z_:][a-zA-Z0-9_:]*)|(?<string>\"[^\"\\\\]*\")|(?<symbol>==|!=|=~|!~|<=|>=|[-+*/%^<>=(){},]|\\[[^]]*]))");
+            "\\s*(?:(?<number>\\d+(?:\\.\\d+)?)(?![a-z\\d])|(?<duration>\\d+[smhdw])(?!\\w)|" +
+                    "(?<name>[a-zA-Z_:][a-zA-Z0-9_:]*)|(?<string>\"[^\"\\\\]*\")|(?<symbol>==|!=|=~|!~|<=|>=|[-+*/%^<>=(){},]|\\[[^]]*]))");
     private static final Pattern DURATION = Pattern.compile("\\[\\d+[smhdw]]");
 
     private static final List<Set<String>> OPERATORS = List.of(
@@ -31,10 +35,19 @@ final class PromQl
             Set.of("*", "/", "%"));
     private static final Set<String> AGGREGATIONS = Set.of("sum", "min", "max", "avg", "count");
     // and whether they are of a range
-    private static final Map<String, Boolean> FUNCTIONS = Map.of("rate", true, "increase", true, "delta", true, "max_over_time", true, "abs", false, "clamp_min", false);
+    private static final Map<String, Boolean> FUNCTIONS = Map.of(
+            "rate", true,
+            "increase", true,
+            "delta", true,
+            "max_over_time", true,
+            "abs", false,
+            "absent", false,
+            "clamp_min", false,
+            "scalar", false,
+            "vector", false);
 
     private final String text;
-    private final Set<String> metrics = new TreeSet<>();
+    private final Set<Selector> selectors = new LinkedHashSet<>();
     private int position;
     private String kind = "";
     private String token = "";
@@ -45,10 +58,22 @@ final class PromQl
     }
 
     /**
-     * @return the names of the metrics in it
+     * @param labels that have to be equal to a value
+     */
+    public record Selector(String metric, Map<String, String> labels)
+    {
+        public Selector
+        {
+            requireNonNull(metric, "metric is null");
+            labels = Map.copyOf(labels);
+        }
+    }
+
+    /**
+     * @return what it selects
      * @throws IllegalArgumentException if it is not of the grammar, with the place
      */
-    static Set<String> parse(String expression)
+    static Set<Selector> parse(String expression)
     {
         PromQl parser = new PromQl(expression.strip());
         parser.next();
@@ -58,7 +83,7 @@ final class PromQl
         if (!parser.kind.equals("end")) {
             throw parser.failure("something follows the expression");
         }
-        return parser.metrics;
+        return parser.selectors;
     }
 
     private IllegalArgumentException failure(String problem)
@@ -78,7 +103,7 @@ final class PromQl
             throw failure("no such token");
         }
         position = matcher.end();
-        for (String group : List.of("number", "name", "string", "symbol")) {
+        for (String group : List.of("number", "duration", "name", "string", "symbol")) {
             if (matcher.group(group) != null) {
                 kind = group;
                 token = matcher.group(group);
@@ -203,25 +228,49 @@ final class PromQl
 
     private boolean selector(String name)
     {
-        metrics.add(name);
+        Map<String, String> labels = new HashMap<>();
         if (takes("{")) {
             do {
                 if (!kind.equals("name")) {
                     throw failure("expected a label");
                 }
+                String label = token;
                 next();
-                if (!Set.of("=", "!=", "=~", "!~").contains(token)) {
+                String comparison = token;
+                if (!Set.of("=", "!=", "=~", "!~").contains(comparison)) {
                     throw failure("expected = or another comparison of labels");
                 }
                 next();
                 if (!kind.equals("string")) {
                     throw failure("expected a string");
                 }
+                if (comparison.equals("=")) {
+                    labels.put(label, token.substring(1, token.length() - 1));
+                }
                 next();
             }
             while (takes(","));
             expect("}");
         }
+        selectors.add(new Selector(name, labels));
+        boolean range = range();
+        offset();
+        return range;
+    }
+
+    private void offset()
+    {
+        if (kind.equals("name") && token.equals("offset")) {
+            next();
+            if (!kind.equals("duration")) {
+                throw failure("expected a duration");
+            }
+            next();
+        }
+    }
+
+    private boolean range()
+    {
         if (kind.equals("symbol") && token.startsWith("[")) {
             if (!DURATION.matcher(token).matches()) {
                 throw failure("not a duration");

@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 public class TestMonitoringFiles
 {
     private static final Pattern DURATION = Pattern.compile("\\d+[smhdw]");
-    private static final Pattern TEMPLATE = Pattern.compile("\\{\\{ \\$labels\\.instance }}");
+    private static final Pattern TEMPLATE = Pattern.compile("\\{\\{ \\$labels\\.(?:instance|catalog) }}");
 
     public void testExpressions()
             throws IOException
@@ -33,8 +33,15 @@ public class TestMonitoringFiles
             assertThat(expression).as(place).doesNotContain("$");
             assertThatCode(() -> PromQl.parse(expression)).as(place).doesNotThrowAnyException();
         });
-        assertThat(MonitoringFiles.metrics()).hasSizeGreaterThan(40).allSatisfy(metric -> assertThat(metric)
-                .matches("cachedhive_[a-z0-9_]+|JMX_cachedhive_NAME_stats_ATTRIBUTE_\\w+"));
+        assertThat(MonitoringFiles.selectors()).hasSizeGreaterThan(40).allSatisfy(selector -> assertThat(selector.metric())
+                .matches("cachedhive_[a-z][a-z0-9_]*[a-z]|cachedhive_trino_[A-Z][A-Za-z]+"));
+    }
+
+    public void testRelabeling()
+            throws IOException
+    {
+        assertThat(MonitoringFiles.relabel("JMX_cachedhive_NAME_my_lake_TYPE_stats_ATTRIBUTE_HitRate 0.5")).isEqualTo("cachedhive_trino_HitRate{catalog=\"my_lake\"} 0.5");
+        assertThat(MonitoringFiles.relabel("JMX_other_NAME_x_ATTRIBUTE_Y{a=\"b\"} 1")).isEqualTo("JMX_other_NAME_x_ATTRIBUTE_Y{a=\"b\"} 1");
     }
 
     public void testAlerts()
@@ -60,11 +67,13 @@ public class TestMonitoringFiles
                 String plain = TEMPLATE.matcher((String) text).replaceAll("");
                 assertThat(plain).as(name).doesNotContain("{{", "}}");
                 if (!plain.equals(text)) {
-                    assertThat(ofInstance || ((String) rule.get("expr")).contains("by (instance)")).as("%s has the label instance", name).isTrue();
+                    assertThat(ofInstance || ((String) rule.get("expr")).contains("by (instance)") || ((String) rule.get("expr")).contains("by (catalog, instance)"))
+                            .as("%s has the labels of its texts", name).isTrue();
                 }
             });
         }
         assertThat(names).contains("CacheWorkerDown", "CacheCorruptBlocks");
+        assertThat(MonitoringFiles.alertCases()).as("cases for promtool").containsExactlyInAnyOrderElementsOf(names);
     }
 
     public void testDashboard()

@@ -3,6 +3,9 @@ package io.cachedhive.tests.monitoring;
 import org.testng.annotations.DataProvider;
 import org.testng.annotations.Test;
 
+import java.util.List;
+import java.util.Map;
+
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,10 +14,21 @@ public class TestPromQl
 {
     public void testNames()
     {
-        assertThat(PromQl.parse("up{job=\"cachedhive\"} == 0")).containsExactly("up");
-        assertThat(PromQl.parse("sum(rate(a_total{job=~\"x\", le!=\"1\"}[5m])) / (sum by (instance, job) (b) + sum(c) without (d) * -2.5) > 0.1 and e unless f"))
+        assertThat(names("up{job=\"cachedhive\"} == 0")).containsExactly("up");
+        assertThat(names("sum(rate(a_total{job=~\"x\", le!=\"1\"}[5m])) / (sum by (instance, job) (b) + sum(c) without (d) * -2.5) > 0.1 and e unless f"))
                 .containsExactly("a_total", "b", "c", "e", "f");
-        assertThat(PromQl.parse(" clamp_min( max_over_time(x[1d]), 1 )\n")).containsExactly("x");
+        assertThat(names(" clamp_min( max_over_time(x[1d]), 1 )\n")).containsExactly("x");
+        assertThat(names("absent(a) or vector(0) < increase(b[6h] offset 1w) / scalar(c offset 5m)")).containsExactly("a", "b", "c");
+    }
+
+    private static List<String> names(String expression)
+    {
+        return PromQl.parse(expression).stream().map(PromQl.Selector::metric).toList();
+    }
+
+    public void testLabels()
+    {
+        assertThat(PromQl.parse("sum(a{b=\"c\", d!=\"e\", f=~\"g|h\"})")).containsExactly(new PromQl.Selector("a", Map.of("b", "c")));
     }
 
     @DataProvider
@@ -36,6 +50,8 @@ public class TestPromQl
                 {"a{b=\"c\"", "expected }"},
                 {"sum by (a", "expected )"},
                 {"a > ", "expected a value"},
+                {"a offset b", "expected a duration"},
+                {"a offset [5m]", "expected a duration"},
                 {"a ? b", "no such token"},
         };
     }
