@@ -14,8 +14,9 @@ import static java.util.Objects.requireNonNull;
  *
  * @param schema in which the table is written
  * @param copies of each of its files in a copy of the table
+ * @param copyName name of a copy of the table
  */
-record BaseTable(String schema, String name, Source source, int copies)
+record BaseTable(String schema, String name, Source source, int copies, String copyName)
 {
     private static final String BENCHMARK_SCHEMA = "queries_base";
     private static final List<String> TPCH_TABLES = List.of("region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem");
@@ -25,6 +26,12 @@ record BaseTable(String schema, String name, Source source, int copies)
         requireNonNull(schema, "schema is null");
         requireNonNull(name, "name is null");
         requireNonNull(source, "source is null");
+        requireNonNull(copyName, "copyName is null");
+    }
+
+    private static BaseTable of(String schema, String name, Source source, int copies)
+    {
+        return new BaseTable(schema, name, source, copies, name);
     }
 
     /**
@@ -44,7 +51,7 @@ record BaseTable(String schema, String name, Source source, int copies)
     static BaseTable tpch(String format, String name)
     {
         TpchTables.Schema schema = TpchTables.Schema.valueOf(format.toUpperCase(Locale.ROOT));
-        return new BaseTable(schema.schemaName(), name, (connection, _, scale) -> TpchTables.load(connection, Contender.HIVE.catalog(false), schema, name, scale.tpch()), 1);
+        return of(schema.schemaName(), name, (connection, _, scale) -> TpchTables.load(connection, Contender.HIVE.catalog(false), schema, name, scale.tpch()), 1);
     }
 
     /**
@@ -75,7 +82,7 @@ record BaseTable(String schema, String name, Source source, int copies)
 
     private static BaseTable created(String name, String properties, String select, int copies)
     {
-        return new BaseTable(
+        return of(
                 BENCHMARK_SCHEMA,
                 name,
                 (connection, table, scale) -> {
@@ -93,7 +100,12 @@ record BaseTable(String schema, String name, Source source, int copies)
 
     BaseTable withCopies(int copies)
     {
-        return new BaseTable(schema, name, source, copies);
+        return new BaseTable(schema, name, source, copies, copyName);
+    }
+
+    BaseTable withCopyName(String copyName)
+    {
+        return new BaseTable(schema, name, source, copies, copyName);
     }
 
     void write(SqlConnection connection, Scale scale)

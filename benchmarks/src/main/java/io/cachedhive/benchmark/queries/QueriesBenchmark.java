@@ -288,7 +288,7 @@ public final class QueriesBenchmark
             String catalog = Contender.CACHEDHIVE.catalog(false);
             try (SqlConnection connection = cluster.connect()) {
                 for (BaseTable table : workload.tables()) {
-                    connection.query("CALL %s.system.flush_data_cache(schema_name => '%s', table_name => '%s')".formatted(catalog, schema, table.name()));
+                    connection.query("CALL %s.system.flush_data_cache(schema_name => '%s', table_name => '%s')".formatted(catalog, schema, table.copyName()));
                 }
             }
         }

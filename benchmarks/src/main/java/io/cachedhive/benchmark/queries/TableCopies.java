@@ -67,7 +67,7 @@ final class TableCopies
         for (BaseTable table : tables) {
             link(
                     cluster.objects().resolve(BASE).resolve(table.schema()).resolve(table.name()),
-                    cluster.objects().resolve(COPIES).resolve(name).resolve(table.name()),
+                    cluster.objects().resolve(COPIES).resolve(name).resolve(table.copyName()),
                     table.copies());
         }
         for (boolean local : new boolean[] {false, true}) {
@@ -78,12 +78,12 @@ final class TableCopies
             connection.query("CREATE SCHEMA %s.%s".formatted(writer, schema) + (local ? "" : " WITH (location = '%s')".formatted(root)));
             for (BaseTable table : tables) {
                 String definition = (String) connection.query("SHOW CREATE TABLE %s.%s.%s".formatted(catalog, table.schema(), table.name())).onlyValue();
-                connection.query(copyOf(definition, "%s.%s.%s".formatted(writer, schema, table.name()), root + "/" + table.name()));
+                connection.query(copyOf(definition, "%s.%s.%s".formatted(writer, schema, table.copyName()), root + "/" + table.copyName()));
                 if (definition.contains("partitioned_by")) {
                     connection.setCatalogAndSchema(writer, schema);
-                    connection.query("CALL %s.system.sync_partition_metadata('%s', '%s', 'ADD')".formatted(writer, schema, table.name()));
+                    connection.query("CALL %s.system.sync_partition_metadata('%s', '%s', 'ADD')".formatted(writer, schema, table.copyName()));
                 }
-                connection.query("ANALYZE %s.%s.%s".formatted(writer, schema, table.name()));
+                connection.query("ANALYZE %s.%s.%s".formatted(writer, schema, table.copyName()));
             }
         }
     }

@@ -22,7 +22,8 @@ public record Workload(String name, List<BaseTable> tables, List<Query> queries,
     private static final int DASHBOARD_QUERIES = 50;
     // a scan of one copy takes a second, of which most is not reading
     private static final int WIDE_COPIES = 4;
-    private static final int DRAWS_FOR_EACH_QUERY = 3;
+    private static final int POPULAR_TABLES = 16;
+    private static final int POPULAR_QUERIES = 32;
     private static final List<String> SHIP_MODES = List.of("AIR", "FOB", "MAIL", "RAIL", "REG AIR", "SHIP", "TRUCK");
     private static final List<String> RETURN_FLAGS = List.of("A", "N", "R");
 
@@ -71,8 +72,8 @@ public record Workload(String name, List<BaseTable> tables, List<Query> queries,
         List<Workload> workloads = new ArrayList<>();
         workloads.add(new Workload("tpch-orc", BaseTable.tpch("orc"), tpch, 1));
         workloads.add(new Workload("tpch-parquet", BaseTable.tpch("parquet"), tpch, 1));
-        workloads.add(new Workload("popular", BaseTable.tpch("orc"), popular(tpch), 1));
-        workloads.add(new Workload("wide", List.of(BaseTable.tpch("orc", "lineitem").withCopies(WIDE_COPIES)), List.of(Query.of("wide", wideScan())), 1));
+        workloads.add(new Workload("popular", popularTables(), popular(), 1));
+        workloads.add(new Workload("wide", List.of(BaseTable.tpch("orc", "lineitem").withCopies(WIDE_COPIES)), List.of(Query.of("wide", scan("lineitem"))), 1));
         workloads.add(new Workload("needle", List.of(BaseTable.manyFiles()), needles(), 1));
         for (int streams : new int[] {1, 4, 8}) {
             workloads.add(new Workload("dashboard-" + streams, List.of(BaseTable.tpch("orc", "lineitem")), dashboard(), streams));
@@ -86,32 +87,42 @@ public record Workload(String name, List<BaseTable> tables, List<Query> queries,
         return workloads;
     }
 
+    private static List<BaseTable> popularTables()
+    {
+        BaseTable lineitem = BaseTable.tpch("orc", "lineitem");
+        return IntStream.range(0, POPULAR_TABLES).mapToObj(table -> lineitem.withCopyName(popularTable(table))).toList();
+    }
+
+    private static String popularTable(int table)
+    {
+        return "lineitem_%02d".formatted(table);
+    }
+
     /**
-     * A few queries often and the others now and then, by Zipf's law: what a cache is for that has no room for everything.
+     * A few tables often and the others now and then, by Zipf's law: what a cache is for that has no room for everything.
      */
-    private static List<Query> popular(List<Query> queries)
+    private static List<Query> popular()
     {
         SplittableRandom random = new SplittableRandom(2);
-        double[] weights = IntStream.rangeClosed(1, queries.size()).mapToDouble(rank -> 1.0 / rank).toArray();
+        double[] weights = IntStream.rangeClosed(1, POPULAR_TABLES).mapToDouble(rank -> 1.0 / rank).toArray();
         double sum = DoubleStream.of(weights).sum();
         List<Query> drawn = new ArrayList<>();
-        for (int i = 0; i < DRAWS_FOR_EACH_QUERY * queries.size(); i++) {
+        for (int i = 0; i < POPULAR_QUERIES; i++) {
             double left = random.nextDouble(sum);
-            int rank = 0;
-            while (rank < weights.length - 1 && left >= weights[rank]) {
-                left -= weights[rank];
-                rank++;
+            int table = 0;
+            while (table < weights.length - 1 && left >= weights[table]) {
+                left -= weights[table];
+                table++;
             }
-            Query query = queries.get(rank);
-            drawn.add(new Query("%02d-%s".formatted(i, query.name()), query.sql(), query.orderBy(), query.limit()));
+            drawn.add(Query.of("%02d-%s".formatted(i, popularTable(table)), scan(popularTable(table))));
         }
         return drawn;
     }
 
-    private static String wideScan()
+    private static String scan(String table)
     {
         return "SELECT count(*), sum(l_orderkey), sum(l_partkey), sum(l_suppkey), sum(l_linenumber), sum(l_quantity), sum(l_extendedprice), sum(l_discount), sum(l_tax), " +
-                "max(l_returnflag), max(l_linestatus), max(l_shipdate), max(l_commitdate), max(l_receiptdate), max(l_shipinstruct), max(l_shipmode), max(l_comment) FROM lineitem";
+                "max(l_returnflag), max(l_linestatus), max(l_shipdate), max(l_commitdate), max(l_receiptdate), max(l_shipinstruct), max(l_shipmode), max(l_comment) FROM " + table;
     }
 
     // one row each, of a file that can be found by its statistics only
