@@ -65,7 +65,9 @@ final class ConfigMigrateCommand
         }
         String catalog = origin.equals("default") ? migration.catalog() : migration.catalog() + "cachedhive.origin=" + origin + "\n";
         write(target.resolve("catalog").resolve(file.getFileName()), catalog);
-        write(target.resolve("origins").resolve(origin + ".properties"), migration.origin());
+        if (!migration.origin().isEmpty()) {
+            write(target.resolve("origins").resolve(origin + ".properties"), migration.origin());
+        }
         if (!migration.hostSettings().isEmpty()) {
             console.out().println("# for the hosts file");
             migration.hostSettings().forEach(console.out()::println);

@@ -13,7 +13,7 @@ import static java.util.Objects.requireNonNull;
  * What a catalog with Trino's file system cache ({@code fs.cache.*}), or with the cache of older releases ({@code hive.cache.*}), becomes.
  *
  * @param catalog for Trino
- * @param origin of the cache workers for the same object store
+ * @param origin of the cache workers for the same object store; empty if they cannot read it
  * @param hostSettings lines for the hosts file
  * @param notes what could not be carried over, a sentence each
  */
@@ -91,16 +91,26 @@ public record CatalogMigration(String catalog, String origin, List<String> hostS
         StringBuilder origin = new StringBuilder("# for the cache workers: the same store as in the catalog\n");
         Set<String> known = KnownProperties.ofOrigins();
         properties.forEach((name, value) -> {
+            if (name.equals("s3.sse.customer-key") || (name.equals("s3.sse.type") && value.equalsIgnoreCase("CUSTOMER"))) {
+                notes.add("%s: objects with customer-provided keys cannot be cached. Leave the catalog with the hive connector.".formatted(name));
+            }
             if (known.contains(name)) {
                 origin.append(name).append('=').append(value).append('\n');
             }
             else if (isIsolation(name)) {
                 origin.append(name.substring(CATALOG_PREFIX.length())).append('=').append(value).append('\n');
             }
+            else if (name.startsWith("s3.") && !name.startsWith("s3.security-mapping.") && !name.equals("s3.sse.customer-key") && !KnownProperties.isWriteOnly(name)) {
+                notes.add("%s was not copied to the origin: no cache worker knows it. Correct it in the catalog, too, if Trino does not know it.".formatted(name));
+            }
             else if (name.startsWith("s3.security-mapping.")) {
                 notes.add("%s: who may read what depends on the user, so nothing is cached unless cachedhive.shared-permissions=true.".formatted(name));
             }
         });
+        if (!namesS3(properties)) {
+            notes.add("The catalog names no S3 store, and cache workers read no other ones: there is no origin for it, Trino workers fill the cache, and preloads do not work.");
+            return new CatalogMigration(catalog, "", settings, notes);
+        }
         return new CatalogMigration(catalog, origin.toString(), settings, notes);
     }
 
@@ -108,6 +118,13 @@ public record CatalogMigration(String catalog, String origin, List<String> hostS
     private static boolean isIsolation(String name)
     {
         return name.equals(CATALOG_PREFIX + IsolationSettings.DOMAIN) || name.equals(CATALOG_PREFIX + IsolationSettings.SHARED);
+    }
+
+    /// Whether cache workers can read files of the catalog.
+    static boolean namesS3(Map<String, String> catalog)
+    {
+        return catalog.keySet().stream().anyMatch(name -> name.startsWith("s3."))
+                || List.of("fs.s3.enabled", "fs.native-s3.enabled").stream().anyMatch(name -> "true".equalsIgnoreCase(catalog.get(name)));
     }
 
     private static boolean isOld(String name)

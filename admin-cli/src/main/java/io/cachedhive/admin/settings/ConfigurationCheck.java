@@ -5,10 +5,12 @@ import io.cachedhive.admin.cluster.ClusterHost;
 import io.cachedhive.admin.fault.Fault;
 import io.cachedhive.admin.fault.Fault.Kind;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -58,10 +60,19 @@ public final class ConfigurationCheck
 
     private void origins(Cluster cluster, HostFiles files)
     {
+        Optional<OriginParser> parser = OriginParser.find();
+        if (parser.isPresent() && !files.origins().isEmpty()) {
+            try {
+                parser.get().problems(cluster.configurationDirectory().resolve("origins")).forEach(problem -> add(THIS_MACHINE, problem));
+                return;
+            }
+            catch (IOException e) {
+                add(THIS_MACHINE, "the origins could not be checked (%s): correct that, and run this again.".formatted(e.getMessage()));
+            }
+        }
         files.origins().forEach((origin, text) -> {
             for (String name : PropertiesText.read(text).keySet()) {
-                boolean writesOnly = name.startsWith("s3.streaming.") || name.equals("s3.canned-acl") || name.equals("s3.storage-class") || name.startsWith("s3.sse.");
-                if (!KnownProperties.ofOrigins().contains(name) && !writesOnly) {
+                if (!KnownProperties.ofOrigins().contains(name) && !KnownProperties.isWriteOnly(name)) {
                     add(THIS_MACHINE, "%s: %s is no property of an origin, and a cache worker refuses it: remove it."
                             .formatted(cluster.configurationDirectory().resolve("origins").resolve(origin + ".properties"), name));
                 }
@@ -93,6 +104,9 @@ public final class ConfigurationCheck
                     add(THIS_MACHINE, "%s: %s is of an older cache and no longer exists: run cache-admin config migrate on it.".formatted(file, name)));
             String origin = properties.getOrDefault("cachedhive.origin", "default");
             String store = files.origins().get(origin);
+            if (store == null && !CatalogMigration.namesS3(properties)) {
+                return;
+            }
             if (store == null) {
                 add(THIS_MACHINE, "%s: its object store has no %s for the cache workers: write one with the same s3.endpoint and s3.region, and keys to read it."
                         .formatted(file, cluster.configurationDirectory().resolve("origins").resolve(origin + ".properties")));

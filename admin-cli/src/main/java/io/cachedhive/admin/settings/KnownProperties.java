@@ -19,6 +19,7 @@ import static java.util.Objects.requireNonNull;
 public final class KnownProperties
 {
     private static final Pattern ROW = Pattern.compile("\\| `([a-z0-9.-]+)` \\|.*");
+    private static final Set<String> WRITE_ONLY = Set.of("s3.streaming.part-size", "s3.canned-acl", "s3.storage-class", "s3.sse.kms-key-id");
     private static final KnownProperties INSTANCE = load();
 
     /// By the section of the page, of its second level.
@@ -57,6 +58,12 @@ public final class KnownProperties
     public static Set<String> ofOrigins()
     {
         return requireNonNull(INSTANCE.sections.get("Origins"), "section is missing");
+    }
+
+    /// Whether a property of Trino's S3 file system concerns writes only, and means nothing to a cache worker.
+    public static boolean isWriteOnly(String name)
+    {
+        return WRITE_ONLY.contains(name);
     }
 
     /// Those of a catalog that the Hive connector has not.

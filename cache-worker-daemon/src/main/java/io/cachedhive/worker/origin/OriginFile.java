@@ -8,6 +8,7 @@ import io.airlift.configuration.ConfigurationFactory;
 import io.airlift.configuration.secrets.SecretsResolver;
 import io.airlift.configuration.secrets.env.EnvironmentVariableSecretProvider;
 import io.airlift.log.Logger;
+import io.airlift.spi.secrets.SecretProvider;
 import io.cachedhive.protocol.file.IsolationDomain;
 import io.cachedhive.protocol.file.OriginId;
 import io.cachedhive.worker.startup.StartupException;
@@ -68,6 +69,17 @@ public record OriginFile(String name, Path path, S3OriginConfig config, Isolatio
      */
     public static OriginFile read(Path path)
     {
+        return read(path, new EnvironmentVariableSecretProvider());
+    }
+
+    /**
+     * Reads a properties file.
+     *
+     * @param environment values of {@code ${ENV:NAME}}
+     * @throws StartupException naming the file and all of its problems
+     */
+    public static OriginFile read(Path path, SecretProvider environment)
+    {
         Map<String, String> properties;
         try {
             properties = loadPropertiesFrom(path.toString());
@@ -76,13 +88,13 @@ public record OriginFile(String name, Path path, S3OriginConfig config, Isolatio
             throw new StartupException("origin file %s cannot be read: %s".formatted(path, e), e);
         }
         String fileName = path.getFileName().toString();
-        return parse(fileName.substring(0, fileName.length() - EXTENSION.length()), path, properties);
+        return parse(fileName.substring(0, fileName.length() - EXTENSION.length()), path, properties, environment);
     }
 
-    private static OriginFile parse(String name, Path path, Map<String, String> properties)
+    private static OriginFile parse(String name, Path path, Map<String, String> properties, SecretProvider environment)
     {
         List<String> problems = new ArrayList<>();
-        SecretsResolver secrets = new SecretsResolver(ImmutableMap.of("env", new EnvironmentVariableSecretProvider()));
+        SecretsResolver secrets = new SecretsResolver(ImmutableMap.of("env", environment));
         Map<String, String> resolved = new HashMap<>(secrets.getResolvedConfiguration(properties, (_, error) -> problems.add(error.getMessage())));
 
         for (String key : new TreeSet<>(properties.keySet())) {
