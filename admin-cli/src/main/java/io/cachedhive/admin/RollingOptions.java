@@ -76,6 +76,24 @@ final class RollingOptions
         return hosts(cluster).stream().filter(ClusterHost::isWorker).toList();
     }
 
+    /// Those of the chosen hosts that have a Trino home.
+    List<ClusterHost> trinoHosts(Cluster cluster)
+            throws ClusterFileException
+    {
+        return hosts(cluster).stream().filter(host -> host.trinoHome().isPresent()).toList();
+    }
+
+    Ssh ssh(Cluster cluster)
+    {
+        return options.ssh(cluster);
+    }
+
+    /// For what no cache worker is restarted for: several hosts at a time.
+    HostTasks tasks(Cluster cluster, Console console)
+    {
+        return options.tasks(cluster, console);
+    }
+
     int report(List<HostOutcome> outcomes, Console console)
     {
         return options.report(outcomes, dryRun.isSet() ? "WOULD CHANGE" : "CHANGED", "UNCHANGED", console);
@@ -88,7 +106,13 @@ final class RollingOptions
     int refuse(Cluster cluster, Map<ClusterHost, String> problems, Console console)
             throws ClusterFileException
     {
-        List<HostOutcome> outcomes = hosts(cluster).stream()
+        return refuse(hosts(cluster), problems, console);
+    }
+
+    /// As the other one, of some hosts.
+    int refuse(List<ClusterHost> hosts, Map<ClusterHost, String> problems, Console console)
+    {
+        List<HostOutcome> outcomes = hosts.stream()
                 .map(host -> HostOutcome.failed(host, Optional.ofNullable(problems.get(host))
                         .orElse("%s: unchanged, because another host cannot be changed: fix that host, or select hosts with --hosts.".formatted(host))))
                 .toList();

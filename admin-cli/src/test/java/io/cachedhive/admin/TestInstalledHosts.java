@@ -61,6 +61,8 @@ class TestInstalledHosts
     // the first answer of a cache worker takes long on a loaded machine
     private static final String TIMEOUT = "2m";
 
+    private static final String RELEASE_FOR_484 = "2.0";
+
     // by version and contents, for all tests
     private static final Map<String, Path> BUNDLES = new TreeMap<>();
     private static Path bundles;
@@ -336,6 +338,68 @@ class TestInstalledHosts
         assertThat(workerId(first)).isEqualTo(worker);
         assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
         assertThat(run("rollback").error()).contains("there is no earlier release than the current one");
+    }
+
+    @Test
+    void testUpgradeOfTrinoAndBack()
+            throws IOException, InterruptedException
+    {
+        String host = WORKERS.getFirst();
+        Path install = root(host).resolve("opt/cachedhive");
+        Path former = root(host).resolve("trino");
+        Path next = root(host).resolve("trino-484");
+        makeTrino(next);
+        Files.move(next.resolve("lib/trino-spi-483.jar"), next.resolve("lib/trino-spi-484.jar"));
+        Path broken = Files.createDirectories(root(host).resolve("broken"));
+        Path link = Files.createSymbolicLink(root(host).resolve("link"), former);
+        Map<String, String> before = snapshot();
+        succeed("install", "--engine-extension", "--package", bundleWithoutLibraries("1.0").toString());
+        String hostsFile = Files.readString(directory.resolve("hosts.yaml"));
+        Map<String, String> installed = snapshot();
+
+        assertThat(upgradeTrino(host, former).error()).contains("trino-home is %s already".formatted(former), "0 changed, 0 unchanged, 1 failed");
+        assertThat(upgradeTrino(host, link).error()).contains("are the same directory");
+        assertThat(upgradeTrino(host, root(host).resolve("missing")).error()).contains("trino-home %s does not exist there".formatted(root(host).resolve("missing")));
+        assertThat(upgradeTrino(host, broken).error()).contains("so it is no Trino server");
+        assertThat(upgradeTrino(host, next).error()).contains("Trino in %s is 484, and the plugin of release 1.0-".formatted(next), "is for 483: name the package");
+        assertThat(upgradeTrino(host, next, "--package", bundleWithoutLibraries("1.0").toString()).error()).contains("Trino there is 484, and this plugin is made for 483");
+        assertThat(upgradeTrino(host, Path.of("/opt/../trino")).code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+        assertThat(run("upgrade").code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(upgradeTrino(host, next, "--finalize").code()).isEqualTo(ExitCode.WRONG_USAGE);
+        Path package484 = bundleWithoutLibraries(RELEASE_FOR_484);
+        assertThat(upgradeTrino(host, next, "--dry-run", "--package", package484.toString()).out()).contains("WOULD CHANGE");
+        assertThat(snapshot()).isEqualTo(installed);
+        assertThat(directory.resolve("hosts.yaml")).hasContent(hostsFile);
+
+        Outcome upgraded = upgradeTrino(host, next, "--package", package484.toString());
+        assertThat(upgraded.code()).as(upgraded.toString()).isEqualTo(ExitCode.OK);
+        assertThat(next.resolve("plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin " + RELEASE_FOR_484);
+        // goes along where the former home has it
+        assertThat(next.resolve("lib/cachedhive-engine-extension.jar")).hasContent("extension " + RELEASE_FOR_484);
+        assertThat(next.resolve("bin/launcher.properties")).content().contains("main-class=io.cachedhive.engine.CachedTrinoServer");
+        assertThat(next.resolve("etc/catalog/lake.properties")).content().contains("cachedhive.shared-secret-file=" + next.resolve("etc/cachedhive-shared-secret"));
+        assertThat(next.resolve("etc/cachedhive-shared-secret")).hasSameTextualContentAs(directory.resolve("secret"));
+        assertThat(former.resolve("plugin/cachedhive/plugin-cachedhive.jar")).hasContent("plugin 1.0");
+        assertThat(former.resolve("lib/cachedhive-engine-extension.jar")).hasContent("extension 1.0");
+        // the one of the cache worker
+        assertThat(Files.readSymbolicLink(install.resolve("current")).toString()).startsWith("releases/1.0-");
+        assertThat(directory.resolve("hosts.yaml")).hasContent(hostsFile.replace("trino-home: %s\n".formatted(former), "trino-home: %s\n".formatted(next)));
+        assertThat(faults(run("doctor", "--hosts", host, "--output", "json"))).noneMatch(fault -> fault.contains("PLUGIN"));
+
+        Outcome back = upgradeTrino(host, former);
+        assertThat(back.code()).as(back.toString()).isEqualTo(ExitCode.OK);
+        assertThat(back.error()).contains("1 host: 0 changed, 1 unchanged, 0 failed");
+        assertThat(directory.resolve("hosts.yaml")).hasContent(hostsFile);
+        Outcome forth = upgradeTrino(host, next);
+        assertThat(forth.error()).as(forth.toString()).contains("1 host: 0 changed, 1 unchanged, 0 failed");
+
+        succeed("uninstall", "--purge");
+        assertThat(snapshot()).isEqualTo(before);
+    }
+
+    private Outcome upgradeTrino(String host, Path home, String... options)
+    {
+        return run(Stream.concat(Stream.of("upgrade", "--hosts", host, "--trino-home", home.toString()), Stream.of(options)).toArray(String[]::new));
     }
 
     @Test
@@ -707,7 +771,7 @@ class TestInstalledHosts
         }
         Files.writeString(Files.createDirectories(top.resolve("plugin")).resolve("plugin-cachedhive.jar"), "plugin " + version);
         Files.writeString(Files.createDirectories(top.resolve("engine-extension")).resolve("engine-extension-" + version + ".jar"), "extension " + version);
-        Files.writeString(top.resolve("VERSION"), "version=%s\n".formatted(version));
+        Files.writeString(top.resolve("VERSION"), "version=%s\ntrino.version=%s\n".formatted(version, version.equals(RELEASE_FOR_484) ? "484" : "483"));
         execute("bash", "-c", "cd \"$0\" && find . -type f ! -name SHA256SUMS -printf '%P\\0' | xargs -0 sha256sum > SHA256SUMS", top.toString());
         Path file = directory.resolve("cachedhive-" + version + ".tar.gz");
         execute("bash", "-c", "tar -c -C \"$0\" \"$1\" | gzip -1 > \"$2\"", top.getParent().toString(), top.getFileName().toString(), file.toString());

@@ -35,6 +35,18 @@ public record Bundle(Path file, String top, String version, String digest, Map<S
         return version + "-" + digest.substring(0, 12);
     }
 
+    /// Of the name of a release.
+    public static String version(String release)
+    {
+        return release.substring(0, release.lastIndexOf('-'));
+    }
+
+    /// The Trino version that its plugin is for, if the package names it.
+    public Optional<String> trinoVersion()
+    {
+        return Optional.ofNullable(facts.get("trino.version"));
+    }
+
     /// @throws ClusterFileException if it is not a package of cachedhive
     public static Bundle open(Path file)
             throws ClusterFileException

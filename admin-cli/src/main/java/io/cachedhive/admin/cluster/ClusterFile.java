@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -28,10 +29,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -65,6 +68,8 @@ public final class ClusterFile
     private final Path file;
     /// Where each host stands.
     private final Map<String, Node> named = new HashMap<>();
+    /// The `trino-home` that holds for each host.
+    private final Map<String, Node> trinoHomes = new HashMap<>();
 
     private ClusterFile(Path file)
     {
@@ -98,6 +103,101 @@ public final class ClusterFile
             throws ClusterFileException
     {
         return new ClusterFile(file).parse(text);
+    }
+
+    /// A hosts file in which some hosts have another Trino home.
+    public record Changed(Cluster cluster, String text)
+    {
+        public Changed
+        {
+            requireNonNull(cluster, "cluster is null");
+            requireNonNull(text, "text is null");
+        }
+
+        /// Replaces the file by a whole one, with the same mode.
+        ///
+        /// @throws ClusterFileException if it cannot be written
+        public void write()
+                throws ClusterFileException
+        {
+            try {
+                // not a link to it, which would become a file
+                Path file = cluster.file().toRealPath();
+                Path part = Files.createTempFile(file.getParent(), ".cache-admin", ".yaml");
+                try {
+                    Files.writeString(part, text);
+                    Files.setPosixFilePermissions(part, Files.getPosixFilePermissions(file));
+                    Files.move(part, file, ATOMIC_MOVE);
+                }
+                finally {
+                    Files.deleteIfExists(part);
+                }
+            }
+            catch (IOException e) {
+                throw new ClusterFileException("The hosts file %s cannot be written (%s): write the new trino-home into it, which the hosts already have."
+                        .formatted(cluster.file(), e.getClass().getSimpleName()));
+            }
+        }
+    }
+
+    /// Replaces the value of `trino-home` for some hosts, wherever it is written for them, and leaves every other character as it is.
+    ///
+    /// @param hosts each has a Trino home
+    /// @throws ClusterFileException if the path cannot be used, or other hosts have theirs by the same line
+    public static Changed withTrinoHome(Path file, Set<String> hosts, String trinoHome)
+            throws ClusterFileException
+    {
+        String path;
+        try {
+            path = remotePath(trinoHome);
+        }
+        catch (IllegalArgumentException e) {
+            throw new ClusterFileException("--trino-home: %s.".formatted(e.getMessage()));
+        }
+        String text;
+        try {
+            text = Files.readString(file);
+        }
+        catch (IOException e) {
+            throw new ClusterFileException("The hosts file %s cannot be read (%s): run the command again.".formatted(file, e.getClass().getSimpleName()));
+        }
+        return withTrinoHome(text, file, hosts, path);
+    }
+
+    static Changed withTrinoHome(String text, Path file, Set<String> hosts, String trinoHome)
+            throws ClusterFileException
+    {
+        ClusterFile before = new ClusterFile(file);
+        before.parse(text);
+        // from the end of the file, so that the places before stay right
+        Map<Integer, Node> places = new TreeMap<>(Comparator.reverseOrder());
+        for (String host : hosts) {
+            Node node = before.trinoHomes.get(host);
+            for (Map.Entry<String, Node> other : before.trinoHomes.entrySet()) {
+                if (other.getValue() == node && !hosts.contains(other.getKey())) {
+                    throw YamlSection.problem(file, node, "this trino-home is also the one of %s: select all its hosts, or write a trino-home for %s alone"
+                            .formatted(other.getKey(), host));
+                }
+            }
+            places.put(node.getStartMark().getIndex(), node);
+        }
+        String changed = text;
+        for (Node node : places.values()) {
+            // marks count code points
+            changed = changed.substring(0, changed.offsetByCodePoints(0, node.getStartMark().getIndex()))
+                    + trinoHome
+                    + changed.substring(changed.offsetByCodePoints(0, node.getEndMark().getIndex()));
+        }
+        Cluster cluster = parse(changed, file);
+        for (ClusterHost host : cluster.hosts()) {
+            if (hosts.contains(host.name()) && !host.trinoHome().equals(Optional.of(trinoHome))) {
+                throw YamlSection.problem(
+                        file,
+                        before.trinoHomes.get(host.name()),
+                        "this trino-home cannot be replaced: write %s there, and run cache-admin install".formatted(trinoHome));
+            }
+        }
+        return new Changed(cluster, changed);
     }
 
     private Cluster parse(String text)
@@ -276,6 +376,7 @@ public final class ClusterFile
             throws ClusterFileException
     {
         Optional<String> trinoHome = settings.value("trino-home", ClusterFile::remotePath);
+        settings.node("trino-home").ifPresent(node -> trinoHomes.put(name, node));
         List<SsdDirectory> ssd = new ArrayList<>();
         for (Node node : settings.list("ssd")) {
             YamlSection directory = YamlSection.of(node, file, Set.of("directory", "size", "percentage"));

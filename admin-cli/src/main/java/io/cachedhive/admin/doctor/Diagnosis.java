@@ -208,7 +208,7 @@ public final class Diagnosis
         if (target.isEmpty() || !facts.is("plugin.jars")) {
             add(state, Kind.PLUGIN, "the plugin is not in %s/cachedhive: run cache-admin install, then restart Trino there.", host.pluginDirectory());
         }
-        else if (!target.get().equals(wanted)) {
+        else if (!target.get().equals(wanted) && !isPluginForItsTrino(host, facts, target.get())) {
             add(state, Kind.PLUGIN, "%s/cachedhive is %s, and not the plugin of the installed release: run cache-admin install, then restart Trino there.",
                     host.pluginDirectory(), target.get());
         }
@@ -241,6 +241,17 @@ public final class Diagnosis
                 }
             }
         }
+    }
+
+    /// Trino was upgraded, and the cache worker was not yet: the plugin is the one of another release, since the current one is not for this Trino.
+    private static boolean isPluginForItsTrino(ClusterHost host, HostFacts facts, String target)
+    {
+        String trino = facts.text("trino.version").orElse("");
+        Optional<String> current = facts.text("release_trino:" + facts.text("current").orElseThrow());
+        return current.isPresent() && !HostChecks.isSupported(trino, current)
+                && List.of(facts.text("releases").orElse("").strip().split(" +")).stream()
+                        .filter(release -> target.equals("%s/releases/%s/plugin".formatted(host.installDirectory(), release)))
+                        .anyMatch(release -> HostChecks.isSupported(trino, facts.text("release_trino:" + release)));
     }
 
     private void reachability(HostState state, HostFacts facts)

@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 
 import static java.util.Objects.requireNonNull;
 
@@ -31,18 +32,28 @@ public final class HostChecks
 
     private final ClusterHost host;
     private final HostFacts facts;
+    private final String trinoVersion;
     private final List<Fault> faults = new ArrayList<>();
 
-    private HostChecks(ClusterHost host, HostFacts facts)
+    private HostChecks(ClusterHost host, HostFacts facts, String trinoVersion)
     {
         this.host = requireNonNull(host, "host is null");
         this.facts = requireNonNull(facts, "facts is null");
+        this.trinoVersion = requireNonNull(trinoVersion, "trinoVersion is null");
     }
 
+    /// For the release that this program is from.
+    ///
     /// @param neededBytes in the install directory, besides what is there; 0 if nothing is to be copied
     public static List<Fault> check(ClusterHost host, HostFacts facts, long neededBytes)
     {
-        HostChecks checks = new HostChecks(host, facts);
+        return check(host, facts, neededBytes, TRINO_VERSION);
+    }
+
+    /// @param trinoVersion that the plugin is for
+    public static List<Fault> check(ClusterHost host, HostFacts facts, long neededBytes, String trinoVersion)
+    {
+        HostChecks checks = new HostChecks(host, facts, trinoVersion);
         checks.programs();
         checks.clock();
         checks.installDirectory(neededBytes);
@@ -57,6 +68,14 @@ public final class HostChecks
         }
         checks.trino();
         return checks.faults;
+    }
+
+    /// Whether a plugin works in a Trino server; of the same version, builds of companies are accepted.
+    ///
+    /// @param supported version that the plugin is for; none if its package does not name it, as that of this program
+    public static boolean isSupported(String trinoVersion, Optional<String> supported)
+    {
+        return trinoVersion.matches(Pattern.quote(supported.orElse(TRINO_VERSION)) + "([-.+].+)?");
     }
 
     private void programs()
@@ -278,9 +297,9 @@ public final class HostChecks
         if (version.isEmpty()) {
             add(Kind.TRINO, "trino-home %s has no lib/trino-spi-*.jar, so it is no Trino server: correct it in the hosts file.", home);
         }
-        else if (!version.get().matches(TRINO_VERSION + "([-.+].+)?")) {
-            add(Kind.TRINO, "Trino there is %s, and this plugin is made for %s: install Trino %s, or the cachedhive that belongs to %s.", version.get(), TRINO_VERSION,
-                    TRINO_VERSION, version.get());
+        else if (!isSupported(version.get(), Optional.of(trinoVersion))) {
+            add(Kind.TRINO, "Trino there is %s, and this plugin is made for %s: install Trino %s, or the cachedhive that belongs to %s.", version.get(), trinoVersion,
+                    trinoVersion, version.get());
         }
         if (!facts.is("trino.etc")) {
             add(Kind.TRINO, "trino-etc %s does not exist there: name the directory with Trino's config.properties in the hosts file.", host.trinoEtc());

@@ -97,8 +97,7 @@ public final class Installation
         // its link must not stay behind on a release that is pruned some day: Trino would not start
         boolean engineExtension = this.engineExtension || facts.is("engine_extension");
         Set<String> parts = parts(host, engineExtension);
-        boolean unpacked = facts.text("release").equals(Optional.of("intact"))
-                && Set.of(facts.text("release_parts").orElse("").split(" ")).containsAll(parts);
+        boolean unpacked = isUnpacked(facts, parts);
         List<Fault> faults = HostChecks.check(host, facts, unpacked ? 0 : HostChecks.neededBytes(bundle.bytes()));
         if (!faults.isEmpty()) {
             // each begins with the host's name
@@ -106,15 +105,9 @@ public final class Installation
         }
 
         List<String> changes = new ArrayList<>(run(host, script(host).call("prepare")));
-        if (!unpacked && !dryRun) {
-            run(host, script(host).call("run", "mkdir", "-p", host.installDirectory() + "/incoming", host.installDirectory() + "/releases"));
-            ssh.send(host, bundle.file(), host.installDirectory() + "/incoming/package.tar.gz");
-        }
         RemoteScript script = script(host);
         if (!unpacked) {
-            List<String> arguments = new ArrayList<>(List.of(bundle.release(), bundle.top(), bundle.digest()));
-            arguments.addAll(parts);
-            script.call("unpack", arguments.toArray(String[]::new));
+            unpack(host, parts, script);
         }
         if (host.isWorker()) {
             script.call("users");
@@ -128,16 +121,42 @@ public final class Installation
         HostScripts.put(script, wanted);
         script.call("use_release", bundle.release());
         if (host.trinoHome().isPresent()) {
-            script.call("link", host.pluginDirectory() + "/cachedhive", "%s/releases/%s/plugin".formatted(host.installDirectory(), bundle.release()));
-            if (engineExtension) {
-                script.call("link", host.trinoHome().get() + "/lib/cachedhive-engine-extension.jar",
-                        "%s/releases/%s/engine-extension/engine-extension-%s.jar".formatted(host.installDirectory(), bundle.release(), bundle.version()));
-                script.call("main_class", MAIN_CLASS);
-            }
+            linkTrino(script, host, bundle.release(), engineExtension);
         }
         script.call(last);
         changes.addAll(run(host, script));
         return changes;
+    }
+
+    /// Whether the release that was asked for is whole there, with these parts.
+    static boolean isUnpacked(HostFacts facts, Set<String> parts)
+    {
+        return facts.text("release").equals(Optional.of("intact"))
+                && Set.of(facts.text("release_parts").orElse("").split(" ")).containsAll(parts);
+    }
+
+    /// Sends the package, and lets the script unpack it.
+    void unpack(ClusterHost host, Set<String> parts, RemoteScript script)
+            throws TaskException
+    {
+        if (!dryRun) {
+            run(host, script(host).call("run", "mkdir", "-p", host.installDirectory() + "/incoming", host.installDirectory() + "/releases"));
+            ssh.send(host, bundle.file(), host.installDirectory() + "/incoming/package.tar.gz");
+        }
+        List<String> arguments = new ArrayList<>(List.of(bundle.release(), bundle.top(), bundle.digest()));
+        arguments.addAll(parts);
+        script.call("unpack", arguments.toArray(String[]::new));
+    }
+
+    /// Lets Trino use a release that is unpacked there.
+    static void linkTrino(RemoteScript script, ClusterHost host, String release, boolean engineExtension)
+    {
+        script.call("link", host.pluginDirectory() + "/cachedhive", "%s/releases/%s/plugin".formatted(host.installDirectory(), release));
+        if (engineExtension) {
+            script.call("link", host.trinoHome().orElseThrow() + "/lib/cachedhive-engine-extension.jar",
+                    "%s/releases/%s/engine-extension/engine-extension-%s.jar".formatted(host.installDirectory(), release, Bundle.version(release)));
+            script.call("main_class", MAIN_CLASS);
+        }
     }
 
     public static HostFacts facts(Ssh ssh, ClusterHost host, Optional<String> release, List<HostFile> files, List<String> targets)
@@ -201,7 +220,8 @@ public final class Installation
         return ssh.run(host, HostScripts.script(host, "service.sh").call("show_log", name, Integer.toString(lines))).values("line");
     }
 
-    private Set<String> parts(ClusterHost host, boolean engineExtension)
+    /// Of the package, that the host needs.
+    Set<String> parts(ClusterHost host, boolean engineExtension)
             throws TaskException
     {
         Set<String> parts = new TreeSet<>();

@@ -54,6 +54,15 @@ find_trino_user() {
     done
 }
 
+# Sets trino_version to that of the Trino server in TRINO_HOME; to nothing where there is none.
+find_trino_version() {
+    trino_version=$(ls "$TRINO_HOME"/lib/trino-spi-*.jar 2> /dev/null | sed -n 's/.*trino-spi-\(.*\)\.jar$/\1/p' | head -n 1)
+    [ -n "$trino_version" ] || trino_version=$(ls "$TRINO_HOME"/lib/*trino-spi-*.jar 2> /dev/null | sed -n 's/.*trino-spi-\(.*\)\.jar$/\1/p' | head -n 1)
+}
+
+# release_trino RELEASE: the Trino version that its plugin is for; nothing of packages that do not name it
+release_trino() { sed -n 's/^trino\.version=//p' "$INSTALL/releases/$1/VERSION" 2> /dev/null | head -n 1; }
+
 is_root() { [ "$(id -u)" = 0 ]; }
 
 # as UID GID COMMAND...: with the rights of this user and this group alone, if this login is root.

@@ -108,6 +108,7 @@ for release in "$INSTALL"/releases/*/VERSION; do
     format=$(sed -n 's/^ssd\.format\.newest=//p' "$release" | head -n 1)
     release=${release%/VERSION}
     fact "release_format:${release##*/}" "$format"
+    fact "release_trino:${release##*/}" "$(release_trino "${release##*/}")"
 done
 previous=$(readlink "$INSTALL/previous" 2> /dev/null)
 fact previous "${previous##*/}"
@@ -178,9 +179,8 @@ fi
 
 if [ -n "$TRINO_HOME" ]; then
     [ -d "$TRINO_HOME" ] && fact trino.exists yes
-    version=$(ls "$TRINO_HOME"/lib/trino-spi-*.jar 2> /dev/null | sed -n 's/.*trino-spi-\(.*\)\.jar$/\1/p' | head -n 1)
-    [ -n "$version" ] || version=$(ls "$TRINO_HOME"/lib/*trino-spi-*.jar 2> /dev/null | sed -n 's/.*trino-spi-\(.*\)\.jar$/\1/p' | head -n 1)
-    fact trino.version "$version"
+    find_trino_version
+    fact trino.version "$trino_version"
     fact trino.heap "$(sed -n 's/^-Xmx//p' "$TRINO_ETC/jvm.config" 2> /dev/null | tail -n 1)"
     fact trino.heap_percent "$(sed -n 's/^-XX:MaxRAMPercentage=//p' "$TRINO_ETC/jvm.config" 2> /dev/null | tail -n 1)"
     fact trino.main_class "$(sed -n 's/^main-class=//p' "$TRINO_HOME/bin/launcher.properties" 2> /dev/null)"
@@ -199,6 +199,11 @@ if [ -n "$TRINO_HOME" ]; then
         ls "$PLUGIN_DIRECTORY"/cachedhive/*.jar > /dev/null 2>&1 && fact plugin.jars yes
     fi
     [ ! -L "$TRINO_HOME/lib/cachedhive-engine-extension.jar" ] || fact engine_extension yes
+    # of the home that TRINO_HOME is to replace
+    if [ -n "${FORMER_TRINO_HOME:-}" ]; then
+        [ ! -L "$FORMER_TRINO_HOME/lib/cachedhive-engine-extension.jar" ] || fact former_engine_extension yes
+        [ ! "$TRINO_HOME" -ef "$FORMER_TRINO_HOME" ] || fact trino.is_former yes
+    fi
     for file in "$TRINO_ETC"/catalog/*.properties; do
         [ -f "$file" ] && grep -q '^ *connector.name *= *cachedhive *$' "$file" || continue
         name=$(basename "$file" .properties)

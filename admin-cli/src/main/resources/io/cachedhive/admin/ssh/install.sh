@@ -188,6 +188,15 @@ finish() {
     prune
 }
 
+# fits_trino RELEASE: whether its plugin is for the Trino of this host, as far as both name their version
+fits_trino() {
+    local plugin_for
+    plugin_for=$(release_trino "$1")
+    find_trino_version
+    [ -n "$plugin_for" ] && [ -n "$trino_version" ] || return 0
+    case $trino_version in "$plugin_for" | "$plugin_for"[-.+]*) return 0 ;; *) return 1 ;; esac
+}
+
 # rollback RELEASE: goes back to it; configuration and data stay
 rollback() {
     local current jar
@@ -202,6 +211,8 @@ rollback() {
             run ln -sfn "releases/$1" "$INSTALL/current"
         fi
     fi
+    # Trino was upgraded since: its plugin stays, as the one of this release does not start there
+    fits_trino "$1" || return 0
     if [ -n "$TRINO_HOME" ] && [ -d "$INSTALL/releases/$1/plugin" ]; then
         link "$PLUGIN_DIRECTORY/cachedhive" "$INSTALL/releases/$1/plugin"
     fi
@@ -217,13 +228,21 @@ used_releases() {
         at = index($0, prefix) { name = substr($0, at + length(prefix)); sub("/.*", "", name); print name }' | sort -u
 }
 
+# Prints the releases that Trino homes have links to. A former home keeps its release, so that Trino starts there again; one that was deleted keeps none.
+linked_releases() {
+    local kind path
+    while IFS=$'\t' read -r kind path _; do
+        case $kind in file | kept) [ ! -L "$path" ] || readlink "$path" ;; esac
+    done < "$record" | awk -v prefix="$INSTALL/releases/" 'index($0, prefix) == 1 { name = substr($0, length(prefix) + 1); sub("/.*", "", name); print name }' | sort -u
+}
+
 # Removes releases that are no longer current, kept for rollback, or in use.
 prune() {
     local release current previous used
     [ "$DRY_RUN" = yes ] && return
     current=$(readlink "$INSTALL/current" 2> /dev/null)
     previous=$(readlink "$INSTALL/previous" 2> /dev/null)
-    used=" $(used_releases | tr '\n' ' ')"
+    used=" $({ used_releases; linked_releases; } | tr '\n' ' ')"
     for release in "$INSTALL"/releases/*; do
         case ${release##*/} in
             "${current##*/}" | "${previous##*/}") ;;

@@ -127,7 +127,8 @@ uninstall() {
                 [ ! -d "$(dirname "$path")" ] || inside "$(dirname "$path")" 'rm -f -- "./$1"' "$(basename "$path")" < /dev/null
                 change "remove $path" ;;
             kept)
-                if [ -e "$kept/$name" ]; then
+                # a Trino home that was deleted needs nothing
+                if [ -e "$kept/$name" ] && [ -d "$(dirname "$path")" ]; then
                     # one user must not unpack, with its rights, what another user has packed
                     find_controller "$(dirname "$path")" || fail "$controller_problem"
                     [ "$controller" = "$user" ] || fail "$(dirname "$path") belonged to $(user_name "$user") when install replaced $path, and is controlled by $(user_name "$controller") now: give it back with chown, or remove $path and $kept/$name if you do not need the earlier file, and run the command again."

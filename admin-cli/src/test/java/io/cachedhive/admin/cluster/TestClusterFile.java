@@ -1,5 +1,6 @@
 package io.cachedhive.admin.cluster;
 
+import io.cachedhive.admin.cluster.ClusterFile.Changed;
 import io.cachedhive.admin.cluster.ClusterHost.Role;
 import io.cachedhive.admin.cluster.ClusterHost.Service;
 import io.cachedhive.admin.cluster.ClusterHost.SsdDirectory;
@@ -152,6 +153,39 @@ class TestClusterFile
                 new SsdDirectory("/a", Optional.empty(), OptionalInt.of(80)),
                 new SsdDirectory("/b", Optional.empty(), OptionalInt.of(5)));
         assertThat(host.ssd().getFirst().bytes(1000)).isEqualTo(800);
+    }
+
+    @Test
+    void testTrinoHomeIsReplaced()
+            throws ClusterFileException
+    {
+        String text = """
+                # Trino 483 \uD83D\uDC07 is in /opt/trino-483
+                coordinators: [c1]
+                trino-home: "/opt/trino-483"   # for all but one
+                workers:
+                  - w[1-2]
+                  - {host: w3, trino-home: /opt/trino-483, trino-etc: /etc/trino}
+                """;
+
+        Changed changed = ClusterFile.withTrinoHome(text, FILE, Set.of("c1", "w1", "w2", "w3"), "/opt/trino-484");
+        assertThat(changed.text()).isEqualTo("""
+                # Trino 483 \uD83D\uDC07 is in /opt/trino-483
+                coordinators: [c1]
+                trino-home: /opt/trino-484   # for all but one
+                workers:
+                  - w[1-2]
+                  - {host: w3, trino-home: /opt/trino-484, trino-etc: /etc/trino}
+                """);
+        assertThat(changed.cluster().hosts()).allMatch(host -> host.pluginDirectory().equals("/opt/trino-484/plugin"));
+        assertThat(changed.cluster().hosts()).extracting(ClusterHost::trinoEtc)
+                .containsExactly("/opt/trino-484/etc", "/opt/trino-484/etc", "/opt/trino-484/etc", "/etc/trino");
+
+        assertThat(ClusterFile.withTrinoHome(text, FILE, Set.of("w3"), "/opt/trino-484").text())
+                .contains("trino-home: \"/opt/trino-483\"", "{host: w3, trino-home: /opt/trino-484,");
+        assertThatThrownBy(() -> ClusterFile.withTrinoHome(text, FILE, Set.of("c1", "w1", "w3"), "/opt/trino-484"))
+                .isInstanceOf(ClusterFileException.class)
+                .hasMessageMatching("/etc/hosts.yaml line 3: this trino-home is also the one of w2: select all its hosts, or write a trino-home for (c1|w1) alone\\.");
     }
 
     @Test

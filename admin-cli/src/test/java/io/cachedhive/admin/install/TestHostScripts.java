@@ -632,6 +632,69 @@ class TestHostScripts
     }
 
     @Test
+    void testReleaseOfFormerTrinoHomeStays()
+            throws Exception
+    {
+        Path former = directory.resolve("former");
+        Files.createDirectories(former.resolve("plugin"));
+        bash(script("install.sh").call("prepare"));
+        for (String release : List.of("1.0-a", "1.1-b", "1.2-c")) {
+            Files.createDirectories(install.resolve("releases").resolve(release).resolve("plugin"));
+        }
+        Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.2-c"));
+        bash(script("install.sh").call("link", former.resolve("plugin/cachedhive").toString(), install.resolve("releases/1.0-a/plugin").toString()));
+
+        bash(script("install.sh").call("prune"));
+        assertThat(facts()).containsEntry("releases", "1.0-a 1.2-c ");
+
+        Files.delete(former.resolve("plugin/cachedhive"));
+        bash(script("install.sh").call("prune"));
+        assertThat(facts()).containsEntry("releases", "1.2-c ");
+    }
+
+    @Test
+    void testUninstallWithoutFormerTrinoHome()
+            throws Exception
+    {
+        Path former = directory.resolve("former");
+        Path launcher = Files.writeString(Files.createDirectories(former.resolve("bin")).resolve("launcher.properties"), "main-class=io.trino.server.TrinoServer\n");
+        Path file = Files.writeString(trino.resolve("etc/lake.properties"), "the original");
+        bash(script("install.sh")
+                .call("prepare")
+                .call("put", launcher.toString(), "0644", "", base64("ours"))
+                .call("put", file.toString(), "0644", "", base64("ours")));
+        Files.delete(launcher);
+        Files.delete(launcher.getParent());
+
+        assertThat(bash(script("uninstall.sh").set("PURGE", "no").call("uninstall")).facts()).doesNotContainKey("problem");
+        assertThat(file).hasContent("the original");
+        assertThat(launcher.getParent()).doesNotExist();
+        assertThat(install).doesNotExist();
+    }
+
+    @Test
+    void testRollbackKeepsPluginOfUpgradedTrino()
+            throws Exception
+    {
+        bash(script("install.sh").call("prepare"));
+        for (String release : List.of("1.0-a", "1.1-b", "1.2-c")) {
+            Files.createDirectories(install.resolve("releases").resolve(release).resolve("plugin"));
+            Files.writeString(install.resolve("releases").resolve(release).resolve("VERSION"), "trino.version=%s\n".formatted(release.equals("1.0-a") ? "48" : "484"));
+        }
+        Files.writeString(trino.resolve("lib/trino-spi-484-corp.2.jar"), "");
+        Path plugin = trino.resolve("plugin/cachedhive");
+        Files.createSymbolicLink(install.resolve("current"), Path.of("releases/1.2-c"));
+        bash(script("install.sh").call("link", plugin.toString(), install.resolve("releases/1.2-c/plugin").toString()));
+
+        assertThat(bash(script("install.sh").call("rollback", "1.0-a")).values("change")).containsExactly("current release 1.0-a");
+        assertThat(Files.readSymbolicLink(plugin)).isEqualTo(install.resolve("releases/1.2-c/plugin"));
+        assertThat(facts()).containsEntry("release_trino:1.0-a", "48").containsEntry("release_trino:1.2-c", "484").containsEntry("trino.version", "484-corp.2");
+
+        bash(script("install.sh").call("rollback", "1.1-b"));
+        assertThat(Files.readSymbolicLink(plugin)).isEqualTo(install.resolve("releases/1.1-b/plugin"));
+    }
+
+    @Test
     void testRestartThatWasCutOffIsKnown()
             throws Exception
     {
