@@ -78,6 +78,7 @@ final class HostCluster
     private final Network network;
     private final HttpsCertificate certificate;
     private final Map<String, ContainerHost> hosts = new LinkedHashMap<>();
+    private String runningTrinoHome = TRINO_HOME;
 
     private HostCluster(Path directory, int workerCount, Network network)
             throws IOException, InterruptedException
@@ -406,13 +407,13 @@ final class HostCluster
     void startTrino()
             throws Exception
     {
-        Parallel.forEach(trinoHosts(), host -> host.mustRun("runuser -u %1$s -- %2$s/bin/launcher -jvm-dir %3$s start".formatted(TRINO_USER, TRINO_HOME, JAVA_HOME)));
+        Parallel.forEach(trinoHosts(), host -> host.mustRun("runuser -u %1$s -- %2$s/bin/launcher -jvm-dir %3$s start".formatted(TRINO_USER, runningTrinoHome, JAVA_HOME)));
         try {
             Await.until("the coordinator sees %s workers".formatted(workerCount), Patience.LIMIT, QUERY_PAUSE, () -> activeWorkers() == workerCount);
         }
         catch (AssertionError e) {
             for (ContainerHost host : trinoHosts()) {
-                e.addSuppressed(new AssertionError(host + ": " + host.run("tail -n 40 %1$s/var/log/launcher.log %1$s/var/log/server.log".formatted(TRINO_HOME)).text()));
+                e.addSuppressed(new AssertionError(host + ": " + host.run("tail -n 40 %1$s/var/log/launcher.log %1$s/var/log/server.log".formatted(runningTrinoHome)).text()));
             }
             throw e;
         }
@@ -425,14 +426,24 @@ final class HostCluster
     void restartTrino()
             throws Exception
     {
+        restartTrino(runningTrinoHome);
+    }
+
+    /**
+     * As {@link #restartTrino()}, from another home.
+     */
+    void restartTrino(String home)
+            throws Exception
+    {
         String stop = """
                 pid=$(head -n 1 %1$s/var/run/launcher.pid)
                 kill "$pid"
                 # nobody in a container waits for it
                 while [ -e "/proc/$pid" ] && ! grep -qs '^State:.*Z' "/proc/$pid/status"; do sleep 0.2; done
                 rm -f %1$s/var/run/launcher.pid
-                """.formatted(TRINO_HOME);
+                """.formatted(runningTrinoHome);
         Parallel.forEach(trinoHosts(), host -> host.mustRun(stop));
+        runningTrinoHome = home;
         startTrino();
     }
 
