@@ -72,6 +72,7 @@ public final class CacheAdmin
                 .addSubcommand(new StatusCommand(console))
                 .addSubcommand(new StatsCommand(console))
                 .addSubcommand(new TopCommand(console))
+                .addSubcommand(new UiCommand(console))
                 .addSubcommand(new ExplainCommand(console))
                 .addSubcommand(new DoctorCommand(console))
                 .addSubcommand(new EnableCommand(console))

@@ -25,6 +25,7 @@ import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -82,6 +83,19 @@ public final class WorkerHosts
     public List<HostAnswer> ask(String path, IntConsumer progress)
     {
         return ask("GET", path, progress);
+    }
+
+    /// Asks each of some hosts for a path of its own.
+    ///
+    /// @return in the order of the map
+    public List<HostAnswer> ask(Map<WorkerHost, String> paths)
+    {
+        List<CompletableFuture<HostAnswer>> answers = paths.entrySet().stream()
+                .map(path -> ask(path.getKey(), "GET", path.getValue()))
+                .toList();
+        return answers.stream()
+                .map(CompletableFuture::join)
+                .toList();
     }
 
     /// As {@link #ask(String, IntConsumer)}, with another method of HTTP and an empty body.
