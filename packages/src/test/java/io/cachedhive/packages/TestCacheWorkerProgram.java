@@ -93,6 +93,23 @@ class TestCacheWorkerProgram
         assertFails(run(Map.of("JAVA_HOME", java), "run"), data + "/etc is to lead to " + etc + ", and is something else: remove it");
     }
 
+    /**
+     * The hook of a pod calls it beside the cache worker, within the same memory limit.
+     */
+    @Test
+    void testDrain()
+            throws Exception
+    {
+        Path etc = directory.resolve("home/etc").toRealPath();
+        Ended ended = run(
+                Map.of("JAVA_HOME", java("jdk", "25").toString()),
+                "drain", "--etc-dir", etc.toString(), "--data-dir", directory.toString(), "--address", "127.0.0.1", "--deadline", "45s");
+        assertThat(ended.code()).describedAs(ended.error()).isEqualTo(0);
+        assertThat(ended.output().lines())
+                .contains("-Xmx64m", "-Dconfig=" + etc + "/config.properties")
+                .endsWith("io.cachedhive.worker.drain.DrainCommand", "--address", "127.0.0.1", "--deadline", "45s");
+    }
+
     @Test
     void testFindsJava()
             throws Exception
