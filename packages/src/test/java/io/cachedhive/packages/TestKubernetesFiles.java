@@ -1,6 +1,5 @@
 package io.cachedhive.packages;
 
-import com.google.gson.Gson;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
@@ -11,15 +10,11 @@ import io.kubernetes.client.openapi.models.V1EnvVar;
 import io.kubernetes.client.openapi.models.V1NetworkPolicy;
 import io.kubernetes.client.openapi.models.V1Pod;
 import io.kubernetes.client.openapi.models.V1PodSpec;
-import io.kubernetes.client.openapi.models.V1Secret;
 import io.kubernetes.client.openapi.models.V1ServiceAccount;
 import io.kubernetes.client.openapi.models.V1Volume;
 import io.kubernetes.client.openapi.models.V1VolumeMount;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.yaml.snakeyaml.LoaderOptions;
-import org.yaml.snakeyaml.Yaml;
-import org.yaml.snakeyaml.constructor.SafeConstructor;
 
 import java.io.IOException;
 import java.io.StringReader;
@@ -36,21 +31,27 @@ import java.util.stream.StreamSupport;
 
 import static io.cachedhive.packages.BuiltPackages.ROOT;
 import static io.cachedhive.packages.BuiltPackages.VERSION;
+import static io.cachedhive.packages.KubernetesFiles.DAEMON_SET;
+import static io.cachedhive.packages.KubernetesFiles.DAEMON_SET_OPTIONS;
+import static io.cachedhive.packages.KubernetesFiles.DIRECTORY;
+import static io.cachedhive.packages.KubernetesFiles.RENDERINGS;
+import static io.cachedhive.packages.KubernetesFiles.SIDECAR;
+import static io.cachedhive.packages.KubernetesFiles.SIDECAR_OPTIONS;
+import static io.cachedhive.packages.KubernetesFiles.find;
+import static io.cachedhive.packages.KubernetesFiles.read;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
  * The files for Kubernetes against its own models, which refuse unknown and missing fields, and against what the cache worker needs: the container may use the memory
- * that its configuration takes, and what the configuration names is mounted. Nothing is run in a cluster, and no chart is rendered.
+ * that its configuration takes, and what the configuration names is mounted. The renderings of the chart are committed, so nothing is rendered here, and nothing is run in
+ * a cluster.
  */
 @Tag("slow")
 class TestKubernetesFiles
 {
-    private static final Path DIRECTORY = ROOT.resolve("etc/kubernetes");
-    private static final Gson GSON = new Gson();
-
     /**
-     * The keys of the official chart that the values file may use, as its values.yaml and the templates of its deployments have them; chart 1.x.
+     * The keys of the official chart that the values may use, as its values.yaml and the templates of its deployments have them; chart 1.x.
      */
     private static final Set<String> CHART_KEYS = Set.of(
             "image.tag",
@@ -73,6 +74,8 @@ class TestKubernetesFiles
             "coordinator.additionalVolumes",
             "coordinator.additionalVolumeMounts",
             "worker.additionalJVMConfig",
+            "worker.annotations",
+            "worker.terminationGracePeriodSeconds",
             "worker.additionalVolumes",
             "worker.additionalVolumeMounts");
 
@@ -84,11 +87,12 @@ class TestKubernetesFiles
 
     private static final Map<String, Validator> VALIDATORS = Map.of(
             "v1 ConfigMap", V1ConfigMap::validateJsonElement,
-            "v1 Secret", V1Secret::validateJsonElement,
             "v1 ServiceAccount", V1ServiceAccount::validateJsonElement,
             "v1 Pod", V1Pod::validateJsonElement,
             "networking.k8s.io/v1 NetworkPolicy", V1NetworkPolicy::validateJsonElement,
             "apps/v1 DaemonSet", V1DaemonSet::validateJsonElement,
+            // of the Prometheus Operator, which has no Java model
+            "monitoring.coreos.com/v1 PodMonitor", TestKubernetesFiles::validatePodMonitor,
             // a patch: the part of it that has a model which stands by itself
             "apps/v1 Deployment", json -> V1PodSpec.validateJsonElement(at(json, "spec", "template", "spec")));
 
@@ -97,24 +101,25 @@ class TestKubernetesFiles
             throws IOException
     {
         int count = 0;
-        for (String file : List.of("cache-worker-config.yaml", "trino-worker-pod.yaml", "daemonset.yaml", "trino-on-host-network.yaml", "network-policy.yaml")) {
+        for (String file : concat(RENDERINGS, List.of("trino-worker-pod.yaml", "trino-on-host-network.yaml"))) {
             for (JsonObject document : read(file)) {
                 validate(document);
                 count++;
             }
         }
-        assertThat(count).isEqualTo(9);
+        assertThat(count).isEqualTo(20);
         // and there are no others
         try (Stream<Path> files = Files.list(DIRECTORY)) {
             assertThat(files.map(file -> file.getFileName().toString())).containsExactlyInAnyOrder(
                     "Dockerfile",
-                    "cache-worker-config.yaml",
-                    "trino-values.yaml",
+                    "rendered",
                     "trino-worker-pod.yaml",
-                    "daemonset.yaml",
                     "trino-on-host-network.yaml",
-                    "network-policy.yaml",
                     "node-directories.conf");
+        }
+        try (Stream<Path> files = Files.list(DIRECTORY.resolve("rendered"))) {
+            assertThat(files.map(file -> "rendered/" + file.getFileName()))
+                    .containsExactlyInAnyOrderElementsOf(concat(RENDERINGS, List.of("rendered/SHA256SUMS")));
         }
     }
 
@@ -134,17 +139,21 @@ class TestKubernetesFiles
         cacheWorker(spec(unnamed)).remove("name");
         assertThatThrownBy(() -> validate(unnamed)).hasMessageContaining("name");
 
-        JsonObject set = find("daemonset.yaml", "DaemonSet");
+        JsonObject set = find(DAEMON_SET, "DaemonSet");
         set.getAsJsonObject("spec").remove("selector");
         assertThatThrownBy(() -> validate(set)).hasMessageContaining("selector");
 
+        JsonObject monitor = find(SIDECAR_OPTIONS, "PodMonitor");
+        at(monitor, "spec", "podMetricsEndpoints").getAsJsonArray().get(0).getAsJsonObject().addProperty("bearerToken", "x");
+        assertThatThrownBy(() -> validate(monitor)).hasMessageContaining("bearerToken");
+
         JsonObject small = find("trino-worker-pod.yaml", "Pod");
         cacheWorker(spec(small)).getAsJsonObject("resources").getAsJsonObject("limits").addProperty("memory", "9Gi");
-        assertThat(problems(spec(small), find("cache-worker-config.yaml", "ConfigMap"))).singleElement().asString().contains("memory limit");
+        assertThat(problems(spec(small), find(SIDECAR, "ConfigMap"))).singleElement().asString().contains("memory limit");
 
         JsonObject shared = find("trino-worker-pod.yaml", "Pod");
         container(spec(shared), "trino-worker").getAsJsonArray("volumeMounts").remove(4);
-        assertThat(problems(spec(shared), find("cache-worker-config.yaml", "ConfigMap")))
+        assertThat(problems(spec(shared), find(SIDECAR, "ConfigMap")))
                 .isNotEmpty()
                 .allSatisfy(problem -> assertThat(problem).isEqualTo("/memory/cachedhive of the cache worker is not that of Trino"));
     }
@@ -154,7 +163,7 @@ class TestKubernetesFiles
             throws IOException
     {
         JsonObject spec = spec(find("trino-worker-pod.yaml", "Pod"));
-        assertThat(problems(spec, find("cache-worker-config.yaml", "ConfigMap"))).isEmpty();
+        assertThat(problems(spec, find(SIDECAR, "ConfigMap"))).isEmpty();
 
         // Trino's own
         JsonObject trino = container(spec, "trino-worker");
@@ -163,46 +172,53 @@ class TestKubernetesFiles
     }
 
     @Test
+    void testPodsOfTrinoChart()
+            throws IOException
+    {
+        for (String file : List.of(SIDECAR, SIDECAR_OPTIONS)) {
+            JsonObject spec = KubernetesFiles.podOfTrinoChart(file, "worker", "trino-worker");
+            assertThat(problems(spec, find(file, "ConfigMap"))).describedAs(file).isEmpty();
+        }
+    }
+
+    @Test
     void testDaemonSet()
             throws IOException
     {
-        JsonObject spec = at(find("daemonset.yaml", "DaemonSet"), "spec", "template", "spec").getAsJsonObject();
-        JsonObject patch = at(find("trino-on-host-network.yaml", "Deployment"), "spec", "template", "spec").getAsJsonObject();
-        assertThat(spec.get("hostNetwork").getAsBoolean()).isTrue();
-        assertThat(patch.get("hostNetwork").getAsBoolean()).isTrue();
-        assertThat(patch.get("nodeSelector")).isEqualTo(spec.get("nodeSelector"));
+        for (String file : List.of(DAEMON_SET, DAEMON_SET_OPTIONS)) {
+            JsonObject spec = at(find(file, "DaemonSet"), "spec", "template", "spec").getAsJsonObject();
+            JsonObject patch = at(find("trino-on-host-network.yaml", "Deployment"), "spec", "template", "spec").getAsJsonObject();
+            assertThat(spec.get("hostNetwork").getAsBoolean()).isTrue();
+            assertThat(patch.get("hostNetwork").getAsBoolean()).isTrue();
+            assertThat(patch.get("nodeSelector")).isEqualTo(spec.get("nodeSelector"));
 
-        // the two pods together: Trino's and the cache worker's see the same directories of the node
-        JsonObject both = spec.deepCopy();
-        JsonObject trino = container(patch, "trino-worker").deepCopy();
-        for (JsonElement mount : trino.getAsJsonArray("volumeMounts")) {
-            String hostPath = hostPath(patch, mount.getAsJsonObject().get("name").getAsString());
-            String name = objects(both.getAsJsonArray("volumes"))
-                    .filter(volume -> volume.has("hostPath") && volume.getAsJsonObject("hostPath").get("path").getAsString().equals(hostPath))
-                    .map(volume -> volume.get("name").getAsString())
-                    .findFirst()
-                    .orElseThrow();
-            mount.getAsJsonObject().addProperty("name", name);
+            // the two pods together: Trino's and the cache worker's see the same directories of the node
+            JsonObject both = spec.deepCopy();
+            JsonObject trino = container(patch, "trino-worker").deepCopy();
+            for (JsonElement mount : trino.getAsJsonArray("volumeMounts")) {
+                String hostPath = hostPath(patch, mount.getAsJsonObject().get("name").getAsString());
+                String name = objects(both.getAsJsonArray("volumes"))
+                        .filter(volume -> volume.has("hostPath") && volume.getAsJsonObject("hostPath").get("path").getAsString().equals(hostPath))
+                        .map(volume -> volume.get("name").getAsString())
+                        .findFirst()
+                        .orElseThrow();
+                mount.getAsJsonObject().addProperty("name", name);
+            }
+            both.getAsJsonArray("containers").add(trino);
+            assertThat(problems(both, find(file, "ConfigMap"))).describedAs(file).isEmpty();
         }
-        both.getAsJsonArray("containers").add(trino);
-        assertThat(problems(both, find("daemonset.yaml", "ConfigMap"))).isEmpty();
     }
 
     @Test
     void testValues()
             throws IOException
     {
-        JsonObject values = read("trino-values.yaml").getFirst();
-        Set<String> keys = new TreeSet<>();
-        values.entrySet().forEach(entry -> {
-            if (entry.getValue().isJsonObject() && !entry.getKey().equals("catalogs")) {
-                entry.getValue().getAsJsonObject().keySet().forEach(key -> keys.add(entry.getKey() + "." + key));
-            }
-            else {
-                keys.add(entry.getKey());
-            }
-        });
+        JsonObject values = KubernetesFiles.trinoValues(SIDECAR);
+        Set<String> keys = keys(values);
         assertThat(keys).containsExactlyInAnyOrderElementsOf(CHART_KEYS);
+        for (String file : RENDERINGS) {
+            assertThat(keys).containsAll(keys(KubernetesFiles.trinoValues(file)));
+        }
 
         validateAll(values.get("env"), V1EnvVar::validateJsonElement);
         for (String pods : List.of("coordinator", "worker")) {
@@ -230,13 +246,16 @@ class TestKubernetesFiles
             throws IOException
     {
         String page = Files.readString(ROOT.resolve("docs/configuration.md"));
-        List<JsonObject> maps = List.of(find("cache-worker-config.yaml", "ConfigMap"), find("daemonset.yaml", "ConfigMap"));
-        for (JsonObject map : maps) {
-            for (String file : List.of("config.properties", "node.properties", "origin-default.properties")) {
+        for (String rendering : RENDERINGS) {
+            JsonObject map = find(rendering, "ConfigMap");
+            List<String> files = map.getAsJsonObject("data").keySet().stream().filter(file -> file.endsWith(".properties") && !file.equals("log.properties")).toList();
+            assertThat(files).contains("config.properties", "node.properties", "origin-default.properties");
+            for (String file : files) {
                 assertThat(properties(map, file).stringPropertyNames()).isNotEmpty().allSatisfy(name -> assertThat(page).contains("`%s`".formatted(name)));
             }
-            // as the packages have it
-            assertThat(map.getAsJsonObject("data").get("jvm.config").getAsString()).isEqualTo(Files.readString(ROOT.resolve("etc/cache-worker/jvm.config")));
+            // as the packages have it, but for the sizes
+            assertThat(map.getAsJsonObject("data").get("jvm.config").getAsString().replaceFirst("-Xmx1200M", "-Xmx1G"))
+                    .isEqualTo(Files.readString(ROOT.resolve("etc/cache-worker/jvm.config")));
         }
         assertThat(properties(find("trino-worker-pod.yaml", "ConfigMap"), "cachedhive.properties").stringPropertyNames())
                 .filteredOn(name -> name.startsWith("cachedhive."))
@@ -253,8 +272,48 @@ class TestKubernetesFiles
         List<String> dockerfile = Files.readAllLines(DIRECTORY.resolve("Dockerfile"));
         assertThat(dockerfile).contains("ADD cachedhive-${VERSION}.tar.gz /opt/", "ENTRYPOINT [\"/opt/cachedhive/worker/bin/cache-worker\"]");
         assertThat(bundle).contains(top + "worker/bin/cache-worker", top + "plugin/");
-        for (String file : List.of("trino-worker-pod.yaml", "trino-values.yaml")) {
+        // the hook of the pods
+        assertThat(Files.readString(DIRECTORY.resolve(SIDECAR))).contains("exec /opt/cachedhive/worker/bin/cache-worker drain --etc-dir");
+        for (String file : concat(RENDERINGS, List.of("trino-worker-pod.yaml"))) {
             assertThat(Files.readString(DIRECTORY.resolve(file))).contains("\"/opt/cachedhive/plugin/.\"");
+        }
+    }
+
+    private static Set<String> keys(JsonObject values)
+    {
+        Set<String> keys = new TreeSet<>();
+        values.entrySet().forEach(entry -> {
+            if (entry.getValue().isJsonObject() && !entry.getKey().equals("catalogs")) {
+                entry.getValue().getAsJsonObject().keySet().forEach(key -> keys.add(entry.getKey() + "." + key));
+            }
+            else {
+                keys.add(entry.getKey());
+            }
+        });
+        return keys;
+    }
+
+    private static List<String> concat(List<String> first, List<String> second)
+    {
+        return Stream.concat(first.stream(), second.stream()).toList();
+    }
+
+    private static void validatePodMonitor(JsonElement json)
+    {
+        assertThat(json.getAsJsonObject().keySet()).containsExactlyInAnyOrder("apiVersion", "kind", "metadata", "spec");
+        JsonObject spec = at(json, "spec").getAsJsonObject();
+        assertThat(spec.keySet()).containsExactlyInAnyOrder("selector", "podMetricsEndpoints");
+        assertThat(at(spec, "selector", "matchLabels").getAsJsonObject().keySet()).isNotEmpty();
+        for (JsonObject endpoint : objects(spec.getAsJsonArray("podMetricsEndpoints")).toList()) {
+            assertThat(Set.of("port", "path", "interval", "authorization", "relabelings")).containsAll(endpoint.keySet());
+            assertThat(at(endpoint, "port").getAsString()).isEqualTo("cache-http");
+            if (endpoint.has("authorization")) {
+                assertThat(at(endpoint, "authorization").getAsJsonObject().keySet()).containsExactlyInAnyOrder("type", "credentials");
+                assertThat(at(endpoint, "authorization", "credentials").getAsJsonObject().keySet()).containsExactlyInAnyOrder("name", "key");
+            }
+            for (JsonObject relabeling : objects(endpoint.getAsJsonArray("relabelings")).toList()) {
+                assertThat(relabeling.keySet()).containsExactlyInAnyOrder("action", "targetLabel", "replacement");
+            }
         }
     }
 
@@ -295,8 +354,12 @@ class TestKubernetesFiles
         }
         String memory = configuration.getProperty("cache.ram.directory");
         checkCapacity(spec, mount(worker, memory), configuration.getProperty("cache.ram.max-size"), problems);
-        String ssd = configuration.getProperty("cache.ssd.directories");
-        checkCapacity(spec, mount(worker, ssd), configuration.getProperty("cache.ssd.max-sizes"), problems);
+        String[] directories = configuration.getProperty("cache.ssd.directories").split(",");
+        String[] sizes = configuration.getProperty("cache.ssd.max-sizes").split(",");
+        assertThat(sizes).hasSameSizeAs(directories);
+        for (int index = 0; index < directories.length; index++) {
+            checkCapacity(spec, mount(worker, directories[index]), sizes[index], problems);
+        }
 
         for (String shared : List.of(memory, Path.of(configuration.getProperty("cache.worker.socket-path")).getParent().toString())) {
             String ofWorker = mount(worker, shared);
@@ -323,7 +386,11 @@ class TestKubernetesFiles
                 problems.add("the ConfigMap does not have " + item);
             }
         }
-        if (!files.equals(Set.of("config.properties", "jvm.config", "log.properties", "node.properties", "origins/default.properties"))) {
+        Set<String> expected = new TreeSet<>(Set.of("config.properties", "jvm.config", "log.properties", "node.properties", "origins/default.properties"));
+        configMap.getAsJsonObject("data").keySet().stream()
+                .filter(key -> key.startsWith("origin-"))
+                .forEach(key -> expected.add(key.replaceFirst("origin-", "origins/")));
+        if (!files.equals(expected)) {
             problems.add("/etc/cachedhive has " + files);
         }
         return problems;
@@ -409,24 +476,5 @@ class TestKubernetesFiles
             throw new IllegalStateException(e);
         }
         return properties;
-    }
-
-    private static JsonObject find(String file, String kind)
-            throws IOException
-    {
-        return read(file).stream().filter(document -> document.get("kind").getAsString().equals(kind)).findFirst().orElseThrow();
-    }
-
-    private static List<JsonObject> read(String file)
-            throws IOException
-    {
-        List<JsonObject> documents = new ArrayList<>();
-        LoaderOptions options = new LoaderOptions();
-        options.setAllowDuplicateKeys(false);
-        for (Object document : new Yaml(new SafeConstructor(options)).loadAll(Files.readString(DIRECTORY.resolve(file)))) {
-            documents.add(GSON.toJsonTree(document).getAsJsonObject());
-        }
-        assertThat(documents).isNotEmpty();
-        return documents;
     }
 }

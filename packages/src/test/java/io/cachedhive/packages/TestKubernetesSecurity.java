@@ -4,18 +4,13 @@ import com.google.gson.Gson;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import io.cachedhive.protocol.security.SharedSecret;
 import org.junit.jupiter.api.Test;
-import org.yaml.snakeyaml.LoaderOptions;
-import org.yaml.snakeyaml.Yaml;
-import org.yaml.snakeyaml.constructor.SafeConstructor;
 
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
@@ -25,6 +20,14 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 import static io.cachedhive.packages.BuiltPackages.ROOT;
+import static io.cachedhive.packages.KubernetesFiles.DAEMON_SET;
+import static io.cachedhive.packages.KubernetesFiles.DAEMON_SET_OPTIONS;
+import static io.cachedhive.packages.KubernetesFiles.DIRECTORY;
+import static io.cachedhive.packages.KubernetesFiles.RENDERINGS;
+import static io.cachedhive.packages.KubernetesFiles.SIDECAR;
+import static io.cachedhive.packages.KubernetesFiles.SIDECAR_OPTIONS;
+import static io.cachedhive.packages.KubernetesFiles.find;
+import static io.cachedhive.packages.KubernetesFiles.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -33,7 +36,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class TestKubernetesSecurity
 {
-    private static final Path DIRECTORY = ROOT.resolve("etc/kubernetes");
     private static final Gson GSON = new Gson();
 
     /**
@@ -55,6 +57,11 @@ class TestKubernetesSecurity
         assertThat(RestrictedPods.violations(pod())).isEmpty();
         assertThat(RestrictedPods.violations(podOfChart("worker"))).isEmpty();
         assertThat(RestrictedPods.violations(podOfChart("coordinator"))).isEmpty();
+        for (String component : List.of("worker", "coordinator")) {
+            assertThat(RestrictedPods.violations(KubernetesFiles.podOfTrinoChart(SIDECAR_OPTIONS, component, "trino-of-chart"))).isEmpty();
+            assertThat(RestrictedPods.violations(KubernetesFiles.podOfTrinoChart(DAEMON_SET, component, "trino-of-chart"))).isEmpty();
+        }
+        assertThat(RestrictedPods.violations(podOf(find(DAEMON_SET_OPTIONS, "DaemonSet")))).containsExactlyInAnyOrderElementsOf(EXCEPTIONS_OF_NODES);
         assertThat(RestrictedPods.violations(daemonPod())).containsExactlyInAnyOrderElementsOf(EXCEPTIONS_OF_NODES);
         assertThat(RestrictedPods.violations(trinoOnNodePod())).containsExactlyInAnyOrderElementsOf(EXCEPTIONS_OF_TRINO_ON_NODES);
 
@@ -122,7 +129,7 @@ class TestKubernetesSecurity
         // neither from the pod nor from the account that the chart names
         assertThat(pod().get("automountServiceAccountToken").getAsBoolean()).isFalse();
         assertThat(daemonPod().get("automountServiceAccountToken").getAsBoolean()).isFalse();
-        JsonObject account = find("cache-worker-config.yaml", "ServiceAccount");
+        JsonObject account = find(SIDECAR, "ServiceAccount");
         assertThat(account.getAsJsonObject("metadata").get("name").getAsString()).isEqualTo("cachedhive");
         assertThat(account.get("automountServiceAccountToken").getAsBoolean()).isFalse();
     }
@@ -142,7 +149,7 @@ class TestKubernetesSecurity
         assertThat(context(daemonPod()).get("runAsUser").getAsLong()).isEqualTo(WORKER_USER);
         assertThat(context(daemonPod()).get("runAsGroup").getAsLong()).isEqualTo(TRINO_USER);
         assertThat(Files.readString(DIRECTORY.resolve("Dockerfile"))).contains("USER %s:%s\n".formatted(WORKER_USER, TRINO_USER));
-        for (String file : List.of("cache-worker-config.yaml", "daemonset.yaml")) {
+        for (String file : List.of(SIDECAR, DAEMON_SET)) {
             assertThat(configuration(file).getProperty("cache.worker.socket-group")).isEqualTo(Long.toString(TRINO_USER));
         }
     }
@@ -195,9 +202,9 @@ class TestKubernetesSecurity
     void testNetworkPolicy()
             throws IOException
     {
-        JsonObject policy = find("network-policy.yaml", "NetworkPolicy").getAsJsonObject("spec");
+        JsonObject policy = find(SIDECAR, "NetworkPolicy").getAsJsonObject("spec");
         assertThat(policy.getAsJsonArray("policyTypes")).containsExactly(GSON.toJsonTree("Ingress"));
-        Properties configuration = configuration("cache-worker-config.yaml");
+        Properties configuration = configuration(SIDECAR);
         Map<String, JsonElement> sources = new TreeMap<>();
         for (JsonObject rule : objects(policy, "ingress").toList()) {
             // a rule without ports or without sources would allow all of them
@@ -220,12 +227,29 @@ class TestKubernetesSecurity
         assertThat(selected.entrySet()).isNotEmpty().isSubsetOf(labels.entrySet());
     }
 
+    /**
+     * Secrets are created by the operator and only named in the files: a file in a repository is no place for one.
+     */
     @Test
-    void testSampleSecret()
+    void testNoSecrets()
             throws IOException
     {
-        String secret = find("cache-worker-config.yaml", "Secret").getAsJsonObject("stringData").get("shared-secret").getAsString();
-        assertThat(SharedSecret.problem(secret).orElseThrow()).contains("sample");
+        for (String file : List.of(SIDECAR, DAEMON_SET, SIDECAR_OPTIONS, DAEMON_SET_OPTIONS, "trino-worker-pod.yaml", "trino-on-host-network.yaml")) {
+            for (JsonObject document : read(file)) {
+                assertThat(document.get("kind").getAsString()).describedAs(file).isNotEqualTo("Secret");
+            }
+        }
+        for (String file : RENDERINGS) {
+            Properties configuration = configuration(file);
+            assertThat(configuration.getProperty("internal-communication.shared-secret")).isEqualTo("${ENV:CACHEDHIVE_SHARED_SECRET}");
+        }
+        for (String name : List.of("default", "archive")) {
+            Properties origin = properties(SIDECAR_OPTIONS, "origin-%s.properties".formatted(name));
+            assertThat(origin.getProperty("s3.aws-secret-key")).isEqualTo("${ENV:CACHEDHIVE_ORIGIN_%s_SECRET_KEY}".formatted(name.toUpperCase(Locale.ROOT)));
+        }
+        // the secret that the page generates
+        assertThat(Files.readString(ROOT.resolve("docs/operations/kubernetes.md")))
+                .contains("create secret generic cachedhive", "--from-literal=shared-secret=\"$(openssl rand -base64 48)\"");
     }
 
     private static void assertViolation(String expected, Consumer<JsonObject> change)
@@ -245,7 +269,7 @@ class TestKubernetesSecurity
     private static JsonObject daemonPod()
             throws IOException
     {
-        return podOf(find("daemonset.yaml", "DaemonSet"));
+        return podOf(find(DAEMON_SET, "DaemonSet"));
     }
 
     /**
@@ -254,26 +278,7 @@ class TestKubernetesSecurity
     private static JsonObject podOfChart(String component)
             throws IOException
     {
-        JsonObject values = read("trino-values.yaml").getFirst();
-        JsonObject trino = new JsonObject();
-        trino.addProperty("name", "trino-of-chart");
-        trino.addProperty("image", "trinodb/trino@" + values.getAsJsonObject("image").get("digest").getAsString());
-        trino.add("securityContext", values.get("containerSecurityContext"));
-        JsonObject own = values.getAsJsonObject(component);
-        trino.add("volumeMounts", own.get("additionalVolumeMounts"));
-        JsonObject spec = new JsonObject();
-        spec.add("serviceAccountName", values.getAsJsonObject("serviceAccount").get("name"));
-        spec.add("securityContext", values.get("securityContext"));
-        spec.add("volumes", own.get("additionalVolumes"));
-        spec.add("initContainers", values.getAsJsonObject("initContainers").get(component));
-        JsonArray containers = new JsonArray();
-        containers.add(trino);
-        JsonObject sidecars = values.getAsJsonObject("sidecarContainers");
-        if (sidecars.has(component)) {
-            containers.addAll(sidecars.getAsJsonArray(component));
-        }
-        spec.add("containers", containers);
-        return spec;
+        return KubernetesFiles.podOfTrinoChart(SIDECAR, component, "trino-of-chart");
     }
 
     /**
@@ -282,7 +287,7 @@ class TestKubernetesSecurity
     private static JsonObject trinoOnNodePod()
             throws IOException
     {
-        JsonObject values = read("trino-values.yaml").getFirst();
+        JsonObject values = KubernetesFiles.trinoValues(DAEMON_SET);
         JsonObject spec = podOf(find("trino-on-host-network.yaml", "Deployment"));
         spec.add("securityContext", values.get("securityContext"));
         JsonObject trino = container(spec, "trino-worker");
@@ -298,8 +303,14 @@ class TestKubernetesSecurity
     private static Properties configuration(String file)
             throws IOException
     {
+        return properties(file, "config.properties");
+    }
+
+    private static Properties properties(String file, String key)
+            throws IOException
+    {
         Properties properties = new Properties();
-        properties.load(new StringReader(find(file, "ConfigMap").getAsJsonObject("data").get("config.properties").getAsString()));
+        properties.load(new StringReader(find(file, "ConfigMap").getAsJsonObject("data").get(key).getAsString()));
         return properties;
     }
 
@@ -326,21 +337,5 @@ class TestKubernetesSecurity
     private static JsonObject json(String text)
     {
         return GSON.fromJson(text, JsonObject.class);
-    }
-
-    private static JsonObject find(String file, String kind)
-            throws IOException
-    {
-        return read(file).stream().filter(document -> document.get("kind").getAsString().equals(kind)).findFirst().orElseThrow();
-    }
-
-    private static List<JsonObject> read(String file)
-            throws IOException
-    {
-        List<JsonObject> documents = new ArrayList<>();
-        for (Object document : new Yaml(new SafeConstructor(new LoaderOptions())).loadAll(Files.readString(DIRECTORY.resolve(file)))) {
-            documents.add(GSON.toJsonTree(document).getAsJsonObject());
-        }
-        return documents;
     }
 }
