@@ -137,9 +137,12 @@ public class TestAdminPage
         assertThat(browser.evaluate("document.cookie")).as("cookie, which scripts cannot read").isEmpty();
         assertThat(text("hit-rate")).matches("(?s)\\d+\\.\\d% of \\d.* in the last .*");
         assertThat(browser.evaluate("document.getElementById('line').getAttribute('d')")).startsWith("M").contains("H");
-        for (String table : TABLES) {
-            assertThat(text("tables")).contains("cachedhive.shop." + table);
-        }
+        // the counters of tables are read each 30 s only
+        Await.untilAsserted("the page shows the tables", () -> {
+            for (String table : TABLES) {
+                assertThat(text("tables")).contains("cachedhive.shop." + table);
+            }
+        });
         for (ClusterNode worker : testing.cluster().cacheWorkers()) {
             assertThat(text("workers")).contains(worker.httpUri().getAuthority());
         }
