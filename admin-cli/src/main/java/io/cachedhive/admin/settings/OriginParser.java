@@ -1,7 +1,5 @@
 package io.cachedhive.admin.settings;
 
-import io.cachedhive.admin.CacheAdmin;
-
 import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
@@ -31,7 +29,7 @@ final class OriginParser
     static Optional<OriginParser> find()
     {
         try {
-            Path jar = Path.of(CacheAdmin.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+            Path jar = Path.of(OriginParser.class.getProtectionDomain().getCodeSource().getLocation().toURI());
             // admin/lib/cache-admin.jar
             Path unpacked = jar.resolve("../../..").normalize();
             Path program = unpacked.resolve("worker/bin/cache-worker");
