@@ -155,7 +155,7 @@ class WorkerOptions
             if (config != null) {
                 throw e;
             }
-            // nobody named it, and --hosts does without: it may be the example, not filled in yet
+            // it was not named, and --hosts does not need it: it may be the example, not filled in yet
             console.line("Without a hosts file: " + e.getMessage());
             return Optional.empty();
         }
