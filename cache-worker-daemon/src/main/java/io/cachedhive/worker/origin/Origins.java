@@ -98,7 +98,7 @@ public final class Origins
     private static ObjectSource connect(OriginFile file, OriginObserver observer, boolean encryptedAtRest)
     {
         try {
-            return S3Source.create(file.config(), observer, encryptedAtRest);
+            return S3Source.create(file.config(), observer, encryptedAtRest, System::nanoTime);
         }
         catch (SdkException | IllegalArgumentException e) {
             throw refused(file, e);

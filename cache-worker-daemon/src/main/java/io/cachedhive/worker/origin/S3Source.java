@@ -64,6 +64,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -91,6 +93,8 @@ public final class S3Source
 {
     // after this time the readers have given up and read from the origin themselves
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(15);
+    // a response that trickles in would otherwise keep one of the bucket's requests for hours
+    static final Duration RANGE_TIMEOUT = Duration.ofSeconds(60);
     private static final int TOO_MANY_REQUESTS = 429;
     private static final int UNAVAILABLE = 503;
     private static final Pattern CONTENT_RANGE = Pattern.compile("bytes (\\d+)-(\\d+)/(\\d+)");
@@ -103,6 +107,7 @@ public final class S3Source
     private final Optional<RequestPayer> requestPayer;
     private final Optional<EncryptedDirectories> refused;
     private final OriginObserver observer;
+    private final LongSupplier nanoTime;
 
     private S3Source(
             SdkHttpClient httpClient,
@@ -112,7 +117,8 @@ public final class S3Source
             int maxAttempts,
             Optional<RequestPayer> requestPayer,
             Optional<EncryptedDirectories> refused,
-            OriginObserver observer)
+            OriginObserver observer,
+            LongSupplier nanoTime)
     {
         this.httpClient = requireNonNull(httpClient, "httpClient is null");
         this.timeouts = requireNonNull(timeouts, "timeouts is null");
@@ -122,16 +128,18 @@ public final class S3Source
         this.requestPayer = requireNonNull(requestPayer, "requestPayer is null");
         this.refused = requireNonNull(refused, "refused is null");
         this.observer = requireNonNull(observer, "observer is null");
+        this.nanoTime = requireNonNull(nanoTime, "nanoTime is null");
     }
 
     /**
      * Creates a source.
      *
      * @param encryptedAtRest whether the caller keeps the bytes encrypted
+     * @param nanoTime the current time of a clock in nanoseconds, for the timeouts of responses
      * @throws SdkClientException if the SDK cannot create a client, for instance because no region is configured
      * @throws IllegalArgumentException if a value is malformed
      */
-    public static S3Source create(S3OriginConfig config, OriginObserver observer, boolean encryptedAtRest)
+    public static S3Source create(S3OriginConfig config, OriginObserver observer, boolean encryptedAtRest, LongSupplier nanoTime)
     {
         SdkHttpClient httpClient = createHttpClient(config);
         ScheduledExecutorService timeouts = createTimeouts();
@@ -146,7 +154,8 @@ public final class S3Source
                     config.getMaxErrorRetries(),
                     config.isRequesterPays() ? Optional.of(RequestPayer.REQUESTER) : Optional.empty(),
                     encryptedAtRest || config.getSseKmsCaching() == SseKmsCaching.ALLOWED ? Optional.empty() : Optional.of(new EncryptedDirectories()),
-                    observer);
+                    observer,
+                    nanoTime);
         }
         catch (RuntimeException e) {
             timeouts.shutdownNow();
@@ -300,6 +309,7 @@ public final class S3Source
                 .ifMatch(ifMatch.orElse(null))
                 .requestPayer(requestPayer.orElse(null))
                 .build();
+        long deadline = nanoTime.getAsLong() + RANGE_TIMEOUT.toNanos();
         ResponseInputStream<GetObjectResponse> stream;
         try {
             stream = rangeClient.getObject(request);
@@ -312,7 +322,7 @@ public final class S3Source
                 refused.get().add(location);
                 throw encrypted();
             }
-            return new S3Range(stream, checkRange(stream.response(), position, length), length, observer);
+            return new S3Range(stream, checkRange(stream.response(), position, length), length, observer, () -> nanoTime.getAsLong() - deadline > 0);
         }
         catch (ObjectSourceException | RuntimeException e) {
             stream.abort();
@@ -492,14 +502,16 @@ public final class S3Source
         private final ResponseInputStream<GetObjectResponse> stream;
         private final ObjectState state;
         private final OriginObserver observer;
+        private final BooleanSupplier late;
         private long left;
 
-        private S3Range(ResponseInputStream<GetObjectResponse> stream, ObjectState state, long length, OriginObserver observer)
+        private S3Range(ResponseInputStream<GetObjectResponse> stream, ObjectState state, long length, OriginObserver observer, BooleanSupplier late)
         {
             this.stream = stream;
             this.state = state;
             this.left = length;
             this.observer = observer;
+            this.late = late;
         }
 
         @Override
@@ -516,6 +528,10 @@ public final class S3Source
             if (count > 0) {
                 left -= count;
                 observer.received(count);
+            }
+            // each read of the socket has its own timeout
+            if (count >= 0 && left > 0 && late.getAsBoolean()) {
+                throw new IOException("the origin has not sent the whole range within %s, %s bytes are missing".formatted(RANGE_TIMEOUT, left));
             }
             return count;
         }

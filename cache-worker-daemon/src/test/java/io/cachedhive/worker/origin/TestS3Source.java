@@ -34,6 +34,7 @@ class TestS3Source
     private static final S3ObjectLocation LOCATION = new S3ObjectLocation("lake", "file");
 
     private final WorkerCounters counters = new WorkerCounters();
+    private final AtomicLong nanos = new AtomicLong();
     private final Deque<Integer> answers = new ArrayDeque<>();
     private Optional<String> encryption = Optional.empty();
     private HttpServer server;
@@ -60,7 +61,8 @@ class TestS3Source
                         .setAwsSecretKey("secret")
                         .setMaxErrorRetries(4),
                 new RequestLimits(8, System::nanoTime, counters).observer("default"),
-                encryptedAtRest);
+                encryptedAtRest,
+                nanos::get);
     }
 
     @AfterEach
@@ -164,6 +166,29 @@ class TestS3Source
         assertThat(directories.contains(new S3ObjectLocation("sea", "t/day=1/a"))).isFalse();
         nanos.incrementAndGet();
         assertThat(directories.contains(new S3ObjectLocation("lake", "t/day=1/b"))).isFalse();
+    }
+
+    @Test
+    void testResponsesThatTrickleInAreAborted()
+            throws Exception
+    {
+        byte[] bytes = new byte[10];
+        try (ObjectRange range = source.open(LOCATION, 0, 10, Optional.empty())) {
+            nanos.addAndGet(S3Source.RANGE_TIMEOUT.toNanos());
+            assertThat(range.read(bytes, 0, 1)).isEqualTo(1);
+            nanos.incrementAndGet();
+            assertThatThrownBy(() -> range.read(bytes, 1, 1)).isInstanceOf(IOException.class).hasMessageContaining("8 bytes are missing");
+        }
+        // the end of a range is welcome at any time
+        try (ObjectRange range = source.open(LOCATION, 0, 10, Optional.empty())) {
+            int length = 0;
+            while (length < 9) {
+                length += range.read(bytes, length, 9 - length);
+            }
+            nanos.addAndGet(2 * S3Source.RANGE_TIMEOUT.toNanos());
+            assertThat(range.read(bytes, 9, 1)).isEqualTo(1);
+            assertThat(new String(bytes, UTF_8)).isEqualTo("0123456789");
+        }
     }
 
     @Test
