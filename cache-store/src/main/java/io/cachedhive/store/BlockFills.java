@@ -14,7 +14,9 @@ import io.cachedhive.store.ram.RamTier;
 import io.cachedhive.store.ssd.SsdTier;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 import static java.util.Objects.requireNonNull;
@@ -24,6 +26,11 @@ import static java.util.Objects.requireNonNull;
  */
 final class BlockFills
 {
+    /**
+     * The pause between two attempts to allocate a frame.
+     */
+    static final long FRAME_PAUSE_NANOS = 2_000_000;
+
     private final Tiers tiers;
     private final ReentrantLock lock;
     private final FileTable files;
@@ -51,18 +58,48 @@ final class BlockFills
     }
 
     /**
+     * See {@link BlockStore#awaitFill}.
+     */
+    Optional<FrameFill> await(BlockKey key, int length, long etagDigest, BlockTerms terms, long flushesBefore, Duration patience)
+    {
+        long start = System.nanoTime();
+        while (true) {
+            boolean patient = System.nanoTime() - start < patience.toNanos();
+            Attempt attempt = attempt(key, length, etagDigest, terms, flushesBefore, !patient);
+            if (!attempt.lacksFrame() || !patient) {
+                return attempt.fill();
+            }
+            LockSupport.parkNanos(FRAME_PAUSE_NANOS);
+        }
+    }
+
+    /**
      * See {@link BlockStore#beginFill(BlockKey, int, long, BlockTerms, long)}.
      */
     Optional<FrameFill> begin(BlockKey key, int length, long etagDigest, BlockTerms terms, long flushesBefore)
     {
+        return attempt(key, length, etagDigest, terms, flushesBefore, true).fill();
+    }
+
+    /**
+     * @param lacksFrame whether there is no fill because no frame is free
+     */
+    private record Attempt(Optional<FrameFill> fill, boolean lacksFrame)
+    {
+        private static final Attempt REFUSED = new Attempt(Optional.empty(), false);
+        private static final Attempt WITHOUT_FRAME = new Attempt(Optional.empty(), true);
+    }
+
+    private Attempt attempt(BlockKey key, int length, long etagDigest, BlockTerms terms, long flushesBefore, boolean last)
+    {
         lock.lock();
         try {
             if (tiers.isClosed() || invalidator.count() != flushesBefore) {
-                return Optional.empty();
+                return Attempt.REFUSED;
             }
             Optional<StoredFile> file = files.get(key.file());
             if (file.isEmpty() || file.get().etagDigest() != etagDigest) {
-                return Optional.empty();
+                return Attempt.REFUSED;
             }
             int expected = file.get().version().blockLength(key.index(), tiers.blockSizeBytes());
             if (length != expected) {
@@ -71,11 +108,11 @@ final class BlockFills
             boolean pinned = terms.blockClass() != BlockClass.GUEST && classes.isPinnedByName(file.get());
             Optional<Frame> frame = ram.allocate(length, pinned ? terms.withClass(BlockClass.PINNED) : terms, file.get());
             if (frame.isEmpty()) {
-                refused++;
-                return Optional.empty();
+                refused += last ? 1 : 0;
+                return Attempt.WITHOUT_FRAME;
             }
             files.addFills(file.get(), 1);
-            return Optional.of(new FrameFill(tiers, classes, offers, hits, new FrameFill.Target(key.digest(), file.get(), frame.get(), length)));
+            return new Attempt(Optional.of(new FrameFill(tiers, classes, offers, hits, new FrameFill.Target(key.digest(), file.get(), frame.get(), length))), false);
         }
         finally {
             lock.unlock();

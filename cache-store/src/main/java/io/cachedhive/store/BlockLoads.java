@@ -33,7 +33,6 @@ final class BlockLoads
 
     // frames rest 100 ms, so a longer wait fails only if everything is pinned
     private static final long FRAME_WAIT_NANOS = 300_000_000;
-    private static final long FRAME_PAUSE_NANOS = 2_000_000;
 
     private final Tiers tiers;
     private final ReentrantLock lock;
@@ -298,7 +297,7 @@ final class BlockLoads
                 return;
             }
             if (frame == null) {
-                LockSupport.parkNanos(FRAME_PAUSE_NANOS);
+                LockSupport.parkNanos(BlockFills.FRAME_PAUSE_NANOS);
             }
         }
         Optional<PieceChecksums> checksums = Optional.empty();

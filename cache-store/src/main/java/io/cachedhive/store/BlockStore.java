@@ -473,6 +473,17 @@ public final class BlockStore
     }
 
     /**
+     * Allocates a frame for a block like {@link #beginFill(BlockKey, int, long, BlockTerms, long)}, and waits for one if
+     * none is free: those of evicted blocks rest for a tenth of a second before they are used again.
+     *
+     * @param patience how long to wait
+     */
+    public Optional<Fill> awaitFill(BlockKey key, int length, long etagDigest, BlockTerms terms, long flushesBefore, Duration patience)
+    {
+        return fills.await(key, length, etagDigest, terms, flushesBefore, patience).map(Fill.class::cast);
+    }
+
+    /**
      * Returns the terms of a block that is filled now.
      *
      * @param blockClass empty for normal

@@ -76,6 +76,7 @@ public record CacheMetric(String name, Type type, Scope scope, String descriptio
             counter(CounterNames.OVERLOADED_HEAP, "Block reads rejected because the heap for blocks outside the RAM tier was full"),
             counter(CounterNames.OVERLOADED_REQUESTS, "Block reads rejected because a connection had too many open requests"),
             counter(CounterNames.SENT_BYTES, "Bytes of blocks sent over connections: to other hosts, and to local readers without shared memory"),
+            counter(CounterNames.FILLS_REJECTED, "Blocks not kept or not loaded from SSD because the RAM tier had no free frame"),
             counter(CounterNames.GUEST_BLOCKS_OFFERED, "Guest blocks offered by clients"),
             counter(CounterNames.GUEST_BLOCKS_ACCEPTED, "Guest blocks accepted"),
             counter(CounterNames.GUEST_BLOCKS_REJECTED, "Guest blocks rejected"),

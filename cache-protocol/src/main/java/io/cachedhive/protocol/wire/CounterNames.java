@@ -76,6 +76,7 @@ public final class CounterNames
     public static final String OVERLOADED_HEAP = "overloaded_heap";
     public static final String OVERLOADED_REQUESTS = "overloaded_requests";
     public static final String SENT_BYTES = "sent_bytes";
+    public static final String FILLS_REJECTED = "fills_rejected";
     public static final String GUEST_BLOCKS_OFFERED = "guest_blocks_offered";
     public static final String GUEST_BLOCKS_ACCEPTED = "guest_blocks_accepted";
     public static final String GUEST_BLOCKS_REJECTED = "guest_blocks_rejected";

@@ -93,7 +93,7 @@ public final class BlockFetcher
         int maxRangeBlocks = Math.max(1, limits.maxRangeBytes() / store.blockSizeBytes());
         this.queues = new FetchQueues(store, limits.requests(), timer::nanoTime, maxRangeBlocks, limits.maxPreloadRequests());
         this.provisionals = new ProvisionalVersions(store, counters, timer, executors.confirmations(), limits.maxHeldBlocks());
-        this.services = new RangeFetch.Services(store, limits.requests(), counters, provisionals, limits.heap(), peers);
+        this.services = new RangeFetch.Services(store, limits.requests(), counters, provisionals, limits.heap(), limits.framePatience(), peers);
     }
 
     public void fetch(FetchTarget target, Collection<Integer> blocks, Priority priority, BlockWaiter waiter)

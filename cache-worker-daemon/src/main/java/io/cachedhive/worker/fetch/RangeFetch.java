@@ -15,6 +15,7 @@ import io.cachedhive.worker.origin.ObjectSourceException.Reason;
 import io.cachedhive.worker.origin.ObjectState;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,8 +54,16 @@ final class RangeFetch
      * The services that all fetches share.
      *
      * @param heap limits the blocks on the heap
+     * @param framePatience how long a block waits for a frame
      */
-    record Services(BlockStore store, RequestLimits limits, WorkerCounters counters, ProvisionalVersions provisionals, ByteBudget heap, PeerSource peers)
+    record Services(
+            BlockStore store,
+            RequestLimits limits,
+            WorkerCounters counters,
+            ProvisionalVersions provisionals,
+            ByteBudget heap,
+            Duration framePatience,
+            PeerSource peers)
     {
         Services
         {
@@ -63,6 +72,7 @@ final class RangeFetch
             requireNonNull(counters, "counters is null");
             requireNonNull(provisionals, "provisionals is null");
             requireNonNull(heap, "heap is null");
+            requireNonNull(framePatience, "framePatience is null");
             requireNonNull(peers, "peers is null");
         }
     }
@@ -257,7 +267,13 @@ final class RangeFetch
     {
         int length = target.version().blockLength(block.index, blockSizeBytes);
         long etagDigest = state.etag().map(ETags::digest).orElse(ETags.NONE);
-        Optional<Fill> fill = services.store().beginFill(target.id().block(block.index), length, etagDigest, KeptTerms.of(services.store(), block.terms), flushes);
+        Optional<Fill> fill = services.store().awaitFill(
+                target.id().block(block.index),
+                length,
+                etagDigest,
+                KeptTerms.of(services.store(), block.terms),
+                flushes,
+                services.framePatience());
         if (provisional || fill.isEmpty()) {
             receiveToHeap(range, block, state, etagDigest, length, fill, chunk);
             return true;

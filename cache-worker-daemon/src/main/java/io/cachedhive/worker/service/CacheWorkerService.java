@@ -55,6 +55,7 @@ import jakarta.annotation.PreDestroy;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
@@ -89,6 +90,8 @@ public final class CacheWorkerService
     private static final int QUEUED_TASKS = 4096;
     // fraction of the RAM tier for frames of provisional versions
     private static final double MAX_HELD_SHARE = 0.25;
+    // frames rest for 100 ms, so a longer wait fails only if all are in use
+    private static final Duration FRAME_PATIENCE = Duration.ofMillis(300);
     // fraction of a bucket's requests for files that are fetched ahead
     private static final double AHEAD_SHARE = 0.5;
 
@@ -163,7 +166,7 @@ public final class CacheWorkerService
             int maxHeldBlocks = Math.max(1, (int) (settings.store().ramMaxSizeBytes() * MAX_HELD_SHARE / store.blockSizeBytes()));
             BlockFetcher fetcher = new BlockFetcher(
                     store,
-                    new FetchLimits(limits, heap, settings.maxRangeBytes(), settings.maxPreloadRequests(), maxHeldBlocks),
+                    new FetchLimits(limits, heap, settings.maxRangeBytes(), settings.maxPreloadRequests(), maxHeldBlocks, FRAME_PATIENCE),
                     counters,
                     timer,
                     new Pauses(() -> ThreadLocalRandom.current().nextDouble()),

@@ -257,6 +257,7 @@ public final class WorkerStatus
                 .put(CounterNames.GUEST_BLOCKS_ACCEPTED, keptGuests)
                 .put(CounterNames.GUEST_BLOCKS_REJECTED, refusedGuests)
                 .put(CounterNames.RAM_EVICTIONS, gauges.ramEvictions())
+                .put(CounterNames.FILLS_REJECTED, gauges.refusedFills())
                 .put(CounterNames.SSD_CAPACITY_BYTES, gauges.ssdCapacityBytes())
                 .put(CounterNames.SSD_USED_BYTES, gauges.ssdUsedBytes())
                 .put(CounterNames.SSD_BLOCKS, gauges.ssdBlocks())

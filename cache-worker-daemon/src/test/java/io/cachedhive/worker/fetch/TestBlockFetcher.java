@@ -66,6 +66,7 @@ class TestBlockFetcher
     private final WorkerCounters counters = new WorkerCounters();
     private final Deque<Runnable> requests = new ArrayDeque<>();
     private boolean threadsAreShort;
+    private Duration framePatience = Duration.ZERO;
     private final byte[] bytes = new byte[BLOCKS * BLOCK_SIZE - 77];
     private TestingStore store;
     private final InMemoryPeers peers = new InMemoryPeers();
@@ -91,7 +92,7 @@ class TestBlockFetcher
         source.observe(limits.observer("default"));
         fetcher = new BlockFetcher(
                 store.store(),
-                new FetchLimits(limits, new ByteBudget(1 << 20), 8 * BLOCK_SIZE, 1, 16),
+                new FetchLimits(limits, new ByteBudget(1 << 20), 8 * BLOCK_SIZE, 1, 16, framePatience),
                 counters,
                 timer,
                 new Pauses(() -> 0.5),
@@ -819,6 +820,26 @@ class TestBlockFetcher
         assertThat(waiter.received.get(1)).isEqualTo(block(1));
         assertThat(isStored(0)).isFalse();
         taken.forEach(Fill::close);
+    }
+
+    @Test
+    void testWaitsForRoomInRam()
+            throws Exception
+    {
+        framePatience = Duration.ofMinutes(5);
+        open(3 << 20, 4);
+        List<Fill> taken = takeAllFrames();
+        RecordingWaiter waiter = fetch(0, 1);
+        Thread running = Thread.ofPlatform().start(this::run);
+        while (source.gets().isEmpty() && running.isAlive()) {
+            Thread.onSpinWait();
+        }
+        taken.forEach(Fill::close);
+        running.join();
+
+        assertThat(waiter.outcomes).isEqualTo(all("stored", 0, 1));
+        assertStored(0, 1);
+        assertThat(store.store().gauges().refusedFills()).as("that of the test").isEqualTo(1);
     }
 
     private List<Fill> takeAllFrames()

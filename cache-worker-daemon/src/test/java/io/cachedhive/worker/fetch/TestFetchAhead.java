@@ -71,7 +71,7 @@ class TestFetchAhead
         source.observe(limits.observer("default"));
         fetcher = new BlockFetcher(
                 store.store(),
-                new FetchLimits(limits, new ByteBudget(4 << 20), BLOCK_SIZE, 1, 16),
+                new FetchLimits(limits, new ByteBudget(4 << 20), BLOCK_SIZE, 1, 16, Duration.ZERO),
                 counters,
                 timer,
                 new Pauses(() -> 0.5),
