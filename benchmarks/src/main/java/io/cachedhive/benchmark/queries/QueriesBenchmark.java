@@ -33,10 +33,14 @@ import static java.util.Objects.requireNonNull;
  *
  * <p>Before the first run, passes that are not measured are repeated until they no longer become faster, because JVMs compile code for minutes. Three contenders
  * share the classes of the Hive plugin, and cachedhive has its own, so it makes three times as many of these passes. Servers restart after the runs of all workloads.
+ *
+ * <p>The runs of a {@link Workload#steady} workload read the same tables, and have warm passes only.
  */
 public final class QueriesBenchmark
 {
     private static final int LEAST_WARM_UP_ROUNDS = 3;
+    // a cache for a quarter of the tables is then filled several times over
+    private static final int KEPT_WARM_UP_PASSES = 3;
     // of the fastest round before: compilation has ended when a round is hardly faster
     private static final double WARM_UP_GAIN = 0.95;
     private static final int CONTENDERS_OF_HIVE_PLUGIN = (int) Arrays.stream(Contender.values()).filter(contender -> contender != Contender.CACHEDHIVE).count();
@@ -107,7 +111,7 @@ public final class QueriesBenchmark
         List<Workload> workloads = settings.selected();
         PassFile file = new PassFile(settings.passFile());
         boolean complete = workloads.stream()
-                .allMatch(workload -> settings.profiles().stream().allMatch(profile -> file.has(workload.name(), profile, settings.runs(), Phase.HOST_REPLACED)));
+                .allMatch(workload -> settings.profiles().stream().allMatch(profile -> file.has(workload.name(), profile, settings.runs(), workload.lastPhase())));
         if (!complete) {
             try (QueryCluster cluster = QueryCluster.start(settings.directory(), new QueryCluster.Capacity(settings.ram(), settings.ssd()), progress)) {
                 try (SqlConnection connection = cluster.connect()) {
@@ -130,16 +134,42 @@ public final class QueriesBenchmark
     private void measureRuns(QueryCluster cluster, PassFile file, Workload workload, StoreProfile profile)
             throws Exception
     {
-        if (file.has(workload.name(), profile, settings.runs(), Phase.COLD)) {
+        if (file.has(workload.name(), profile, settings.runs(), workload.steady() ? Phase.WARM : Phase.COLD)) {
             return;
         }
         writeBase(cluster, workload);
         TableCopies copies = new TableCopies(cluster, settings.scale());
+        if (workload.steady()) {
+            measureSteadyRuns(cluster, copies, file, workload, profile);
+            return;
+        }
         new Run(cluster, copies, workload, profile, 0).warmUp();
         for (int run = 1; run <= settings.runs(); run++) {
             if (!file.has(workload.name(), profile, run, Phase.COLD)) {
                 file.add(new Run(cluster, copies, workload, profile, run).measure(run == settings.runs()));
             }
+        }
+    }
+
+    /**
+     * Measures warm passes over the same copies in all runs.
+     */
+    private void measureSteadyRuns(QueryCluster cluster, TableCopies copies, PassFile file, Workload workload, StoreProfile profile)
+            throws Exception
+    {
+        Run warmUp = new Run(cluster, copies, workload, profile, 0);
+        String schema = warmUp.schema("kept");
+        warmUp.prepare(schema);
+        try {
+            warmUp.warmUpKept(schema);
+            for (int number = 1; number <= settings.runs(); number++) {
+                if (!file.has(workload.name(), profile, number, Phase.WARM)) {
+                    file.add(new Run(cluster, copies, workload, profile, number).measureWarm(schema));
+                }
+            }
+        }
+        finally {
+            warmUp.drop(schema);
         }
     }
 
@@ -152,7 +182,7 @@ public final class QueriesBenchmark
         List<Run> runs = new ArrayList<>();
         try {
             for (Workload workload : workloads) {
-                if (!file.has(workload.name(), profile, settings.runs(), Phase.HOST_REPLACED)) {
+                if (!workload.steady() && !file.has(workload.name(), profile, settings.runs(), Phase.HOST_REPLACED)) {
                     writeBase(cluster, workload);
                     Run run = new Run(cluster, new TableCopies(cluster, settings.scale()), workload, profile, settings.runs());
                     runs.add(run);
@@ -197,6 +227,7 @@ public final class QueriesBenchmark
         private final StoreProfile profile;
         private final int number;
         private final List<Pass> passes = new ArrayList<>();
+        private List<Workload.Query> queries;
         private Map<String, QueryResult> expected = Map.of();
 
         Run(QueryCluster cluster, TableCopies copies, Workload workload, StoreProfile profile, int number)
@@ -206,6 +237,7 @@ public final class QueriesBenchmark
             this.workload = workload;
             this.profile = profile;
             this.number = number;
+            this.queries = workload.passes().apply(number);
         }
 
         List<Pass> measure(boolean last)
@@ -258,6 +290,31 @@ public final class QueriesBenchmark
                     drop(schema);
                 }
             }
+        }
+
+        /**
+         * Fills the caches with what is read often, and lets JVMs compile code. All contenders run the same passes.
+         */
+        void warmUpKept(String schema)
+                throws Exception
+        {
+            cluster.cluster().s3().setFaults(profile.faults());
+            for (int pass = 1; pass <= KEPT_WARM_UP_PASSES; pass++) {
+                // other ones than those of the runs
+                queries = workload.passes().apply(-pass);
+                progress.accept("%s at profile %s: pass %s of %s to fill the caches".formatted(workload.name(), profile, pass, KEPT_WARM_UP_PASSES));
+                for (Contender contender : Contender.values()) {
+                    run(contender.catalog(false), TableCopies.schema(schema, contender == Contender.LOCAL), Phase.WARM);
+                }
+            }
+        }
+
+        List<Pass> measureWarm(String schema)
+                throws Exception
+        {
+            cluster.cluster().s3().setFaults(profile.faults());
+            measureAll(schema, false, Phase.WARM);
+            return passes;
         }
 
         private void warmUp(Contender contender, String schema)
@@ -416,8 +473,8 @@ public final class QueriesBenchmark
                         for (Map.Entry<String, String> property : phase.session().entrySet()) {
                             connection.setSession(catalog + "." + property.getKey(), property.getValue());
                         }
-                        for (int index = first; index < workload.queries().size(); index += workload.streams()) {
-                            Workload.Query query = workload.queries().get(index);
+                        for (int index = first; index < queries.size(); index += workload.streams()) {
+                            Workload.Query query = queries.get(index);
                             results.put(query.name(), query(connection, catalog, query));
                         }
                     }
@@ -444,7 +501,7 @@ public final class QueriesBenchmark
 
         private void check(Contender contender, Map<String, QueryResult> results)
         {
-            for (Workload.Query query : workload.queries()) {
+            for (Workload.Query query : queries) {
                 Optional<String> difference = ResultComparison.difference(expected.get(query.name()), results.get(query.name()), query.orderBy(), query.limit());
                 difference.ifPresent(text -> {
                     throw new IllegalStateException("%s of %s by %s has other rows than plain Hive: %s; its first one is %s".formatted(

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
+import java.util.function.IntFunction;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
@@ -15,14 +16,17 @@ import static java.util.Objects.requireNonNull;
  * Queries over tables, which one or several clients run.
  *
  * @param tables of which the queries read some
+ * @param passes returns the queries of a pass by its number
  * @param streams clients that run the queries, each one a part of them
+ * @param steady whether all runs read the same tables, and only warm passes are measured. A cache that is too small for
+ *         the tables holds what was read often, so new tables in each run would measure how fast it forgets the old ones
  */
-public record Workload(String name, List<BaseTable> tables, List<Query> queries, int streams)
+public record Workload(String name, List<BaseTable> tables, IntFunction<List<Query>> passes, int streams, boolean steady)
 {
     private static final int DASHBOARD_QUERIES = 50;
     // a scan of one copy takes a second, of which most is not reading
     private static final int WIDE_COPIES = 4;
-    private static final int POPULAR_TABLES = 16;
+    private static final int POPULAR_TABLES = 32;
     private static final int POPULAR_QUERIES = 32;
     private static final List<String> SHIP_MODES = List.of("AIR", "FOB", "MAIL", "RAIL", "REG AIR", "SHIP", "TRUCK");
     private static final List<String> RETURN_FLAGS = List.of("A", "N", "R");
@@ -31,10 +35,28 @@ public record Workload(String name, List<BaseTable> tables, List<Query> queries,
     {
         requireNonNull(name, "name is null");
         tables = List.copyOf(tables);
-        queries = List.copyOf(queries);
-        if (streams < 1 || streams > queries.size()) {
-            throw new IllegalArgumentException("workload %s has %s streams for %s queries".formatted(name, streams, queries.size()));
+        requireNonNull(passes, "passes is null");
+        int queries = passes.apply(0).size();
+        if (streams < 1 || streams > queries) {
+            throw new IllegalArgumentException("workload %s has %s streams for %s queries".formatted(name, streams, queries));
         }
+    }
+
+    /**
+     * Creates a workload with the same queries in each pass.
+     */
+    private static Workload of(String name, List<BaseTable> tables, List<Query> queries, int streams)
+    {
+        List<Query> copy = List.copyOf(queries);
+        return new Workload(name, tables, _ -> copy, streams, false);
+    }
+
+    /**
+     * Returns the phase that is measured last.
+     */
+    Phase lastPhase()
+    {
+        return steady ? Phase.WARM : Phase.HOST_REPLACED;
     }
 
     /**
@@ -70,20 +92,20 @@ public record Workload(String name, List<BaseTable> tables, List<Query> queries,
     {
         List<Query> tpch = TpchQuery.all().stream().filter(query -> query.number() % scale.everyTpchQuery() == 1 % scale.everyTpchQuery()).map(Query::of).toList();
         List<Workload> workloads = new ArrayList<>();
-        workloads.add(new Workload("tpch-orc", BaseTable.tpch("orc"), tpch, 1));
-        workloads.add(new Workload("tpch-parquet", BaseTable.tpch("parquet"), tpch, 1));
-        workloads.add(new Workload("popular", popularTables(), popular(), 1));
-        workloads.add(new Workload("wide", List.of(BaseTable.tpch("orc", "lineitem").withCopies(WIDE_COPIES)), List.of(Query.of("wide", scan("lineitem"))), 1));
-        workloads.add(new Workload("needle", List.of(BaseTable.manyFiles()), needles(), 1));
+        workloads.add(Workload.of("tpch-orc", BaseTable.tpch("orc"), tpch, 1));
+        workloads.add(Workload.of("tpch-parquet", BaseTable.tpch("parquet"), tpch, 1));
+        workloads.add(new Workload("popular", popularTables(), Workload::popular, 1, true));
+        workloads.add(Workload.of("wide", List.of(BaseTable.tpch("orc", "lineitem").withCopies(WIDE_COPIES)), List.of(Query.of("wide", scan("lineitem"))), 1));
+        workloads.add(Workload.of("needle", List.of(BaseTable.manyFiles()), needles(), 1));
         for (int streams : new int[] {1, 4, 8}) {
-            workloads.add(new Workload("dashboard-" + streams, List.of(BaseTable.tpch("orc", "lineitem")), dashboard(), streams));
+            workloads.add(Workload.of("dashboard-" + streams, List.of(BaseTable.tpch("orc", "lineitem")), dashboard(), streams));
         }
-        workloads.add(new Workload(
+        workloads.add(Workload.of(
                 "small-files",
                 List.of(BaseTable.smallFiles(scale.smallFiles())),
                 List.of(Query.of("small", "SELECT count(*), sum(custkey), max(comment) FROM small_files")),
                 1));
-        workloads.add(new Workload("text", List.of(BaseTable.text()), List.of(Query.of("text", "SELECT count(*), sum(quantity), max(comment), max(shipdate) FROM text_lines")), 1));
+        workloads.add(Workload.of("text", List.of(BaseTable.text()), List.of(Query.of("text", "SELECT count(*), sum(quantity), max(comment), max(shipdate) FROM text_lines")), 1));
         return workloads;
     }
 
@@ -101,9 +123,10 @@ public record Workload(String name, List<BaseTable> tables, List<Query> queries,
     /**
      * A few tables often and the others now and then, by Zipf's law: what a cache is for that has no room for everything.
      */
-    private static List<Query> popular()
+    private static List<Query> popular(int pass)
     {
-        SplittableRandom random = new SplittableRandom(2);
+        // nearby seeds are as good as others here
+        SplittableRandom random = new SplittableRandom(pass);
         double[] weights = IntStream.rangeClosed(1, POPULAR_TABLES).mapToDouble(rank -> 1.0 / rank).toArray();
         double sum = DoubleStream.of(weights).sum();
         List<Query> drawn = new ArrayList<>();
