@@ -61,7 +61,16 @@ public final class CacheAdmin
     /// Runs the program; returns its exit code.
     static int run(Console console, String... args)
     {
-        CommandLine commandLine = new CommandLine(new CacheAdmin())
+        int code = commandLine(console).execute(args);
+        console.out().flush();
+        console.error().flush();
+        return code;
+    }
+
+    /// Returns the parser of the program's command lines.
+    static CommandLine commandLine(Console console)
+    {
+        return new CommandLine(new CacheAdmin())
                 .addSubcommand(new InstallCommand(console))
                 .addSubcommand(new UninstallCommand(console))
                 .addSubcommand(new UpgradeCommand(console))
@@ -120,10 +129,6 @@ public final class CacheAdmin
                     }
                     throw e;
                 });
-        int code = commandLine.execute(args);
-        console.out().flush();
-        console.error().flush();
-        return code;
     }
 
     private static String suggestion(ParameterException e)
