@@ -76,10 +76,14 @@ final class RulesCheckCommand
             List<String> unreachable = List.of();
             try {
                 RulesFile file = RulesParser.parse(content.getValue());
-                said = "%s%s".formatted(
+                said = "%s%s%s".formatted(
                         file.rules().size() == 1 ? "1 rule" : file.rules().size() + " rules",
+                        file.preloads().isEmpty() ? "" : file.preloads().size() == 1 ? ", 1 preload schedule" : ", %s preload schedules".formatted(file.preloads().size()),
                         file.mode().map(mode -> ", mode " + mode).orElse(""));
                 line.put("rules", file.rules().size());
+                if (!file.preloads().isEmpty()) {
+                    line.put("preloads", file.preloads().size());
+                }
                 file.mode().ifPresent(mode -> line.put("mode", mode));
                 unreachable = file.unreachable().stream().map(Unreachable::problem).toList();
                 if (!unreachable.isEmpty()) {

@@ -35,14 +35,25 @@ public record PartitionAge(List<String> columns, ZoneId zone, Optional<Duration>
      */
     public boolean matches(Function<String, Optional<String>> values, Instant now)
     {
-        Optional<PartitionTime> time = PartitionTime.parse(columns.stream().map(values).flatMap(Optional::stream).toList());
+        return end(values).map(end -> {
+            Duration age = Duration.between(end, now);
+            Duration positiveAge = age.isNegative() ? Duration.ZERO : age;
+            return min.map(least -> positiveAge.compareTo(least) >= 0).orElse(true)
+                    && max.map(most -> positiveAge.compareTo(most) <= 0).orElse(true);
+        }).orElse(false);
+    }
+
+    /**
+     * Returns the end of the period that the partition covers, or empty if its values are not a time.
+     *
+     * @param values returns the value of a partition column, or empty if the table has no such column
+     */
+    public Optional<Instant> end(Function<String, Optional<String>> values)
+    {
         // a table that lacks one of the columns is not partitioned by this time
-        if (time.isEmpty() || !columns.stream().allMatch(column -> values.apply(column).isPresent())) {
-            return false;
+        if (!columns.stream().allMatch(column -> values.apply(column).isPresent())) {
+            return Optional.empty();
         }
-        Duration age = Duration.between(time.get().end(zone), now);
-        Duration positiveAge = age.isNegative() ? Duration.ZERO : age;
-        return min.map(least -> positiveAge.compareTo(least) >= 0).orElse(true)
-                && max.map(most -> positiveAge.compareTo(most) <= 0).orElse(true);
+        return PartitionTime.parse(columns.stream().map(values).flatMap(Optional::stream).toList()).map(time -> time.end(zone));
     }
 }

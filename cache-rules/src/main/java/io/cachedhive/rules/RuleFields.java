@@ -64,6 +64,17 @@ final class RuleFields
     }
 
     /**
+     * Returns a string field that must be there.
+     *
+     * @param expected the part of the error message that describes a valid value
+     */
+    String required(String name, String expected)
+            throws RulesException
+    {
+        return text(name).orElseThrow(() -> new RulesException("%s has no \"%s\": write %s".formatted(where, name, expected)));
+    }
+
+    /**
      * Parses a string field.
      *
      * @param expected the part of the error message that describes a valid value

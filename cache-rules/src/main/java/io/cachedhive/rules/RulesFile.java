@@ -10,8 +10,9 @@ import static java.util.Objects.requireNonNull;
  * The parsed content of a rules file.
  *
  * @param mode one of {@link #MODES}; empty if the file does not set it
+ * @param preloads the preload schedules
  */
-public record RulesFile(Optional<String> mode, List<Rule> rules)
+public record RulesFile(Optional<String> mode, List<Rule> rules, List<PreloadSchedule> preloads)
 {
     /**
      * The values of the catalog property {@code cachedhive.mode}.
@@ -38,6 +39,7 @@ public record RulesFile(Optional<String> mode, List<Rule> rules)
     {
         requireNonNull(mode, "mode is null");
         rules = List.copyOf(rules);
+        preloads = List.copyOf(preloads);
     }
 
     /**

@@ -80,7 +80,7 @@ public final class RulesParser
         if (!root.isObject() || !root.path("rules").isArray()) {
             throw new RulesException("there is no list of rules: write {\"rules\": [ ... ]}");
         }
-        Optional<String> mode = mode(new RuleFields("the file", root, List.of("mode", "rules")));
+        Optional<String> mode = mode(new RuleFields("the file", root, List.of("mode", "rules", "preloads")));
         List<Rule> rules = new ArrayList<>();
         Set<String> names = new HashSet<>();
         for (JsonNode node : root.get("rules")) {
@@ -90,7 +90,7 @@ public final class RulesParser
             }
             rules.add(rule);
         }
-        return new RulesFile(mode, rules);
+        return new RulesFile(mode, rules, ScheduleParser.parse(Optional.ofNullable(root.get("preloads"))));
     }
 
     private static Optional<String> mode(RuleFields fields)
@@ -188,7 +188,7 @@ public final class RulesParser
         return Optional.of(new SizeRange(min, max));
     }
 
-    private static Optional<PartitionAge> partitionAge(RuleFields fields)
+    static Optional<PartitionAge> partitionAge(RuleFields fields)
             throws RulesException
     {
         String name = "partitionAge";
@@ -208,11 +208,17 @@ public final class RulesParser
         if (min.isPresent() && max.isPresent() && min.get().compareTo(max.get()) > 0) {
             throw fields.invalid(name, "\"min\" is more than \"max\", so that nothing matches: exchange them");
         }
-        ZoneId zone = age.get().parsed("timeZone", ZoneId::of, "write a time zone, such as \"UTC\" or \"Europe/Berlin\"").orElse(ZoneOffset.UTC);
+        ZoneId zone = timeZone(age.get()).orElse(ZoneOffset.UTC);
         return Optional.of(new PartitionAge(columns, zone, min, max));
     }
 
-    private static Optional<Duration> duration(RuleFields fields, String name)
+    static Optional<ZoneId> timeZone(RuleFields fields)
+            throws RulesException
+    {
+        return fields.parsed("timeZone", ZoneId::of, "write a time zone, such as \"UTC\" or \"Europe/Berlin\"");
+    }
+
+    static Optional<Duration> duration(RuleFields fields, String name)
             throws RulesException
     {
         return fields.parsed(name, text -> io.airlift.units.Duration.valueOf(text).toJavaTime(), "write a duration, such as \"7d\" or \"12h\"");

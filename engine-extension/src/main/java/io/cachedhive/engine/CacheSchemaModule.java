@@ -101,6 +101,7 @@ public final class CacheSchemaModule
     static final ConnectorTableMetadata PRELOADS = table(
             "preloads",
             column("job", VARCHAR),
+            column("schedule", VARCHAR),
             column("schema_name", VARCHAR),
             column("table_name", VARCHAR),
             column("partition", VARCHAR),

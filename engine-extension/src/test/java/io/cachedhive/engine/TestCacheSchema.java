@@ -151,7 +151,7 @@ class TestCacheSchema
                 "SELECT column_name, data_type FROM system.information_schema.columns WHERE table_schema = 'cache' AND table_name = 'preloads'",
                 """
                 VALUES
-                    ('catalog_name', 'varchar'), ('job', 'varchar'), ('schema_name', 'varchar'), ('table_name', 'varchar'), ('partition', 'varchar'),
+                    ('catalog_name', 'varchar'), ('job', 'varchar'), ('schedule', 'varchar'), ('schema_name', 'varchar'), ('table_name', 'varchar'), ('partition', 'varchar'),
                     ('columns', 'varchar'), ('state', 'varchar'), ('done_bytes', 'bigint'), ('remaining_bytes', 'bigint'), ('failed_bytes', 'bigint'),
                     ('fetched_bytes', 'bigint'), ('started', 'timestamp(3) with time zone'), ('ended', 'timestamp(3) with time zone'),
                     ('problem', 'varchar')""");

@@ -27,6 +27,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -37,6 +38,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.airlift.testing.Closeables.closeAll;
@@ -342,6 +344,70 @@ class TestCacheRules
     {
         Matcher matcher = Pattern.compile("'%s' = LongCount\\{total=(\\d+)}".formatted(name)).matcher(plan);
         return matcher.find() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
+    }
+
+    /**
+     * The hour that has begun is a scheduled time, which passed before the catalogs were there. Only one of two catalogs with the same file and the same tables loads anything.
+     */
+    @Test
+    void testScheduledPreload()
+            throws IOException
+    {
+        queryRunner.execute(
+                """
+                CREATE TABLE hive.s.scheduled WITH (format = 'PARQUET', partitioned_by = ARRAY['ds']) AS
+                SELECT name, comment, cast(current_date - INTERVAL '1' DAY * (regionkey * 5) AS varchar) ds FROM tpch.tiny.nation
+                """);
+        Path file = Files.writeString(rulesFile.resolveSibling("schedules.json"),
+                """
+                {
+                  "rules": [],
+                  "preloads": [
+                    {
+                      "name": "recent", "cron": "0 * * * *", "schema": "s", "table": "scheduled", "startWithin": "2h",
+                      "partitionAge": {"columns": ["ds"], "max": "8d"}, "columns": ["comment"]
+                    },
+                    {"name": "absent", "cron": "0 * * * *", "schema": "s", "table": "absent", "startWithin": "2h"},
+                    {"name": "later", "cron": "0 0 1 1 *", "schema": "s", "table": "scheduled"}
+                  ]
+                }
+                """);
+        Map<String, String> scheduled = ImmutableMap.<String, String>builder()
+                .putAll(properties)
+                .put("cachedhive.rules-file", file.toString())
+                .buildKeepingLast();
+        queryRunner.createCatalog("schedules_a", "cachedhive", scheduled);
+        queryRunner.createCatalog("schedules_b", "cachedhive", scheduled);
+        // both have seen that the time has come
+        await(
+                "run of the schedule",
+                () -> queryRunner.execute(
+                        """
+                        SELECT count(*), count_if(state = 'FINISHED'), count_if(state = 'SCHEDULED' AND started > current_timestamp)
+                        FROM system.cache.preloads
+                        WHERE catalog_name LIKE 'schedules%' AND schedule = 'recent'
+                        """).getMaterializedRows().getFirst().getFields(),
+                counts -> counts.equals(List.of(3L, 1L, 2L)));
+        List<MaterializedRow> files = queryRunner.execute("SELECT \"$path\", ds FROM hive.s.scheduled GROUP BY 1, 2").getMaterializedRows();
+        assertThat(files).hasSize(5);
+        Set<Object> cached = queryRunner.execute("SELECT file_path FROM cachedhive.cache.files WHERE table_name = 'scheduled'").getOnlyColumnAsSet();
+        assertThat(cached).as("files of today and of five days ago").hasSize(2).isEqualTo(files.stream()
+                .sorted((one, other) -> ((String) other.getField(1)).compareTo((String) one.getField(1)))
+                .limit(2)
+                .map(row -> row.getField(0))
+                .collect(Collectors.toSet()));
+        MaterializedRow run = getOnlyElement(queryRunner.execute(
+                """
+                SELECT job LIKE 'recent.%', partition, columns, done_bytes > 0, problem FROM system.cache.preloads
+                WHERE catalog_name LIKE 'schedules%' AND state = 'FINISHED'
+                """));
+        assertThat(run.getFields()).isEqualTo(Arrays.asList(true, "age of ds up to 8.00d", "comment", true, null));
+        assertThat(queryRunner.execute("SELECT DISTINCT state, problem FROM schedules_a.cache.preloads WHERE schedule = 'absent'").getMaterializedRows())
+                .extracting(MaterializedRow::getFields)
+                .containsExactly(List.of("SCHEDULED", "Table 's.absent' not found"));
+        assertThat(queryRunner.execute("SELECT state, month(started), problem FROM schedules_a.cache.preloads WHERE schedule = 'later'").getMaterializedRows())
+                .extracting(MaterializedRow::getFields)
+                .containsExactly(Arrays.asList("SCHEDULED", 1L, null));
     }
 
     private static <T> void await(String what, Supplier<T> supplier, Predicate<T> condition)

@@ -6,6 +6,7 @@ import io.cachedhive.trino.connector.CacheModule;
 import io.cachedhive.trino.connector.CacheServices;
 import io.cachedhive.trino.connector.CachedConnector;
 import io.cachedhive.trino.connector.CatalogProperties;
+import io.cachedhive.trino.connector.ScheduleConnectorContext;
 import io.cachedhive.trino.connector.TrinoVersion;
 import io.trino.metastore.HiveMetastore;
 import io.trino.plugin.hive.HiveConnector;
@@ -62,7 +63,7 @@ public final class CachedHiveConnectorFactory
             HiveConnector hive = (HiveConnector) HiveConnectorFactory.createConnector(
                     catalogName,
                     config,
-                    context,
+                    new ScheduleConnectorContext(context),
                     () -> new HiveCacheModule(
                             new CacheModule(catalogName, config, coordinator, properties.findPermissionsByUser(), timeouts),
                             coordinator),

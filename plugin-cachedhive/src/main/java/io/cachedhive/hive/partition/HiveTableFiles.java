@@ -1,18 +1,17 @@
 package io.cachedhive.hive.partition;
 
 import com.google.inject.Inject;
+import io.cachedhive.hive.preload.PartitionNames;
 import io.cachedhive.hive.preload.PreloadPlan;
 import io.cachedhive.plugin.preload.PreloadListing;
 import io.cachedhive.plugin.preload.PreloadRequest;
 import io.cachedhive.trino.partition.TableFiles;
 import io.trino.metastore.HiveMetastoreFactory;
-import io.trino.metastore.Partitions;
 import io.trino.plugin.hive.HiveTransactionManager;
 import io.trino.spi.connector.ConnectorAccessControl;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.connector.SchemaTableName;
 
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -49,14 +48,7 @@ public final class HiveTableFiles
     @Override
     public Map<String, String> partitionValues(String partition)
     {
-        Map<String, String> values = new HashMap<>();
-        for (String column : partition.split("/")) {
-            int equals = column.indexOf('=');
-            if (equals > 0) {
-                values.put(Partitions.unescapePathName(column.substring(0, equals)), Partitions.unescapePathName(column.substring(equals + 1)));
-            }
-        }
-        return values;
+        return PartitionNames.values(partition);
     }
 
     @Override

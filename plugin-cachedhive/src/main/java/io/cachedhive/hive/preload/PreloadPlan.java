@@ -9,9 +9,11 @@ import io.cachedhive.plugin.preload.PreloadFile;
 import io.cachedhive.plugin.preload.PreloadJobs;
 import io.cachedhive.plugin.preload.PreloadListing;
 import io.cachedhive.plugin.preload.PreloadRequest;
+import io.cachedhive.plugin.preload.PreloadRequest.AgeLimit;
 import io.cachedhive.plugin.preload.WantedColumns;
 import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.trino.table.TableNames;
+import io.trino.metastore.HivePartition;
 import io.trino.parquet.ParquetReaderOptions;
 import io.trino.parquet.crypto.FileDecryptionProperties;
 import io.trino.plugin.hive.HiveColumnHandle;
@@ -40,6 +42,7 @@ import io.trino.spi.connector.TableNotFoundException;
 import io.trino.spi.predicate.NullableValue;
 import io.trino.spi.predicate.TupleDomain;
 
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -48,6 +51,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 
+import static com.google.common.collect.ImmutableSet.toImmutableSet;
 import static io.trino.hive.formats.HiveClassNames.ORC_SERDE_CLASS;
 import static io.trino.plugin.base.util.Procedures.checkProcedureArgument;
 import static io.trino.plugin.hive.HiveColumnHandle.ColumnType.REGULAR;
@@ -62,6 +66,7 @@ import static io.trino.plugin.hive.util.HiveUtil.parsePartitionValue;
 import static io.trino.spi.StandardErrorCode.GENERIC_INTERNAL_ERROR;
 import static io.trino.spi.StandardErrorCode.INVALID_PROCEDURE_ARGUMENT;
 import static io.trino.spi.StandardErrorCode.NOT_SUPPORTED;
+import static java.util.Comparator.comparing;
 import static java.util.Objects.requireNonNull;
 
 /**
@@ -150,7 +155,7 @@ public final class PreloadPlan
             accessControl.checkCanSelectFromColumns(null, table, Optional.empty(), columns.keySet());
         }
         Optional<WantedColumns> readers = request.columns().map(names -> readers(session, table, columns, names));
-        return new PreloadListing(listFiles(transaction, session, findPartitions(session, metadata, handle, request)), readers);
+        return new PreloadListing(listFiles(transaction, session, findPartitions(session, metadata, handle, request), request.partitionAge()), readers);
     }
 
     private ColumnReaders readers(ConnectorSession session, SchemaTableName table, Map<String, ColumnHandle> columns, List<String> names)
@@ -188,6 +193,9 @@ public final class PreloadPlan
     private static ConnectorTableHandle findPartitions(ConnectorSession session, ConnectorMetadata metadata, ConnectorTableHandle handle, PreloadRequest request)
     {
         List<HiveColumnHandle> partitionColumns = ((HiveTableHandle) handle).getPartitionColumns();
+        if (request.partitionAge().isPresent()) {
+            return findPartitions(session, metadata, handle, request.partitionAge().get());
+        }
         if (request.allPartitions()) {
             return handle;
         }
@@ -202,6 +210,48 @@ public final class PreloadPlan
                 request.table(),
                 names);
         return applyFilter(session, metadata, handle, TableNames.toTrino(request.table()), partitionColumns, request.partition());
+    }
+
+    private static ConnectorTableHandle findPartitions(ConnectorSession session, ConnectorMetadata metadata, ConnectorTableHandle handle, AgeLimit limit)
+    {
+        HiveTableHandle table = (HiveTableHandle) handle;
+        Set<String> partitionColumns = table.getPartitionColumns().stream().map(HiveColumnHandle::getName).collect(toImmutableSet());
+        checkProcedureArgument(
+                partitionColumns.containsAll(limit.age().columns()),
+                "table %s has the partition columns %s, and not %s: correct \"partitionAge\" of the schedule",
+                table.getSchemaTableName(),
+                partitionColumns,
+                limit.age().columns());
+        HiveTableHandle all = (HiveTableHandle) metadata.applyFilter(session, handle, Constraint.alwaysTrue())
+                .map(ConstraintApplicationResult::getHandle)
+                .orElse(handle);
+        Optional<List<String>> names = all.getPartitionNames().map(known -> known.stream()
+                .filter(name -> limit.matches(PartitionNames.values(name)))
+                .toList());
+        Optional<List<HivePartition>> partitions = all.getPartitions().map(known -> known.stream()
+                .filter(partition -> limit.matches(PartitionNames.values(partition.getPartitionId())))
+                .toList());
+        if (names.map(List::size).or(() -> partitions.map(List::size)).orElse(0) == 0) {
+            throw new TrinoException(INVALID_PROCEDURE_ARGUMENT, "table %s has no partition with an %s".formatted(table.getSchemaTableName(), limit));
+        }
+        return new HiveTableHandle(
+                all.getSchemaName(),
+                all.getTableName(),
+                all.getTableParameters(),
+                all.getPartitionColumns(),
+                all.getDataColumns(),
+                names,
+                partitions,
+                all.getCompactEffectivePredicate(),
+                all.getEnforcedConstraint(),
+                all.getTablePartitioning(),
+                all.getBucketFilter(),
+                all.getAnalyzePartitionValues(),
+                all.getConstraintColumns(),
+                all.getProjectedColumns(),
+                all.getTransaction(),
+                all.isRecordScannedFiles(),
+                all.getMaxScannedFileSize());
     }
 
     private static ConnectorTableHandle applyFilter(
@@ -237,13 +287,16 @@ public final class PreloadPlan
         return filtered;
     }
 
-    private List<PreloadFile> listFiles(HiveTransactionHandle transaction, ConnectorSession session, ConnectorTableHandle handle)
+    /**
+     * @param limit with an age, files of newer partitions come first
+     */
+    private List<PreloadFile> listFiles(HiveTransactionHandle transaction, ConnectorSession session, ConnectorTableHandle handle, Optional<AgeLimit> limit)
     {
         Map<FileVersion, Listed> files = new LinkedHashMap<>();
         try (ConnectorSplitSource source = splitManager.getSplits(transaction, session, handle, Set.of(), Constraint.alwaysTrue())) {
             while (!source.isFinished()) {
                 for (ConnectorSplit split : source.getNextBatch(BATCH_SIZE, DynamicFilterSnapshot.EMPTY).get()) {
-                    add(files, (HiveSplit) split);
+                    add(files, (HiveSplit) split, limit);
                 }
                 if (files.size() > PreloadJobs.MAX_UNFINISHED_FILES) {
                     throw new TrinoException(NOT_SUPPORTED, "%s has more than %s files to preload: preload fewer partitions at once".formatted(
@@ -263,11 +316,12 @@ public final class PreloadPlan
             throw new TrinoException(GENERIC_INTERNAL_ERROR, "could not list files: " + e.getCause().getMessage(), e.getCause());
         }
         return files.entrySet().stream()
+                .sorted(comparing((Map.Entry<FileVersion, Listed> file) -> file.getValue().partitionEnd()).reversed())
                 .map(file -> file.getValue().toFile(file.getKey()))
                 .toList();
     }
 
-    private void add(Map<FileVersion, Listed> files, HiveSplit split)
+    private void add(Map<FileVersion, Listed> files, HiveSplit split, Optional<AgeLimit> limit)
     {
         FileOrigin origin = origins.find(split.getPath())
                 .orElseThrow(() -> new TrinoException(NOT_SUPPORTED, "files of this kind are not cached: " + split.getPath()));
@@ -276,13 +330,14 @@ public final class PreloadPlan
                 origin,
                 format(split.getSchema().serializationLibraryName()),
                 split.getSchema().isFullAcidTable(),
+                limit.map(age -> age.end(PartitionNames.values(split.getPartitionName()))).orElse(Instant.MIN),
                 new ArrayList<>(1)));
         // a listing may know the file longer than the split thinks, never shorter
         long end = Math.min(split.getStart() + split.getLength(), version.length());
         file.splits().add(new ByteRange(Math.min(split.getStart(), end), end));
     }
 
-    private record Listed(FileOrigin origin, FileFormat format, boolean acid, List<ByteRange> splits)
+    private record Listed(FileOrigin origin, FileFormat format, boolean acid, Instant partitionEnd, List<ByteRange> splits)
     {
         PreloadFile toFile(FileVersion version)
         {

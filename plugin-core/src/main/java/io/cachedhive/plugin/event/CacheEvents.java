@@ -55,6 +55,14 @@ public final class CacheEvents
     }
 
     /**
+     * Adds a change that the coordinator made, about a table. Only users who can select from the table see it.
+     */
+    public synchronized void add(EventType type, String description, TableName table)
+    {
+        add(new CacheEvent(clock.instant(), type, Optional.empty(), description, Optional.of(table)));
+    }
+
+    /**
      * Adds a call of a procedure.
      *
      * @param procedure the name of the procedure without catalog and schema

@@ -10,11 +10,12 @@ import java.util.concurrent.CompletableFuture;
 import static java.util.Objects.requireNonNull;
 
 /**
- * One preload, from the CALL that began it. Counters grow while others look at them.
+ * One preload, from the CALL or the schedule that began it. Counters grow while others look at them.
  */
 public final class PreloadJob
 {
     private final String id;
+    private final Optional<String> schedule;
     private final TableName table;
     private final Optional<String> partition;
     private final Optional<List<String>> columns;
@@ -30,18 +31,30 @@ public final class PreloadJob
     private long failedBytes;
     private long fetchedBytes;
     private Optional<String> problem = Optional.empty();
+    private long omittedFiles;
+    private long omittedBytes;
     private Optional<Instant> ended = Optional.empty();
     private boolean cancelled;
 
     /**
+     * @param schedule the name of the schedule that begins the job; empty for a CALL
      * @param partition as in {@code ds=2024-01-01/region=eu}; empty for all of a table
      * @param columns empty for all of them
      * @param files that it may have to load
      * @param remainingBytes of all that it could have to load
      */
-    public PreloadJob(String id, TableName table, Optional<String> partition, Optional<List<String>> columns, int files, long remainingBytes, Instant called)
+    public PreloadJob(
+            String id,
+            Optional<String> schedule,
+            TableName table,
+            Optional<String> partition,
+            Optional<List<String>> columns,
+            int files,
+            long remainingBytes,
+            Instant called)
     {
         this.id = requireNonNull(id, "id is null");
+        this.schedule = requireNonNull(schedule, "schedule is null");
         this.table = requireNonNull(table, "table is null");
         this.partition = requireNonNull(partition, "partition is null");
         this.columns = columns.map(List::copyOf);
@@ -53,6 +66,14 @@ public final class PreloadJob
     public String id()
     {
         return id;
+    }
+
+    /**
+     * Returns the name of the schedule that began the job, or empty if it was a CALL.
+     */
+    public Optional<String> schedule()
+    {
+        return schedule;
     }
 
     public TableName table()
@@ -88,6 +109,16 @@ public final class PreloadJob
     synchronized void removeLeft(long bytes)
     {
         remainingBytes -= bytes;
+    }
+
+    /**
+     * A file is not loaded, because the budget of the job is used up.
+     */
+    synchronized void omit(long bytes)
+    {
+        remainingBytes -= bytes;
+        omittedFiles++;
+        omittedBytes += bytes;
     }
 
     synchronized void addDone(long bytes)
@@ -201,11 +232,20 @@ public final class PreloadJob
 
     public synchronized Status status()
     {
-        return new Status(id, table, partition, columns, state, doneBytes, remainingBytes, failedBytes, fetchedBytes, called, ended, problem);
+        Optional<String> omitted = omittedFiles == 0 ? Optional.empty() : Optional.of(
+                "the budget of the schedule is used up: %s files with up to %s bytes were not loaded".formatted(omittedFiles, omittedBytes));
+        return new Status(id, schedule, table, partition, columns, state, doneBytes, remainingBytes, failedBytes, fetchedBytes, called, ended, problem.or(() -> omitted));
     }
 
+    /**
+     * The state of a job at some time.
+     *
+     * @param called the time of the CALL, or the scheduled time
+     * @param problem the first problem, or a remark about a job without problems
+     */
     public record Status(
             String id,
+            Optional<String> schedule,
             TableName table,
             Optional<String> partition,
             Optional<List<String>> columns,

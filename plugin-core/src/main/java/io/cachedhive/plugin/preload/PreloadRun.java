@@ -76,19 +76,24 @@ public final class PreloadRun
     private final Set<CompletableFuture<?>> answers = new HashSet<>();
     private int planners;
     private boolean cancelled;
+    private long budgetBytes;
+    private boolean budgetUsed;
 
     /**
      * What a job loads.
      *
      * @param columns the columns to load; empty for all columns
+     * @param files in the order of their importance
+     * @param budgetBytes the limit on the bytes to load: the first file that exceeds it and all later files are omitted; empty for no limit
      * @param maxBytesPerSecond the limit of the job; empty for no limit
      */
-    public record Load(Collection<PreloadFile> files, Optional<WantedColumns> columns, OptionalLong maxBytesPerSecond)
+    public record Load(Collection<PreloadFile> files, Optional<WantedColumns> columns, OptionalLong budgetBytes, OptionalLong maxBytesPerSecond)
     {
         public Load
         {
             requireNonNull(files, "files is null");
             requireNonNull(columns, "columns is null");
+            requireNonNull(budgetBytes, "budgetBytes is null");
             requireNonNull(maxBytesPerSecond, "maxBytesPerSecond is null");
         }
     }
@@ -113,6 +118,7 @@ public final class PreloadRun
         this.job = requireNonNull(job, "job is null");
         this.columns = load.columns();
         this.files = new ConcurrentLinkedQueue<>(load.files());
+        this.budgetBytes = load.budgetBytes().orElse(Long.MAX_VALUE);
         OptionalLong maxBytesPerSecond = load.maxBytesPerSecond();
         this.pace = new Pace(maxBytesPerSecond, System::nanoTime);
         this.maxPieceBytes = maxBytesPerSecond.isPresent() && maxBytesPerSecond.getAsLong() < MAX_PIECE_BYTES ? MIN_PIECE_BYTES : MAX_PIECE_BYTES;
@@ -210,6 +216,10 @@ public final class PreloadRun
 
     private void plan(PreloadFile file)
     {
+        if (isBudgetUsed()) {
+            job.omit(file.splitBytes());
+            return;
+        }
         List<ByteRange> ranges;
         try {
             if (columns.isEmpty()) {
@@ -234,8 +244,27 @@ public final class PreloadRun
             job.addFailed(file.splitBytes(), "could not find the columns in %s: %s".formatted(file.version().location(), e));
             return;
         }
-        job.removeLeft(file.splitBytes() - ranges.stream().mapToLong(ByteRange::length).sum());
+        long bytes = ranges.stream().mapToLong(ByteRange::length).sum();
+        if (!takeBudget(bytes)) {
+            job.omit(file.splitBytes());
+            return;
+        }
+        job.removeLeft(file.splitBytes() - bytes);
         add(PreloadPiece.cut(file.origin(), file.version(), ranges, chunkSizeBytes, maxPieceBytes));
+    }
+
+    private synchronized boolean isBudgetUsed()
+    {
+        return budgetUsed;
+    }
+
+    private synchronized boolean takeBudget(long bytes)
+    {
+        budgetUsed |= bytes > budgetBytes;
+        if (!budgetUsed) {
+            budgetBytes -= bytes;
+        }
+        return !budgetUsed;
     }
 
     /**

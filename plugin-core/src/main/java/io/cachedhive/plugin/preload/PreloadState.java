@@ -6,6 +6,10 @@ package io.cachedhive.plugin.preload;
 public enum PreloadState
 {
     /**
+     * Begins at a certain time, or as soon as it can after that time.
+     */
+    SCHEDULED,
+    /**
      * Waits for other preloads of the catalog to end.
      */
     QUEUED,
@@ -22,6 +26,6 @@ public enum PreloadState
 
     public boolean isEnd()
     {
-        return this != QUEUED && this != RUNNING;
+        return this != SCHEDULED && this != QUEUED && this != RUNNING;
     }
 }

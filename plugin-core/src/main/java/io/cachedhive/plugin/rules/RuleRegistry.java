@@ -5,6 +5,7 @@ import io.cachedhive.plugin.event.CacheEvents;
 import io.cachedhive.plugin.event.EventType;
 import io.cachedhive.plugin.mode.CacheMode;
 import io.cachedhive.plugin.rules.RulesParser.ParsedRules;
+import io.cachedhive.rules.PreloadSchedule;
 import io.cachedhive.rules.RulesException;
 
 import java.io.IOException;
@@ -43,6 +44,7 @@ public final class RuleRegistry
     private volatile long checkedNanos;
     private volatile CacheRules rules;
     private volatile Optional<CacheMode> mode = Optional.empty();
+    private volatile List<PreloadSchedule> preloads = List.of();
     private volatile Optional<String> problem = Optional.empty();
 
     private RuleRegistry(String catalog, Optional<Path> file, Duration refreshPeriod, InstantSource clock, LongSupplier nanoTime, CacheEvents events)
@@ -61,6 +63,7 @@ public final class RuleRegistry
             ParsedRules parsed = parse(content);
             first = parsed.rules();
             mode = parsed.mode();
+            preloads = parsed.preloads();
             log.info("Catalog %s has %s rules from %s", catalog, first.size(), file.get());
             addLoaded(first);
             mode.ifPresent(ruled -> addMode(Optional.of(ruled)));
@@ -142,6 +145,15 @@ public final class RuleRegistry
     }
 
     /**
+     * The preload schedules in force.
+     */
+    public List<PreloadSchedule> preloads()
+    {
+        current();
+        return preloads;
+    }
+
+    /**
      * Those in force.
      */
     public CacheRules current()
@@ -203,6 +215,7 @@ public final class RuleRegistry
                         addMode(parsed.mode());
                     }
                     mode = parsed.mode();
+                    preloads = parsed.preloads();
                     content = json;
                 }
                 problem = Optional.empty();

@@ -2,6 +2,7 @@ package io.cachedhive.plugin.rules;
 
 import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.mode.CacheMode;
+import io.cachedhive.rules.PreloadSchedule;
 import io.cachedhive.rules.Rule;
 import io.cachedhive.rules.RulesException;
 import io.cachedhive.rules.RulesFile;
@@ -26,12 +27,13 @@ final class RulesParser
     /**
      * @param mode that the file says, if any
      */
-    record ParsedRules(Optional<CacheMode> mode, List<CacheRule> rules)
+    record ParsedRules(Optional<CacheMode> mode, List<CacheRule> rules, List<PreloadSchedule> preloads)
     {
         ParsedRules
         {
             requireNonNull(mode, "mode is null");
             rules = List.copyOf(rules);
+            preloads = List.copyOf(preloads);
         }
     }
 
@@ -46,7 +48,8 @@ final class RulesParser
         Map<Rule, String> problems = file.unreachable().stream().collect(toImmutableMap(Unreachable::rule, Unreachable::problem));
         return new ParsedRules(
                 file.mode().map(CacheMode::valueOf),
-                file.rules().stream().map(rule -> rule(rule, Optional.ofNullable(problems.get(rule)))).collect(toImmutableList()));
+                file.rules().stream().map(rule -> rule(rule, Optional.ofNullable(problems.get(rule)))).collect(toImmutableList()),
+                file.preloads());
     }
 
     private static CacheRule rule(Rule rule, Optional<String> problem)

@@ -23,7 +23,7 @@ class TestPreloadJobs
 
     private static PreloadJob job(String id, int files)
     {
-        return new PreloadJob(id, new TableName("s", "t"), Optional.empty(), Optional.empty(), files, 100, NOW);
+        return new PreloadJob(id, Optional.empty(), new TableName("s", "t"), Optional.empty(), Optional.empty(), files, 100, NOW);
     }
 
     @Test

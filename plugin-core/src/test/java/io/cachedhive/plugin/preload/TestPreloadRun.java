@@ -32,6 +32,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -106,6 +107,7 @@ class TestPreloadRun
     {
         return new PreloadJob(
                 "job",
+                Optional.empty(),
                 new TableName("s", "t"),
                 Optional.empty(),
                 Optional.empty(),
@@ -116,7 +118,31 @@ class TestPreloadRun
 
     private void run(PreloadJob job, List<PreloadFile> files, Optional<WantedColumns> columns, Patience patience, Owners owners)
     {
-        new PreloadRun(owners, ring::get, 16 * MIB, job, new PreloadRun.Load(files, columns, OptionalLong.empty()), Optional::empty, patience).run();
+        run(job, files, columns, OptionalLong.empty(), patience, owners);
+    }
+
+    private void run(PreloadJob job, List<PreloadFile> files, Optional<WantedColumns> columns, OptionalLong budget, Patience patience, Owners owners)
+    {
+        new PreloadRun(owners, ring::get, 16 * MIB, job, new PreloadRun.Load(files, columns, budget, OptionalLong.empty()), Optional::empty, patience).run();
+    }
+
+    @Test
+    void testBudget()
+    {
+        List<PreloadFile> files = files(20);
+        PreloadJob job = job(files);
+        AtomicLong bytes = new AtomicLong();
+        run(job, files, Optional.empty(), OptionalLong.of(5 * 64 * MIB + 1), PATIENCE, owners((_, _, length) -> {
+            bytes.addAndGet(length);
+            return loaded(length);
+        }));
+        assertThat(bytes).hasValue(5 * 64 * MIB);
+        PreloadJob.Status status = job.status();
+        assertThat(status.state()).isEqualTo(PreloadState.FINISHED);
+        assertThat(status.doneBytes()).isEqualTo(5 * 64 * MIB);
+        assertThat(status.remainingBytes()).isZero();
+        assertThat(status.failedBytes()).isZero();
+        assertThat(status.problem()).hasValue("the budget of the schedule is used up: 15 files with up to %s bytes were not loaded".formatted(15 * 64 * MIB));
     }
 
     @Test
@@ -291,7 +317,7 @@ class TestPreloadRun
                 ring::get,
                 16 * MIB,
                 job,
-                new PreloadRun.Load(files, Optional.empty(), OptionalLong.empty()),
+                new PreloadRun.Load(files, Optional.empty(), OptionalLong.empty(), OptionalLong.empty()),
                 Optional::empty,
                 PATIENCE);
         Thread runner = Thread.ofPlatform().start(run::run);

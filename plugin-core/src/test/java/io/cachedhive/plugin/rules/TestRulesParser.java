@@ -91,7 +91,7 @@ class TestRulesParser
         assertThatThrownBy(() -> parse("[]")).isInstanceOf(RulesException.class).hasMessage("there is no list of rules: write {\"rules\": [ ... ]}");
         assertThatThrownBy(() -> parse("{\"rules\": [], \"rule\": 1}"))
                 .isInstanceOf(RulesException.class)
-                .hasMessage("the file has a field \"rule\", which is none: write one of mode, rules");
+                .hasMessage("the file has a field \"rule\", which is none: write one of mode, rules, preloads");
         assertThatThrownBy(() -> parse("{\"rules\": []} x")).isInstanceOf(RulesException.class).hasMessageStartingWith("line 1, column 1");
         assertThatThrownBy(() -> parse("{\"rules\": [{\"user\": \"a\", \"user\": \"b\"}]}"))
                 .isInstanceOf(RulesException.class)

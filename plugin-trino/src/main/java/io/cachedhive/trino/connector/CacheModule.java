@@ -1,5 +1,6 @@
 package io.cachedhive.trino.connector;
 
+import com.google.common.collect.Maps;
 import com.google.inject.Binder;
 import com.google.inject.Provides;
 import com.google.inject.Scopes;
@@ -53,6 +54,7 @@ import io.cachedhive.trino.mode.SetCacheModeProcedure;
 import io.cachedhive.trino.partition.TableFiles;
 import io.cachedhive.trino.pin.PinModule;
 import io.cachedhive.trino.preload.PreloadModule;
+import io.cachedhive.trino.preload.ScheduledPreloads.TableSource;
 import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.cachedhive.trino.query.ScanReporter;
 import io.cachedhive.trino.rules.RulesModule;
@@ -136,6 +138,7 @@ public final class CacheModule
             install(new MembershipModule());
             binder.bind(ProcedureGuard.class).in(Scopes.SINGLETON);
             install(new PreloadModule());
+            binder.bind(TableSource.class).toInstance(new TableSource(Maps.filterKeys(properties, name -> name.startsWith("hive.metastore"))));
             newSetBinder(binder, Procedure.class).addBinding().toProvider(SetCacheModeProcedure.class).in(Scopes.SINGLETON);
             install(new FlushModule());
             install(new PinModule());

@@ -21,6 +21,7 @@ public final class PreloadModule
     {
         binder.bind(PreloadJobs.class).in(Scopes.SINGLETON);
         binder.bind(Preloads.class).in(Scopes.SINGLETON);
+        binder.bind(ScheduledPreloads.class).in(Scopes.SINGLETON);
         Multibinder<Procedure> procedures = newSetBinder(binder, Procedure.class);
         procedures.addBinding().toProvider(PreloadPartitionProcedure.class).in(Scopes.SINGLETON);
         procedures.addBinding().toProvider(PreloadTableProcedure.class).in(Scopes.SINGLETON);

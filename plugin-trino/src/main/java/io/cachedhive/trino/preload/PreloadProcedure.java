@@ -17,6 +17,8 @@ import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 
 import static io.trino.plugin.base.util.Procedures.checkProcedureArgument;
 import static io.trino.spi.type.BigintType.BIGINT;
@@ -108,9 +110,12 @@ abstract class PreloadProcedure
                     TableNames.fromTrino(new SchemaTableName(schemaName, tableName)),
                     partition,
                     allPartitions,
+                    Optional.empty(),
                     PreloadArguments.columns(columns),
                     pin,
                     PreloadArguments.job(job),
+                    Optional.empty(),
+                    OptionalLong.empty(),
                     PreloadArguments.maxBytesPerSecond(maxBytesPerSecond),
                     wait));
         }

@@ -98,6 +98,7 @@ public final class Preloads
         }
         PreloadJob job = new PreloadJob(
                 request.job().orElseGet(session::getQueryId),
+                request.schedule(),
                 request.table(),
                 request.partitionName(),
                 request.columns(),
@@ -114,7 +115,7 @@ public final class Preloads
                 membership::ring,
                 chunkSizeBytes,
                 job,
-                new PreloadRun.Load(listing.files(), listing.columns(), request.maxBytesPerSecond()),
+                new PreloadRun.Load(listing.files(), listing.columns(), request.budgetBytes(), request.maxBytesPerSecond()),
                 decisions::problem,
                 Patience.DEFAULT);
         try {

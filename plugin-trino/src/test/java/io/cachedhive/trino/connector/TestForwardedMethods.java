@@ -5,6 +5,7 @@ import io.trino.filesystem.TrinoInput;
 import io.trino.filesystem.TrinoInputStream;
 import io.trino.filesystem.cache.TrinoFileSystemCache;
 import io.trino.spi.connector.Connector;
+import io.trino.spi.connector.ConnectorContext;
 import io.trino.spi.connector.ConnectorNodePartitioningProvider;
 import io.trino.spi.connector.ConnectorPageSource;
 import io.trino.spi.connector.ConnectorPageSourceProvider;
@@ -29,6 +30,7 @@ class TestForwardedMethods
 {
     private static final List<Class<?>> INTERFACES = List.of(
             Connector.class,
+            ConnectorContext.class,
             ConnectorNodePartitioningProvider.class,
             ConnectorPageSource.class,
             ConnectorPageSourceProvider.class,
@@ -53,6 +55,7 @@ class TestForwardedMethods
     @ParameterizedTest
     @CsvSource({
             "connector.CachedConnector",
+            "connector.ScheduleConnectorContext",
             "ahead.AnnouncingSplitManager",
             "ahead.AnnouncingSplitSource",
             "filesystem.CachedHiveFileSystemCache",

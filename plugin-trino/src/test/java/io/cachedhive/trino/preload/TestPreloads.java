@@ -21,7 +21,7 @@ class TestPreloads
 
     private static PreloadJob job(String id)
     {
-        return new PreloadJob(id, new TableName("s", "t"), Optional.empty(), Optional.empty(), 1, 100, Instant.EPOCH);
+        return new PreloadJob(id, Optional.empty(), new TableName("s", "t"), Optional.empty(), Optional.empty(), 1, 100, Instant.EPOCH);
     }
 
     @Test
