@@ -5,6 +5,9 @@ import io.cachedhive.engine.CacheSchemaModule;
 import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.store.quota.TableUsage;
 import io.cachedhive.testing.Await;
+import io.cachedhive.testing.DocumentedCode;
+import io.cachedhive.testing.DocumentedCode.Block;
+import io.cachedhive.testing.DocumentedCode.Command;
 import io.cachedhive.testing.cluster.s3.S3RequestCounts;
 import io.cachedhive.testing.cluster.s3.S3Server;
 import io.trino.Session;
@@ -27,6 +30,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -39,6 +43,7 @@ import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import static com.google.common.collect.Iterables.getOnlyElement;
 import static io.airlift.testing.Closeables.closeAll;
@@ -344,6 +349,47 @@ class TestCacheRules
     {
         Matcher matcher = Pattern.compile("'%s' = LongCount\\{total=(\\d+)}".formatted(name)).matcher(plan);
         return matcher.find() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
+    }
+
+    /**
+     * The statements of all pages run as they are, but for the name of the catalog. A test of the quickstart runs those of docs/sql.md.
+     */
+    @Test
+    void testStatementsOfPages()
+    {
+        List<String> failures = new ArrayList<>();
+        List<String> statements = statements();
+        assertThat(statements).hasSizeGreaterThan(10);
+        for (String statement : statements) {
+            failure(statement).ifPresent(failures::add);
+        }
+        queryRunner.execute("CALL cachedhive.system.set_cache_mode('DEFAULT')");
+        assertThat(failures).isEmpty();
+        assertThat(failure("SELECT hots FROM lake.cache.stats")).as("a wrong statement").get().asString().contains("Column 'hots' cannot be resolved");
+    }
+
+    private Optional<String> failure(String statement)
+    {
+        try {
+            queryRunner.execute(statement.replaceAll("\\b(lake|lake_cached)\\.|<catalog>\\.", "cachedhive."));
+            return Optional.empty();
+        }
+        catch (RuntimeException e) {
+            return Optional.of("%s: %s".formatted(statement, e.getMessage()));
+        }
+    }
+
+    private static List<String> statements()
+    {
+        Stream<String> blocks = DocumentedCode.blocks().stream()
+                .filter(block -> block.language().equals("sql") && !block.page().equals("docs/sql.md"))
+                .map(Block::text);
+        // descriptions of arguments are no statements, and flushes and preloads need a table of the reader; this engine has no listener that records queries
+        Stream<String> spans = Stream.of("SELECT", "CALL")
+                .flatMap(verb -> DocumentedCode.commands(verb).stream())
+                .map(Command::text)
+                .filter(text -> text.startsWith("SELECT ") || text.contains("set_cache_mode('") || text.contains("refresh_cache_rules()"));
+        return Stream.concat(blocks, spans).filter(text -> !text.contains("system.cache.queries")).toList();
     }
 
     /**
