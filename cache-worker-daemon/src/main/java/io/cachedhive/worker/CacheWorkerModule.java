@@ -19,6 +19,7 @@ import io.cachedhive.transport.tls.Certificates;
 import io.cachedhive.transport.tls.Certificates.InvalidCertificatesException;
 import io.cachedhive.worker.fetch.FetchConfig;
 import io.cachedhive.worker.http.AccessFilter;
+import io.cachedhive.worker.http.DrainAnswerFilter;
 import io.cachedhive.worker.http.DrainResource;
 import io.cachedhive.worker.http.HealthResource;
 import io.cachedhive.worker.http.HttpAccess;
@@ -38,12 +39,14 @@ import io.cachedhive.worker.startup.StartupException;
 import io.cachedhive.worker.storage.EncryptionConfig;
 import io.cachedhive.worker.storage.RamConfig;
 import io.cachedhive.worker.storage.SsdConfig;
+import jakarta.servlet.Filter;
 
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.util.Optional;
 
 import static com.google.inject.Scopes.SINGLETON;
+import static com.google.inject.multibindings.Multibinder.newSetBinder;
 import static com.google.inject.multibindings.OptionalBinder.newOptionalBinder;
 import static io.airlift.configuration.ConfigBinder.configBinder;
 import static io.airlift.jaxrs.JaxrsBinder.jaxrsBinder;
@@ -133,6 +136,7 @@ public class CacheWorkerModule
         jaxrsBinder(binder).bind(DrainResource.class);
         jaxrsBinder(binder).bind(SsdFormatResource.class);
         jaxrsBinder(binder).bind(AccessFilter.class);
+        newSetBinder(binder, Filter.class).addBinding().to(DrainAnswerFilter.class).in(SINGLETON);
         binder.bind(WorkerMetrics.class).in(SINGLETON);
         binder.bind(WorkerMetricsBean.class).in(SINGLETON);
     }

@@ -63,6 +63,9 @@ public final class Drain
     private long blocks;
     @GuardedBy("this")
     private long givenBlocks;
+    // requests for a drain whose answers are not written yet
+    @GuardedBy("this")
+    private int openRequests;
 
     public enum State
     {
@@ -115,8 +118,10 @@ public final class Drain
 
     /**
      * Starts draining, or sets another deadline if the worker is already draining.
+     *
+     * @return the progress before the drain does anything, or at the change of the deadline
      */
-    public synchronized void start(Duration deadline)
+    public synchronized Progress start(Duration deadline)
     {
         deadlineNanos = nanoTime.getAsLong() + deadline.toNanos();
         if (state == State.NOT_LEAVING) {
@@ -126,6 +131,41 @@ public final class Drain
             blocks = 0;
             givenBlocks = 0;
             log.info("Draining within %s ms", deadline.toMillis());
+        }
+        return progress();
+    }
+
+    /**
+     * Keeps the process from exiting until the returned object is closed, so that a request that starts a drain is
+     * answered even if the drain ends at once.
+     */
+    public synchronized OpenRequest openRequest()
+    {
+        openRequests++;
+        return this::closeRequest;
+    }
+
+    /**
+     * A request whose answer is not written yet.
+     */
+    public interface OpenRequest
+            extends AutoCloseable
+    {
+        @Override
+        void close();
+    }
+
+    private synchronized void closeRequest()
+    {
+        openRequests--;
+        completeIfEnded();
+    }
+
+    @GuardedBy("this")
+    private void completeIfEnded()
+    {
+        if (state == State.ENDED && openRequests == 0) {
+            ended.complete(null);
         }
     }
 
@@ -164,7 +204,7 @@ public final class Drain
     }
 
     /**
-     * Completes when the drain is complete and the process should exit.
+     * Completes when the drain is complete, the requests for it are answered, and the process should exit.
      */
     public CompletableFuture<Void> ended()
     {
@@ -197,7 +237,9 @@ public final class Drain
         if (enter(State.ENDED)) {
             Progress progress = progress();
             log.info("Drained; %s of %s blocks are at their new owners", progress.givenBlocks(), progress.blocks());
-            ended.complete(null);
+            synchronized (this) {
+                completeIfEnded();
+            }
         }
     }
 

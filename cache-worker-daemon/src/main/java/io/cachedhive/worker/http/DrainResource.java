@@ -24,10 +24,12 @@ import static jakarta.ws.rs.core.MediaType.APPLICATION_JSON;
 /**
  * Starts, cancels and reports the drain of this worker.
  */
-@Path("/v1/drain")
+@Path(DrainResource.PATH)
 @Produces(APPLICATION_JSON)
 public final class DrainResource
 {
+    static final String PATH = "/v1/drain";
+
     private static final String DEFAULT_DEADLINE = "10m";
 
     private final Drain drain;
@@ -70,14 +72,17 @@ public final class DrainResource
         if (parsed.getValue(TimeUnit.DAYS) > 365) {
             throw problem(Response.Status.BAD_REQUEST, "deadline=%s is more than a year".formatted(deadline));
         }
-        drain.start(parsed.toJavaTime());
-        return state();
+        return state(drain.start(parsed.toJavaTime()));
     }
 
     @GET
     public DrainState state()
     {
-        Progress progress = drain.progress();
+        return state(drain.progress());
+    }
+
+    private static DrainState state(Progress progress)
+    {
         return new DrainState(progress.state().name(), progress.millisLeft(), progress.blocks(), progress.givenBlocks());
     }
 

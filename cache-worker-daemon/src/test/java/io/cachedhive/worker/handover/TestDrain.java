@@ -6,6 +6,7 @@ import io.cachedhive.protocol.wire.CounterNames;
 import io.cachedhive.protocol.wire.HandOverMessage.HandOver;
 import io.cachedhive.protocol.wire.Source;
 import io.cachedhive.testing.Await;
+import io.cachedhive.worker.handover.Drain.OpenRequest;
 import io.cachedhive.worker.handover.Drain.Progress;
 import io.cachedhive.worker.handover.Drain.State;
 import io.cachedhive.worker.testing.FakePeer;
@@ -333,6 +334,25 @@ class TestDrain
         // the second call is another deadline
         drain("a").start(Duration.ofMillis(300));
         Await.until("it leaves", () -> drain("a").ended().isDone());
+    }
+
+    /**
+     * However early the drain ends, the process exits only when the requests for it are answered.
+     */
+    @Test
+    void testAnswersBeforeItLeaves()
+    {
+        fleet.start("a");
+        fleet.publish("a");
+        OpenRequest first = drain("a").openRequest();
+        OpenRequest second = drain("a").openRequest();
+        assertThat(drain("a").start(Duration.ZERO).state()).isEqualTo(State.WAITING_FOR_RING);
+        awaitState("a", State.ENDED);
+        assertThat(drain("a").ended()).isNotDone();
+        first.close();
+        assertThat(drain("a").ended()).isNotDone();
+        second.close();
+        assertThat(drain("a").ended()).isDone();
     }
 
     @Test
