@@ -107,7 +107,7 @@ class TestCacheWorkerProgram
         assertThat(ended.code()).describedAs(ended.error()).isEqualTo(0);
         assertThat(ended.output().lines())
                 .contains("-Xmx64m", "-Dconfig=" + etc + "/config.properties")
-                .endsWith("io.cachedhive.worker.drain.DrainCommand", "--address", "127.0.0.1", "--deadline", "45s");
+                .endsWith("io.cachedhive.worker.command.DrainCommand", "--address", "127.0.0.1", "--deadline", "45s");
     }
 
     @Test

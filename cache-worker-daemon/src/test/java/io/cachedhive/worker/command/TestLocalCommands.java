@@ -1,4 +1,4 @@
-package io.cachedhive.worker.drain;
+package io.cachedhive.worker.command;
 
 import io.cachedhive.worker.testing.WorkerProcess;
 import org.junit.jupiter.api.AfterEach;
@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 @Timeout(1800)
 @Tag("slow")
-class TestDrainCommand
+class TestLocalCommands
 {
     private static final String SECRET = "fS9mD2kqLwz0Yb4nT7rXcVuE1hJgP6oA";
     private static final long END_SECONDS = 300;
@@ -99,8 +99,15 @@ class TestDrainCommand
         assertThat(refused.error()).contains("refuses to drain (HTTP 401)");
         assertThat(worker.isAlive()).isTrue();
 
-        // it has no ring without itself, and so it exits at the deadline, by which a busy machine has answered the request
-        Ended drained = run(SECRET, "--address", "127.0.0.1", "--deadline", "5s");
+        Ended status = status(SECRET);
+        assertThat(status.code()).describedAs(status.error()).isEqualTo(StatusCommand.EXIT_ANSWERED);
+        assertThat(status.output()).contains("\"state\":\"RUNNING\"", "\"version\":");
+        Ended refusedStatus = status(SECRET + "x", "--address", "127.0.0.1");
+        assertThat(refusedStatus.code()).isEqualTo(StatusCommand.EXIT_FAILED);
+        assertThat(refusedStatus.error()).contains("refuses the request (HTTP 401)");
+
+        // it exits at once, and answers nevertheless
+        Ended drained = run(SECRET, "--address", "127.0.0.1", "--deadline", "0s");
         assertThat(drained.code()).describedAs(drained.error()).isEqualTo(DrainCommand.EXIT_DRAINED);
         assertThat(drained.output()).contains("WAITING_FOR_RING", "The cache worker has stopped.");
         assertThat(worker.waitFor(END_SECONDS, TimeUnit.SECONDS)).isTrue();
@@ -109,6 +116,9 @@ class TestDrainCommand
         Ended gone = run(SECRET, "--address", "127.0.0.1", "--deadline", "500ms");
         assertThat(gone.code()).isEqualTo(DrainCommand.EXIT_FAILED);
         assertThat(gone.error()).contains("does not answer", "check that the cache worker runs");
+        Ended goneStatus = status(SECRET);
+        assertThat(goneStatus.code()).isEqualTo(StatusCommand.EXIT_FAILED);
+        assertThat(goneStatus.error()).contains("does not answer", "start the cache worker");
     }
 
     @Test
@@ -122,6 +132,8 @@ class TestDrainCommand
         Ended ended = run(SECRET, "--address", "127.0.0.1", "--deadline", "soon");
         assertThat(ended.code()).isEqualTo(DrainCommand.EXIT_USAGE);
         assertThat(ended.error()).contains("correct the options or " + config);
+        assertThat(status(SECRET, "--address").code()).isEqualTo(StatusCommand.EXIT_USAGE);
+        assertThat(status("short").error()).contains("correct the options or " + config);
         Ended invalid = run("short", "--address", "127.0.0.1", "--deadline", "1s");
         assertThat(invalid.code()).isEqualTo(DrainCommand.EXIT_USAGE);
         assertThat(invalid.error()).contains("internal-communication.shared-secret");
@@ -129,9 +141,24 @@ class TestDrainCommand
 
     private Ended run(String secret, String... args)
     {
+        return run(DrainCommand::run, secret, args);
+    }
+
+    private Ended status(String secret, String... args)
+    {
+        return run(StatusCommand::run, secret, args);
+    }
+
+    private interface Command
+    {
+        int run(List<String> args, Path config, Map<String, String> environment, PrintStream out, PrintStream err);
+    }
+
+    private Ended run(Command command, String secret, String... args)
+    {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
-        int code = DrainCommand.run(
+        int code = command.run(
                 List.of(args),
                 config,
                 Map.of("CACHEDHIVE_SHARED_SECRET", secret),
