@@ -1,6 +1,7 @@
 package io.cachedhive.admin;
 
 import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.task.TaskException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -121,6 +122,11 @@ public final class CacheAdmin
                         console.clearProgress();
                         console.problem(e.getMessage());
                         return ExitCode.WRONG_CONFIGURATION;
+                    }
+                    if (e instanceof TaskException) {
+                        console.clearProgress();
+                        console.problem(e.getMessage());
+                        return ExitCode.HOST_FAILED;
                     }
                     if (e instanceof WrongUsageException) {
                         console.clearProgress();

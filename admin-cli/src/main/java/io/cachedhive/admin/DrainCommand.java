@@ -1,23 +1,21 @@
 package io.cachedhive.admin;
 
-import io.cachedhive.admin.cluster.Cluster;
+import com.fasterxml.jackson.databind.JsonNode;
+import io.cachedhive.admin.WorkerOptions.Selection;
 import io.cachedhive.admin.cluster.ClusterFileException;
-import io.cachedhive.admin.cluster.ClusterHost;
-import io.cachedhive.admin.host.HostAnswer;
-import io.cachedhive.admin.host.HostAnswer.Answered;
-import io.cachedhive.admin.host.HostAnswer.Failed;
-import io.cachedhive.admin.host.WorkerHosts;
-import io.cachedhive.admin.settings.HostFiles;
-import io.cachedhive.admin.task.HostOutcome;
+import io.cachedhive.admin.host.WorkerHost;
+import io.cachedhive.admin.output.Column;
+import io.cachedhive.admin.output.Quantity;
+import io.cachedhive.admin.task.TaskException;
 import io.cachedhive.admin.worker.WorkerFields;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 
 import static java.util.Objects.requireNonNull;
 
@@ -33,6 +31,12 @@ import static java.util.Objects.requireNonNull;
 final class DrainCommand
         implements Callable<Integer>
 {
+    private static final List<Column> COLUMNS = List.of(
+            Column.text("STATE", answer -> WorkerFields.of(answer).text("state").orElse(Quantity.UNKNOWN)),
+            Column.number("HANDED OVER", count("given_blocks")),
+            Column.number("OF BLOCKS", count("blocks")),
+            Column.number("TIME LEFT", answer -> Quantity.duration(WorkerFields.of(answer).number("millis_left"))));
+
     @Option(names = "--deadline", paramLabel = "DURATION", defaultValue = "10m", description = "time limit for each cache worker, such as 30s or 5m (default: ${DEFAULT-VALUE})")
     private Duration deadline;
 
@@ -43,7 +47,7 @@ final class DrainCommand
     private boolean cancel;
 
     @Mixin
-    private ClusterOptions options;
+    private HostOptions options;
 
     @Mixin
     private DryRunOption dryRun;
@@ -57,35 +61,23 @@ final class DrainCommand
 
     @Override
     public Integer call()
-            throws ClusterFileException
+            throws ClusterFileException, TaskException
     {
-        Cluster cluster = options.cluster();
-        List<ClusterHost> workers = options.select(cluster).stream().filter(ClusterHost::isWorker).toList();
-        if (!show && !cancel && workers.size() == cluster.workers().size()) {
+        Selection selection = options.select(console);
+        List<WorkerHost> workers = selection.hosts();
+        if (!show && !cancel && !selection.known().isEmpty() && workers.containsAll(selection.known())) {
             throw new WrongUsageException("All cache workers would be drained, and none would remain to receive their blocks: select some of them with --hosts, or use stop.");
         }
         if (dryRun.isSet() && !show) {
-            return options.report(workers.stream().map(host -> HostOutcome.done(host, List.of(cancel ? "stays" : "drain"))).toList(), "WOULD CHANGE", "UNCHANGED", console);
+            workers.forEach(worker -> console.line("%s would %s.".formatted(worker, cancel ? "stay" : "be drained")));
+            return ExitCode.OK;
         }
-        List<HostAnswer> answers;
-        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(10), HostFiles.readSecret(cluster), cluster.tls().context())) {
-            answers = http.ask(show ? "GET" : cancel ? "DELETE" : "POST", show || cancel ? "/v1/drain" : "/v1/drain?deadline=" + deadline.toMillis() + "ms", _ -> {});
-        }
-        List<HostOutcome> outcomes = new ArrayList<>();
-        for (int index = 0; index < workers.size(); index++) {
-            ClusterHost host = workers.get(index);
-            outcomes.add(switch (answers.get(index)) {
-                case Failed failed -> HostOutcome.failed(host, failed.problem());
-                case Answered answered -> {
-                    WorkerFields fields = WorkerFields.of(answered.content());
-                    yield HostOutcome.done(host, List.of("%s, %s of %s blocks handed over, %s s left".formatted(
-                            fields.text("state").orElse("?"),
-                            fields.number("given_blocks").orElse(0),
-                            fields.number("blocks").orElse(0),
-                            fields.number("millis_left").orElse(0) / 1000)));
-                }
-            });
-        }
-        return options.report(outcomes, show ? "ANSWERED" : "CHANGED", "UNCHANGED", console);
+        String path = show || cancel ? "/v1/drain" : "/v1/drain?deadline=" + deadline.toMillis() + "ms";
+        return options.run(selection, show ? "GET" : cancel ? "DELETE" : "POST", path, COLUMNS, console);
+    }
+
+    private static Function<JsonNode, String> count(String field)
+    {
+        return answer -> Quantity.count(WorkerFields.of(answer).number(field));
     }
 }

@@ -6,6 +6,7 @@ import io.cachedhive.admin.host.HostAnswer.Failed;
 import io.cachedhive.admin.host.WorkerHosts;
 import io.cachedhive.admin.output.Column;
 import io.cachedhive.admin.output.OutputFormat;
+import io.cachedhive.admin.task.TaskException;
 import picocli.CommandLine.Option;
 
 import java.util.List;
@@ -27,13 +28,19 @@ final class HostOptions
     ///
     /// @return the exit code
     /// @throws ClusterFileException if the hosts file is needed and cannot be used
+    /// @throws TaskException if Trino does not name the cache workers
     int run(String path, List<Column> columns, Console console)
-            throws ClusterFileException
+            throws ClusterFileException, TaskException
     {
-        Selection selection = select(console);
+        return run(select(console), "GET", path, columns, console);
+    }
+
+    /// As {@link #run(String, List, Console)}, for hosts that are selected already and with another method of HTTP.
+    int run(Selection selection, String method, String path, List<Column> columns, Console console)
+    {
         List<HostAnswer> answers;
         try (WorkerHosts workers = workers(selection.hosts(), selection.secrets()::get, selection.tls())) {
-            answers = workers.ask(path, done -> console.progress("%s of %s hosts answered".formatted(done, selection.hosts().size())));
+            answers = workers.ask(method, path, done -> console.progress("%s of %s hosts answered".formatted(done, selection.hosts().size())));
         }
         console.clearProgress();
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.output.Column;
 import io.cachedhive.admin.output.Quantity;
+import io.cachedhive.admin.task.TaskException;
 import io.cachedhive.admin.worker.WorkerFields;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -48,7 +49,7 @@ final class StatusCommand
 
     @Override
     public Integer call()
-            throws ClusterFileException
+            throws ClusterFileException, TaskException
     {
         return options.run("/v1/status", COLUMNS, console);
     }

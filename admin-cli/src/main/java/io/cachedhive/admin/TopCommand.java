@@ -1,14 +1,14 @@
 package io.cachedhive.admin;
 
-import io.cachedhive.admin.cluster.Cluster;
+import io.cachedhive.admin.WorkerOptions.Selection;
 import io.cachedhive.admin.cluster.ClusterFileException;
-import io.cachedhive.admin.cluster.ClusterHost;
 import io.cachedhive.admin.host.HostAnswer;
 import io.cachedhive.admin.host.HostAnswer.Answered;
+import io.cachedhive.admin.host.WorkerHost;
 import io.cachedhive.admin.host.WorkerHosts;
 import io.cachedhive.admin.output.Quantity;
 import io.cachedhive.admin.output.TextTable;
-import io.cachedhive.admin.settings.HostFiles;
+import io.cachedhive.admin.task.TaskException;
 import io.cachedhive.admin.worker.WorkerFields;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -42,7 +42,7 @@ final class TopCommand
     private Integer count;
 
     @Mixin
-    private ClusterOptions options;
+    private WorkerOptions options;
 
     private final Console console;
     private final LongSupplier nanoTime;
@@ -60,12 +60,12 @@ final class TopCommand
 
     @Override
     public Integer call()
-            throws ClusterFileException
+            throws ClusterFileException, TaskException
     {
-        Cluster cluster = options.cluster();
-        List<ClusterHost> workers = options.select(cluster).stream().filter(ClusterHost::isWorker).toList();
+        Selection selection = options.select(console);
+        List<WorkerHost> workers = selection.hosts();
         boolean failed = false;
-        try (WorkerHosts http = new WorkerHosts(workers.stream().map(ClusterHost::http).toList(), Duration.ofSeconds(5), HostFiles.readSecret(cluster), cluster.tls().context())) {
+        try (WorkerHosts http = options.workers(workers, selection.secrets()::get, selection.tls())) {
             List<HostAnswer> before = http.ask("/v1/stats", _ -> {});
             long beforeNanos = nanoTime.getAsLong();
             for (int refresh = 0; count == null || refresh < count; refresh++) {
@@ -87,11 +87,11 @@ final class TopCommand
         return failed ? ExitCode.HOST_FAILED : ExitCode.OK;
     }
 
-    private void print(List<ClusterHost> workers, List<HostAnswer> before, List<HostAnswer> now, double seconds)
+    private void print(List<WorkerHost> workers, List<HostAnswer> before, List<HostAnswer> now, double seconds)
     {
         TextTable table = new TextTable(List.of("HOST", "RAM HITS/S", "SSD HITS/S", "NON-LOCAL/S", "REMOTE/S", "BYPASS/S"));
         for (int index = 0; index < workers.size(); index++) {
-            List<String> cells = new ArrayList<>(List.of(workers.get(index).name()));
+            List<String> cells = new ArrayList<>(List.of(workers.get(index).toString()));
             for (String counter : COUNTERS) {
                 cells.add(Quantity.bytes(perSecond(before.get(index), now.get(index), counter, seconds)));
             }

@@ -1,7 +1,9 @@
 package io.cachedhive.admin;
 
 import io.cachedhive.admin.cluster.Cluster;
+import io.cachedhive.admin.cluster.ClusterFile;
 import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.cluster.TlsSettings;
 import io.cachedhive.admin.sql.TrinoClient;
 import io.cachedhive.admin.sql.TrinoLogin;
 import io.cachedhive.admin.task.TaskException;
@@ -9,6 +11,7 @@ import picocli.CommandLine.Option;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * The options of commands that run SQL.
@@ -42,16 +45,30 @@ final class TrinoOptions
         if (server == null) {
             throw new ClusterFileException("The coordinator is not known: set trino-url in %s, or give --trino-url.".formatted(cluster.file()));
         }
+        return client(server, Optional.ofNullable(user), Optional.of(cluster));
+    }
+
+    /**
+     * Creates a client of a coordinator, with the login and the TLS settings of the hosts file if there is one.
+     *
+     * @throws ClusterFileException if the address or the login is invalid
+     */
+    static TrinoClient client(String server, Optional<String> user, Optional<Cluster> cluster)
+            throws ClusterFileException
+    {
         TrinoLogin login;
         try {
-            login = TrinoLogin.read(user == null ? cluster.trinoUser() : user, cluster.trinoPasswordFile(), cluster.trinoAccessTokenFile());
+            login = TrinoLogin.read(
+                    user.or(() -> cluster.map(Cluster::trinoUser)).orElse(ClusterFile.DEFAULT_TRINO_USER),
+                    cluster.flatMap(Cluster::trinoPasswordFile),
+                    cluster.flatMap(Cluster::trinoAccessTokenFile));
         }
         catch (IOException e) {
             throw new ClusterFileException("The login for Trino cannot be read (%s): correct trino-password-file or trino-access-token-file in %s."
-                    .formatted(e.getMessage(), cluster.file()));
+                    .formatted(e.getMessage(), cluster.map(Cluster::file).map(Object::toString).orElse("the hosts file")));
         }
         try {
-            return new TrinoClient(server, login, cluster.tls().context());
+            return new TrinoClient(server, login, cluster.map(Cluster::tls).orElse(TlsSettings.DEFAULT).context());
         }
         catch (TaskException e) {
             throw new ClusterFileException(e.getMessage());

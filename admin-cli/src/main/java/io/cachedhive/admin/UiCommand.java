@@ -4,6 +4,7 @@ import io.cachedhive.admin.WorkerOptions.Selection;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.host.WorkerHost;
 import io.cachedhive.admin.host.WorkerHosts;
+import io.cachedhive.admin.task.TaskException;
 import io.cachedhive.admin.ui.ClusterMonitor;
 import io.cachedhive.admin.ui.UiServer;
 import picocli.CommandLine.Command;
@@ -50,7 +51,7 @@ final class UiCommand
 
     @Override
     public Integer call()
-            throws ClusterFileException
+            throws ClusterFileException, TaskException
     {
         if (port < 0 || port > 65535) {
             throw new WrongUsageException("--port is %s: use a port from 1 to 65535, or 0 for a free one.".formatted(port));
@@ -63,8 +64,8 @@ final class UiCommand
             try {
                 secrets.set(options.select(silent).secrets());
             }
-            catch (ClusterFileException _) {
-                // the page shows that the hosts refuse the secret; the file may be valid at the next time
+            catch (ClusterFileException | TaskException _) {
+                // the page shows that the hosts refuse the secret; the file may be valid, and Trino may answer, at the next time
             }
         };
         try (WorkerHosts http = options.workers(selection.hosts(), host -> secrets.get().getOrDefault(host, Optional.empty()), selection.tls());

@@ -27,6 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class TestSqlCommands
 {
     private final List<String> statements = new CopyOnWriteArrayList<>();
+    private final List<String> requests = new CopyOnWriteArrayList<>();
     private HttpServer server;
     private volatile String result = "{\"id\": \"q1\"}";
 
@@ -153,6 +154,97 @@ class TestSqlCommands
     }
 
     private record Outcome(int code, String out, String error) {}
+
+    /**
+     * Trino has the addresses of the blocks' ports. One cache worker is in the hosts file with its port, and the other one is not.
+     */
+    @Test
+    void testWorkersOfTrino()
+            throws IOException
+    {
+        HttpServer inFile = cacheWorker("127.0.0.2");
+        HttpServer other = cacheWorker("127.0.0.3");
+        try {
+            String url = "http://127.0.0.1:" + server.getAddress().getPort();
+            String port = Integer.toString(other.getAddress().getPort());
+            Files.writeString(directory.resolve("hosts.yaml"), "workers: [127.0.0.2]\nhttp-port: %s\n".formatted(inFile.getAddress().getPort()));
+            result = """
+                    {"id": "q1", "columns": [{"name": "address"}], "data": [["127.0.0.2:8484"], ["127.0.0.3:8484"]]}
+                    """;
+            Outcome status = run("status", "--trino-url", url, "--trino-user", "eve", "--catalog", "la\"ke", "--http-port", port);
+            assertThat(status.code()).as(status.toString()).isEqualTo(ExitCode.OK);
+            assertThat(status.out()).contains(address(inFile), address(other), "RUNNING");
+            assertThat(statements).containsExactly("eve: SELECT address FROM \"la\"\"ke\".cache.nodes ORDER BY address");
+
+            Outcome top = run("top", "--trino-url", url, "--catalog", "lake", "--http-port", port, "--hosts", "127.0.0.3", "--interval", "1ms", "--count", "1");
+            assertThat(top.code()).as(top.toString()).isEqualTo(ExitCode.OK);
+            assertThat(top.out()).contains(address(other)).doesNotContain(address(inFile));
+
+            assertThat(requests).doesNotContain("POST /v1/drain");
+            Outcome all = run("drain", "--trino-url", url, "--catalog", "lake", "--http-port", port);
+            assertThat(all.code()).isEqualTo(ExitCode.WRONG_USAGE);
+            assertThat(all.error()).contains("All cache workers would be drained");
+            assertThat(run("drain", "--trino-url", url, "--catalog", "lake", "--http-port", port, "--hosts", "127.0.0.3", "--dry-run").error())
+                    .contains(address(other) + " would be drained.");
+            assertThat(requests).doesNotContain("POST /v1/drain");
+            Outcome drained = run("drain", "--trino-url", url, "--catalog", "lake", "--http-port", port, "--hosts", "127.0.0.3");
+            assertThat(drained.code()).as(drained.toString()).isEqualTo(ExitCode.OK);
+            assertThat(requests.getLast()).isEqualTo("POST /v1/drain");
+
+            Outcome unknown = run("stats", "--trino-url", url, "--catalog", "lake", "--hosts", "elsewhere");
+            assertThat(unknown.code()).isEqualTo(ExitCode.WRONG_USAGE);
+            assertThat(unknown.error()).contains("elsewhere is not a cache worker of " + url, address(inFile));
+        }
+        finally {
+            inFile.stop(0);
+            other.stop(0);
+        }
+    }
+
+    /**
+     * Without the name of a catalog, all cachedhive catalogs of Trino are asked.
+     */
+    @Test
+    void testCatalogsOfTrino()
+    {
+        String url = "http://127.0.0.1:" + server.getAddress().getPort();
+        result = """
+                {"id": "q1", "columns": [{"name": "catalog_name"}, {"name": "address"}], "data": [["lake", "127.0.0.2:8484"], ["web", "127.0.0.2:8484"]]}
+                """;
+        run("status", "--trino-url", url, "--timeout", "1ms");
+        assertThat(statements).containsExactly(
+                "ops: SELECT catalog_name FROM system.metadata.catalogs WHERE connector_name = 'cachedhive' ORDER BY catalog_name",
+                "ops: SELECT address FROM \"lake\".cache.nodes UNION SELECT address FROM \"web\".cache.nodes ORDER BY address");
+
+        result = "{\"id\": \"q1\"}";
+        Outcome none = run("status", "--trino-url", url);
+        assertThat(none.code()).isEqualTo(ExitCode.HOST_FAILED);
+        assertThat(none.error()).contains("shows this user no cachedhive catalog: name it with --catalog");
+        assertThat(run("status", "--trino-url", url, "--catalog", "lake").error()).contains("knows no cache worker: start Trino workers");
+        assertThat(run("status", "--trino-url", url, "--catalog", "missing").error()).contains("no such table");
+        assertThat(run("status", "--trino-url", url, "--http-port", "0").code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(run("status", "--trino-url", "nonsense").code()).isEqualTo(ExitCode.WRONG_CONFIGURATION);
+    }
+
+    private HttpServer cacheWorker(String address)
+            throws IOException
+    {
+        HttpServer worker = HttpServer.create(new InetSocketAddress(address, 0), 0);
+        worker.createContext("/v1/", exchange -> {
+            requests.add(exchange.getRequestMethod() + " " + exchange.getRequestURI().getPath());
+            byte[] bytes = "{\"state\": \"RUNNING\"}".getBytes(UTF_8);
+            exchange.sendResponseHeaders(200, bytes.length);
+            exchange.getResponseBody().write(bytes);
+            exchange.close();
+        });
+        worker.start();
+        return worker;
+    }
+
+    private static String address(HttpServer worker)
+    {
+        return worker.getAddress().getAddress().getHostAddress() + ":" + worker.getAddress().getPort();
+    }
 
     private Outcome run(String... arguments)
     {

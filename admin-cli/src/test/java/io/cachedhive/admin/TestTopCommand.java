@@ -67,6 +67,11 @@ class TestTopCommand
                 .formatted(ram, ssd, nonLocal, remote, bypass);
     }
 
+    private String host(String address)
+    {
+        return address + ":" + servers.get(address).getAddress().getPort();
+    }
+
     private record Outcome(int code, List<List<String>> rows) {}
 
     private Outcome top(int refreshes)
@@ -96,11 +101,11 @@ class TestTopCommand
         worker("127.0.0.3", stats(0, 0, 0, 0, 0), stats(0, 0, 4 << 10, 0, 0));
         assertThat(top(2)).isEqualTo(new Outcome(ExitCode.OK, List.of(
                 List.of("HOST", "RAM HITS/S", "SSD HITS/S", "NON-LOCAL/S", "REMOTE/S", "BYPASS/S"),
-                List.of("127.0.0.2", "1.0MB", "2.0MB", "0B", "1B", "0B"),
-                List.of("127.0.0.3", "0B", "0B", "1.0kB", "0B", "0B"),
+                List.of(host("127.0.0.2"), "1.0MB", "2.0MB", "0B", "1B", "0B"),
+                List.of(host("127.0.0.3"), "0B", "0B", "1.0kB", "0B", "0B"),
                 List.of("HOST", "RAM HITS/S", "SSD HITS/S", "NON-LOCAL/S", "REMOTE/S", "BYPASS/S"),
-                List.of("127.0.0.2", "255.8kB", "255.5kB", "0B", "0B", "1000B"),
-                List.of("127.0.0.3", "0B", "0B", "0B", "0B", "0B"))));
+                List.of(host("127.0.0.2"), "255.8kB", "255.5kB", "0B", "0B", "1000B"),
+                List.of(host("127.0.0.3"), "0B", "0B", "0B", "0B", "0B"))));
     }
 
     /**
@@ -115,9 +120,9 @@ class TestTopCommand
         worker("127.0.0.4", stats(0, 0, 0, 0, 0), "");
         Outcome outcome = top(1);
         assertThat(outcome.rows().subList(1, 4)).containsExactly(
-                List.of("127.0.0.2", "-", "0B", "0B", "0B", "0B"),
-                List.of("127.0.0.3", "10B", "-", "-", "-", "-"),
-                List.of("127.0.0.4", "-", "-", "-", "-", "-"));
+                List.of(host("127.0.0.2"), "-", "0B", "0B", "0B", "0B"),
+                List.of(host("127.0.0.3"), "10B", "-", "-", "-", "-"),
+                List.of(host("127.0.0.4"), "-", "-", "-", "-", "-"));
         assertThat(outcome.code()).isEqualTo(ExitCode.HOST_FAILED);
     }
 }

@@ -42,6 +42,9 @@ import static java.util.Objects.requireNonNull;
  */
 public final class ClusterFile
 {
+    /// The user that runs SQL where none is named.
+    public static final String DEFAULT_TRINO_USER = "admin";
+
     /// What may stand at the top for all hosts, in a group, and at a single host.
     private static final Set<String> HOST_SETTINGS = Set.of(
             "ssh-user", "ssh-port", "sudo", "install-directory", "java-home", "service", "run-as", "trino-home", "trino-run-as", "trino-etc",
@@ -96,7 +99,16 @@ public final class ClusterFile
             throws IOException
     {
         Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-        Files.writeString(file, templateText());
+        Files.writeString(file, template());
+    }
+
+    /// Checks the text of a hosts file that is not written yet.
+    ///
+    /// @throws ClusterFileException if it is wrong
+    public static void check(String text, Path file)
+            throws ClusterFileException
+    {
+        parse(text, file);
     }
 
     static Cluster parse(String text, Path file)
@@ -296,7 +308,7 @@ public final class ClusterFile
                         tls.text("keystore-password"),
                         tls.value("insecure", ClusterFile::flag).orElse(false)),
                 top.text("trino-url"),
-                top.text("trino-user").orElse("admin"),
+                top.text("trino-user").orElse(DEFAULT_TRINO_USER),
                 top.value("trino-password-file", this::localPath),
                 top.value("trino-access-token-file", this::localPath));
     }
@@ -519,7 +531,8 @@ public final class ClusterFile
         return file.toAbsolutePath().resolveSibling(text).normalize();
     }
 
-    static String templateText()
+    /// The commented example.
+    public static String template()
             throws IOException
     {
         try (InputStream template = requireNonNull(ClusterFile.class.getResourceAsStream("cache-admin.yaml"), "template is missing")) {

@@ -192,7 +192,7 @@ class TestClusterFile
     void testTemplateIsCompleteWhenFilledIn()
             throws IOException, ClusterFileException
     {
-        String text = ClusterFile.templateText()
+        String text = ClusterFile.template()
                 .replace("<coordinator.example.net>", "c1")
                 .replace("<worker[1-3].example.net>", "w[1-3]");
         assertThat(ClusterFile.parse(text, FILE).hosts()).hasSize(4);
