@@ -1,6 +1,7 @@
 package io.cachedhive.trino.stats;
 
 import com.google.inject.Inject;
+import io.cachedhive.plugin.counters.HitRateHistory;
 import io.cachedhive.plugin.counters.HitRateSampler;
 import io.cachedhive.plugin.counters.WorkerReport;
 import io.cachedhive.plugin.mode.CacheDecisions;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.Supplier;
 
 import static io.trino.spi.type.BigintType.BIGINT;
 import static io.trino.spi.type.DoubleType.DOUBLE;
@@ -24,11 +26,15 @@ import static java.util.Objects.requireNonNull;
 final class SummaryTable
         extends CacheTable<ClusterSummary>
 {
-    private final HitRateSampler sampler;
-    private final CacheDecisions decisions;
+    private final Supplier<ClusterSummary> current;
 
     @Inject
     SummaryTable(HitRateSampler sampler, CacheDecisions decisions)
+    {
+        this(() -> summary(sampler, decisions));
+    }
+
+    SummaryTable(Supplier<ClusterSummary> current)
     {
         super(
                 "summary",
@@ -49,8 +55,7 @@ final class SummaryTable
                         gauge(CounterNames.RAM_CAPACITY_BYTES, "Capacity of the RAM tiers"),
                         gauge(CounterNames.SSD_USED_BYTES, "Bytes of blocks in the SSD tiers, over all catalogs"),
                         gauge(CounterNames.SSD_CAPACITY_BYTES, "Capacity of the SSD tiers")));
-        this.sampler = requireNonNull(sampler, "sampler is null");
-        this.decisions = requireNonNull(decisions, "decisions is null");
+        this.current = requireNonNull(current, "current is null");
     }
 
     private static Column<ClusterSummary> gauge(String name, String comment)
@@ -61,17 +66,23 @@ final class SummaryTable
     @Override
     protected List<ClusterSummary> rows()
     {
+        return List.of(current.get());
+    }
+
+    private static ClusterSummary summary(HitRateSampler sampler, CacheDecisions decisions)
+    {
         List<WorkerReport> reports = sampler.request();
-        return List.of(new ClusterSummary(
+        HitRateHistory history = sampler.history();
+        return new ClusterSummary(
                 reports,
                 decisions.mode(),
                 decisions.problem(),
-                new HitRates(hitRate(Duration.ofMinutes(5)), hitRate(Duration.ofHours(1)), hitRate(Duration.ofHours(24)))));
+                new HitRates(hitRate(history, Duration.ofMinutes(5)), hitRate(history, Duration.ofHours(1)), hitRate(history, Duration.ofHours(24))));
     }
 
-    private Optional<Double> hitRate(Duration window)
+    private static Optional<Double> hitRate(HitRateHistory history, Duration window)
     {
-        OptionalDouble rate = sampler.history().hitRate(window);
+        OptionalDouble rate = history.hitRate(window);
         return rate.isPresent() ? Optional.of(rate.getAsDouble()) : Optional.empty();
     }
 }
