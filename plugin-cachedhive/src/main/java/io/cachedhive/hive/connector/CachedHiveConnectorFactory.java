@@ -62,7 +62,7 @@ public final class CachedHiveConnectorFactory
         try (ThreadContextClassLoader _ = new ThreadContextClassLoader(classLoader)) {
             HiveConnector hive = (HiveConnector) HiveConnectorFactory.createConnector(
                     catalogName,
-                    config,
+                    properties.withFileSystems(),
                     new ScheduleConnectorContext(context),
                     () -> new HiveCacheModule(
                             new CacheModule(catalogName, config, coordinator, properties.findPermissionsByUser(), timeouts),

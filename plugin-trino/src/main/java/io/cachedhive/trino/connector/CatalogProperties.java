@@ -2,6 +2,8 @@ package io.cachedhive.trino.connector;
 
 import io.trino.spi.TrinoException;
 
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -14,6 +16,9 @@ import static java.util.Objects.requireNonNull;
  */
 public final class CatalogProperties
 {
+    // the name, and the former name
+    private static final List<String> S3_SWITCHES = List.of("fs.s3.enabled", "fs.native-s3.enabled");
+
     private final String catalog;
     private final Map<String, String> properties;
     private final Set<String> perUserSwitches;
@@ -26,6 +31,20 @@ public final class CatalogProperties
         this.catalog = requireNonNull(catalog, "catalog is null");
         this.perUserSwitches = Set.copyOf(perUserSwitches);
         this.properties = Map.copyOf(properties);
+    }
+
+    /**
+     * Returns the properties for the Hive connector. Settings of S3 enable the file system of S3, unless the catalog says
+     * whether it is enabled: Trino would refuse them otherwise.
+     */
+    public Map<String, String> withFileSystems()
+    {
+        if (S3_SWITCHES.stream().anyMatch(properties::containsKey) || properties.keySet().stream().noneMatch(name -> name.startsWith("s3."))) {
+            return properties;
+        }
+        Map<String, String> complete = new HashMap<>(properties);
+        complete.put(S3_SWITCHES.getFirst(), "true");
+        return complete;
     }
 
     /**

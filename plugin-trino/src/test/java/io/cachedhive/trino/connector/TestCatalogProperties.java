@@ -68,4 +68,22 @@ class TestCatalogProperties
                 .isInstanceOf(TrinoException.class)
                 .hasMessage("This cachedhive plugin works with Trino 483 only, and this is Trino 484: install the plugin that was built for it");
     }
+
+    @Test
+    void testSettingsOfS3EnableIt()
+    {
+        assertThat(complete(Map.of("s3.region", "eu-west-1"))).isEqualTo(Map.of("s3.region", "eu-west-1", "fs.s3.enabled", "true"));
+        // what the catalog says holds
+        for (String name : List.of("fs.s3.enabled", "fs.native-s3.enabled")) {
+            for (String value : List.of("true", "false")) {
+                assertThat(complete(Map.of("s3.region", "eu-west-1", name, value))).isEqualTo(Map.of("s3.region", "eu-west-1", name, value));
+            }
+        }
+        assertThat(complete(Map.of("hive.metastore", "glue", "gcs.project-id", "p"))).isEqualTo(Map.of("hive.metastore", "glue", "gcs.project-id", "p"));
+    }
+
+    private static Map<String, String> complete(Map<String, String> properties)
+    {
+        return new CatalogProperties("lake", properties, Set.of()).withFileSystems();
+    }
 }
