@@ -33,7 +33,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
                 "Exit code: 0 all is done, 1 at least one host failed or did not answer (the others are done), 2 wrong usage,",
                 "3 the hosts file, the package or another file on this machine cannot be used, 4 a check found something.",
                 "",
-                "Begin with: cache-admin install --dry-run --package cachedhive-VERSION.tar.gz"})
+                "Begin with: cache-admin init --help"})
 public final class CacheAdmin
         implements Callable<Integer>
 {
@@ -72,6 +72,7 @@ public final class CacheAdmin
     static CommandLine commandLine(Console console)
     {
         return new CommandLine(new CacheAdmin())
+                .addSubcommand(new InitCommand(console))
                 .addSubcommand(new InstallCommand(console))
                 .addSubcommand(new UninstallCommand(console))
                 .addSubcommand(new UpgradeCommand(console))

@@ -3,9 +3,9 @@ package io.cachedhive.admin;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -41,10 +41,12 @@ final class HelpCommand
     {
         CommandLine found = spec.root().commandLine();
         for (String name : command) {
-            found = found.getSubcommands().get(name);
-            if (found == null) {
-                throw new ParameterException(spec.commandLine(), "there is no command " + String.join(" ", command));
+            CommandLine next = found.getSubcommands().get(name);
+            if (next == null) {
+                // its suggestions are printed as for the command itself
+                throw new UnmatchedArgumentException(found, List.of(name));
             }
+            found = next;
         }
         found.usage(console.out());
         return ExitCode.OK;

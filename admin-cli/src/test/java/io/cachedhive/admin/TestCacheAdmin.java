@@ -494,6 +494,10 @@ class TestCacheAdmin
         assertThat(outcome.code()).isEqualTo(ExitCode.WRONG_USAGE);
         assertThat(outcome.error()).contains("stauts", "did you mean", "status");
         assertThat(run("status", "--hots", "a").error()).contains("--hots", "did you mean --hosts");
+        Outcome help = run("help", "stauts");
+        assertThat(help.code()).isEqualTo(ExitCode.WRONG_USAGE);
+        assertThat(help.error()).contains("stauts", "did you mean", "status");
+        assertThat(run("help", "config", "chekc").error()).contains("chekc", "did you mean", "check");
     }
 
     @Test
