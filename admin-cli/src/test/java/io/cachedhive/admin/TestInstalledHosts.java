@@ -60,6 +60,7 @@ class TestInstalledHosts
     private static final List<String> WORKERS = List.of("127.0.0.3", "127.0.0.4");
     // the first answer of a cache worker takes long on a loaded machine
     private static final String TIMEOUT = "2m";
+    private static final String CIPHER_OPTION = "-XX:CompileCommand=CompileThresholdScaling,com.sun.crypto.provider.*::*,0.01";
 
     private static final String RELEASE_FOR_484 = "2.0";
 
@@ -461,6 +462,8 @@ class TestInstalledHosts
         Files.delete(plugin);
         Path log = root(first).resolve("opt/cachedhive/etc/log.properties");
         Files.writeString(log, "io.cachedhive=DEBUG\n");
+        Path jvm = root(first).resolve("trino/etc/jvm.config");
+        Files.writeString(jvm, Files.readString(jvm).replace(CIPHER_OPTION, "#" + CIPHER_OPTION));
         Path config = root(first).resolve("opt/cachedhive/etc/config.properties");
         Files.writeString(config, Files.readString(config).replaceAll("(?m)^internal-communication.shared-secret-file=.*", "internal-communication.shared-secret=another"));
         // what the hosts file says, and the host has not; and a clock that is an hour fast
@@ -483,6 +486,7 @@ class TestInstalledHosts
                 COORDINATOR + " SECRET",
                 COORDINATOR + " PORT",
                 first + " PLUGIN",
+                first + " TRINO",
                 first + " CONFIG_DRIFT",
                 first + " SECRET",
                 first + " SECRET",
@@ -494,10 +498,13 @@ class TestInstalledHosts
                 second + " CONFIG_DRIFT",
                 second + " PORT");
 
+        assertThat(sick.out()).contains("are slow without the JVM options " + CIPHER_OPTION + ": add each as a line to " + jvm);
+
         // mended by what it says
         hosts.stopHost(second);
         hosts.startHost(second, Map.of());
         writeHostsFile("");
+        Files.writeString(jvm, Files.readString(jvm).replace("#" + CIPHER_OPTION, CIPHER_OPTION));
         Outcome difference = run("config", "diff", "--hosts", first);
         assertThat(difference.code()).isEqualTo(ExitCode.FOUND);
         assertThat(difference.out()).contains("- io.cachedhive=DEBUG", "+ io.cachedhive=INFO", "internal-communication.shared-secret=***").doesNotContain("=another");
@@ -505,6 +512,14 @@ class TestInstalledHosts
         succeed("config", "diff");
         assertThat(run("install", "--package", bundle.toString()).error()).contains("2 changed, 1 unchanged, 0 failed");
         assertThat(faults(run("doctor", "--output", "json"))).isEmpty();
+
+        Path hostsFile = directory.resolve("hosts.yaml");
+        String complete = Files.readString(hostsFile);
+        Files.writeString(hostsFile, complete.replaceAll("(?m)^trino-url: .*\n", ""));
+        Outcome withoutUrl = run("doctor", "--output", "json");
+        assertThat(faults(withoutUrl)).containsExactly("this machine CONFIGURATION");
+        assertThat(withoutUrl.out()).contains("trino-url is not set");
+        Files.writeString(hostsFile, complete);
 
         // versions, directories, and what does not answer
         succeed("stop", "--hosts", first);
@@ -689,6 +704,7 @@ class TestInstalledHosts
                 ssh: {config-file: %1$s, connect-timeout: 20s, command-timeout: 5m}
                 secret-file: secret
                 configuration-directory: conf
+                trino-url: http://127.0.0.1:1
                 service: launcher
                 run-as: %2$s
                 trino-run-as: %2$s
@@ -787,7 +803,7 @@ class TestInstalledHosts
         }
         Files.writeString(home.resolve("lib/trino-spi-483.jar"), "");
         Files.writeString(home.resolve("bin/launcher.properties"), "main-class=io.trino.server.TrinoServer\nprocess-name=trino-server\n");
-        Files.writeString(home.resolve("etc/jvm.config"), "-server\n-Xmx256M\n");
+        Files.writeString(home.resolve("etc/jvm.config"), "-server\n-Xmx256M\n-XX:CompileCommand=quiet\n" + CIPHER_OPTION + "\n");
         // of an earlier installation by hand
         Files.writeString(home.resolve("plugin/cachedhive/old.jar"), "old");
         Files.writeString(home.resolve("etc/catalog/lake.properties"), "connector.name=hive\n");

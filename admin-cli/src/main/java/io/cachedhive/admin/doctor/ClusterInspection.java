@@ -4,6 +4,7 @@ import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
 import io.cachedhive.admin.cluster.ClusterHost;
 import io.cachedhive.admin.fault.Fault;
+import io.cachedhive.admin.fault.Fault.Kind;
 import io.cachedhive.admin.host.HostAnswer;
 import io.cachedhive.admin.host.HostAnswer.Answered;
 import io.cachedhive.admin.host.HostAnswer.Failed;
@@ -48,7 +49,12 @@ public final class ClusterInspection
     public List<Fault> diagnose(Cluster cluster, List<ClusterHost> hosts)
             throws ClusterFileException
     {
-        return Diagnosis.of(inspect(cluster, hosts), files.secrets(), files.secretIsMissing(), files.origins());
+        List<Fault> faults = new ArrayList<>(Diagnosis.of(inspect(cluster, hosts), files.secrets(), files.secretIsMissing(), files.origins()));
+        if (cluster.trinoUrl().isEmpty()) {
+            faults.add(new Fault(Fault.THIS_MACHINE, Kind.CONFIGURATION, ("%s: trino-url is not set, and cache-admin disable does not know the coordinator in an emergency: "
+                    + "set it, such as to http://coordinator.example.net:8080.").formatted(cluster.file())));
+        }
+        return faults;
     }
 
     private List<HostState> inspect(Cluster cluster, List<ClusterHost> hosts)

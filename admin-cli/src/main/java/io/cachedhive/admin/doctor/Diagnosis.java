@@ -29,6 +29,11 @@ public final class Diagnosis
     /// How many of the other workers each host is asked to reach: together they cover every worker several times.
     private static final int NEIGHBOURS = 5;
 
+    /// Of Trino's JVM, as in docs/configuration.md: the cipher of TLS is slow without them until Java compiles it.
+    private static final List<String> TRINO_JVM_OPTIONS = List.of(
+            "-XX:CompileCommand=quiet",
+            "-XX:CompileCommand=CompileThresholdScaling,com.sun.crypto.provider.*::*,0.01");
+
     private final List<HostState> states;
     private final List<String> secrets;
     private final boolean secretIsMissing;
@@ -211,6 +216,14 @@ public final class Diagnosis
         else if (!target.get().equals(wanted) && !isPluginForItsTrino(host, facts, target.get())) {
             add(state, Kind.PLUGIN, "%s/cachedhive is %s, and not the plugin of the installed release: run cache-admin install, then restart Trino there.",
                     host.pluginDirectory(), target.get());
+        }
+        // without a secret, Trino reads over the Unix socket only, and encrypts nothing
+        if (facts.hasSecret() && facts.is("trino.jvm")) {
+            List<String> missing = TRINO_JVM_OPTIONS.stream().filter(option -> !facts.list("trino.jvm_option").contains(option)).toList();
+            if (!missing.isEmpty()) {
+                add(state, Kind.TRINO, "Trino's first reads from other hosts are slow without the JVM options %s: add each as a line to %s/jvm.config, and restart Trino there.",
+                        String.join(" and ", missing), host.trinoEtc());
+            }
         }
         for (String catalog : facts.list("catalog")) {
             String name = "catalog." + catalog + ".";

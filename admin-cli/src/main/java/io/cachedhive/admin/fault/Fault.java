@@ -9,6 +9,9 @@ import static java.util.Objects.requireNonNull;
  */
 public record Fault(String host, Kind kind, String sentence)
 {
+    /// In place of a host.
+    public static final String THIS_MACHINE = "this machine";
+
     public enum Kind
     {
         UNREACHABLE,

@@ -19,7 +19,6 @@ import java.util.Set;
 public final class ConfigurationCheck
 {
     private static final List<String> FOREIGN_PREFIXES = List.of("http-server.", "log.", "node.", "jmx.", "openmetrics.", "otel.", "tracing.");
-    private static final String THIS_MACHINE = "this machine";
 
     private final List<Fault> faults = new ArrayList<>();
 
@@ -48,13 +47,13 @@ public final class ConfigurationCheck
         Set<Integer> ports = new LinkedHashSet<>();
         cluster.workers().forEach(host -> ports.add(host.workerPort()));
         if (ports.size() > 1) {
-            add(THIS_MACHINE, "worker-port has the values %s, and a catalog knows one for all hosts: set it once, for all.".formatted(ports));
+            add(Fault.THIS_MACHINE, "worker-port has the values %s, and a catalog knows one for all hosts: set it once, for all.".formatted(ports));
         }
         if (cluster.workers().stream().map(host -> host.zone().isPresent()).distinct().count() > 1) {
-            add(THIS_MACHINE, "some workers have a zone and some have none: give all of them one, or none.");
+            add(Fault.THIS_MACHINE, "some workers have a zone and some have none: give all of them one, or none.");
         }
         if (cluster.secretFile().isEmpty() && cluster.workers().stream().anyMatch(host -> !host.bindAddress().orElse(host.address().orElse(host.name())).startsWith("127."))) {
-            add(THIS_MACHINE, "there is no secret-file, without which cache workers serve only Trino on their own host: name one in %s.".formatted(cluster.file()));
+            add(Fault.THIS_MACHINE, "there is no secret-file, without which cache workers serve only Trino on their own host: name one in %s.".formatted(cluster.file()));
         }
     }
 
@@ -63,17 +62,17 @@ public final class ConfigurationCheck
         Optional<OriginParser> parser = OriginParser.find();
         if (parser.isPresent() && !files.origins().isEmpty()) {
             try {
-                parser.get().problems(cluster.configurationDirectory().resolve("origins")).forEach(problem -> add(THIS_MACHINE, problem));
+                parser.get().problems(cluster.configurationDirectory().resolve("origins")).forEach(problem -> add(Fault.THIS_MACHINE, problem));
                 return;
             }
             catch (IOException e) {
-                add(THIS_MACHINE, "the origins could not be checked (%s): correct that, and run this again.".formatted(e.getMessage()));
+                add(Fault.THIS_MACHINE, "the origins could not be checked (%s): correct that, and run this again.".formatted(e.getMessage()));
             }
         }
         files.origins().forEach((origin, text) -> {
             for (String name : PropertiesText.read(text).keySet()) {
                 if (!KnownProperties.ofOrigins().contains(name) && !KnownProperties.isWriteOnly(name)) {
-                    add(THIS_MACHINE, "%s: %s is no property of an origin, and a cache worker refuses it: remove it."
+                    add(Fault.THIS_MACHINE, "%s: %s is no property of an origin, and a cache worker refuses it: remove it."
                             .formatted(cluster.configurationDirectory().resolve("origins").resolve(origin + ".properties"), name));
                 }
             }
@@ -86,7 +85,7 @@ public final class ConfigurationCheck
             String file = cluster.configurationDirectory().resolve("catalog").resolve(catalog + ".properties").toString();
             Map<String, String> properties = PropertiesText.read(text);
             if (!properties.containsKey("connector.name")) {
-                add(THIS_MACHINE, "%s: connector.name is missing, without which Trino does not start: set connector.name=cachedhive.".formatted(file));
+                add(Fault.THIS_MACHINE, "%s: connector.name is missing, without which Trino does not start: set connector.name=cachedhive.".formatted(file));
                 return;
             }
             if (!properties.get("connector.name").equals("cachedhive")) {
@@ -94,33 +93,33 @@ public final class ConfigurationCheck
             }
             for (String name : properties.keySet()) {
                 if (name.startsWith("cachedhive.") && !KnownProperties.ofCatalogs().contains(name)) {
-                    add(THIS_MACHINE, "%s: %s does not exist, and Trino does not start with it: correct it; docs/configuration.md has all of them.".formatted(file, name));
+                    add(Fault.THIS_MACHINE, "%s: %s does not exist, and Trino does not start with it: correct it; docs/configuration.md has all of them.".formatted(file, name));
                 }
             }
             if ("true".equals(properties.get("fs.cache.enabled"))) {
-                add(THIS_MACHINE, "%s: fs.cache.enabled=true, and two caches on top of one another are refused: run cache-admin config migrate on it.".formatted(file));
+                add(Fault.THIS_MACHINE, "%s: fs.cache.enabled=true, and two caches on top of one another are refused: run cache-admin config migrate on it.".formatted(file));
             }
             properties.keySet().stream().filter(name -> name.startsWith("hive.cache.")).findFirst().ifPresent(name ->
-                    add(THIS_MACHINE, "%s: %s is of an older cache and no longer exists: run cache-admin config migrate on it.".formatted(file, name)));
+                    add(Fault.THIS_MACHINE, "%s: %s is of an older cache and no longer exists: run cache-admin config migrate on it.".formatted(file, name)));
             String origin = properties.getOrDefault("cachedhive.origin", "default");
             String store = files.origins().get(origin);
             if (store == null && !CatalogMigration.namesS3(properties)) {
                 return;
             }
             if (store == null) {
-                add(THIS_MACHINE, "%s: its object store has no %s for the cache workers: write one with the same s3.endpoint and s3.region, and keys to read it."
+                add(Fault.THIS_MACHINE, "%s: its object store has no %s for the cache workers: write one with the same s3.endpoint and s3.region, and keys to read it."
                         .formatted(file, cluster.configurationDirectory().resolve("origins").resolve(origin + ".properties")));
                 return;
             }
             Map<String, String> stored = PropertiesText.read(store);
             for (String name : List.of("s3.endpoint", "s3.region")) {
                 if (!properties.getOrDefault(name, "").equals(stored.getOrDefault(name, ""))) {
-                    add(THIS_MACHINE, "%s: %s=%s, and the origin %s has %s: set both to exactly the same value.".formatted(
+                    add(Fault.THIS_MACHINE, "%s: %s=%s, and the origin %s has %s: set both to exactly the same value.".formatted(
                             file, name, properties.getOrDefault(name, ""), origin, stored.getOrDefault(name, "nothing")));
                 }
             }
             IsolationSettings.difference(properties, stored, origin)
-                    .ifPresent(sentence -> add(THIS_MACHINE, "%s: %s".formatted(file, sentence)));
+                    .ifPresent(sentence -> add(Fault.THIS_MACHINE, "%s: %s".formatted(file, sentence)));
         });
     }
 

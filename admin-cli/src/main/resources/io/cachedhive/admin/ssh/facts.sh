@@ -183,6 +183,8 @@ if [ -n "$TRINO_HOME" ]; then
     fact trino.version "$trino_version"
     fact trino.heap "$(sed -n 's/^-Xmx//p' "$TRINO_ETC/jvm.config" 2> /dev/null | tail -n 1)"
     fact trino.heap_percent "$(sed -n 's/^-XX:MaxRAMPercentage=//p' "$TRINO_ETC/jvm.config" 2> /dev/null | tail -n 1)"
+    [ ! -r "$TRINO_ETC/jvm.config" ] || fact trino.jvm yes
+    grep -E '^-XX:CompileCommand=' "$TRINO_ETC/jvm.config" 2> /dev/null | while read -r line; do fact trino.jvm_option "$line"; done
     fact trino.main_class "$(sed -n 's/^main-class=//p' "$TRINO_HOME/bin/launcher.properties" 2> /dev/null)"
     [ -d "$TRINO_ETC" ] && fact trino.etc yes
     find_trino_user
