@@ -764,7 +764,7 @@ final class BlockwiseFile
                 return served.later(context.nanoTime() - start);
             }
             FileState state = input.current();
-            if (state.length() != file.length() || state.lastModifiedMillis() != file.lastModifiedMillis()) {
+            if (!file.matches(state.length(), state.lastModifiedMillis())) {
                 // it was replaced, which is nobody's fault
                 return served.later(context.nanoTime() - start);
             }

@@ -286,7 +286,7 @@ final class DeliveredState
 
     private boolean isUnchanged(FileState current)
     {
-        return current.length() == file.length() && current.lastModifiedMillis() == file.lastModifiedMillis();
+        return file.matches(current.length(), current.lastModifiedMillis());
     }
 
     private static InterruptedIOException interrupted(IOException cause)

@@ -107,7 +107,7 @@ final class LeaseFills
             Lease first = neighbours.getFirst();
             long start = first.run().blockStart(first.block());
             FileState state = readWhole(start, bytes);
-            if (state.length() != version.length() || state.lastModifiedMillis() != version.lastModifiedMillis()) {
+            if (!version.matches(state.length(), state.lastModifiedMillis())) {
                 throw new Bypass(BypassCause.VERSION_GONE, "%s was replaced".formatted(version.location()));
             }
             int blockOffset = 0;

@@ -78,7 +78,7 @@ public final class TestingLake
                 CacheClientConfig.Limits.DEFAULT,
                 // answers of the worker come, also when the machine is busy
                 new Timeouts(30_000, 60_000, Timeouts.DEFAULT.reconnectMillis(), Timeouts.DEFAULT.probeMillis())));
-        cache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, client, () -> factory);
+        cache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, client);
     }
 
     S3Server s3()
@@ -132,14 +132,14 @@ public final class TestingLake
         }
     }
 
-    private static ReadContext context(TrinoInputFile file, long splitEnd)
+    private ReadContext context(TrinoInputFile file, long splitEnd)
             throws IOException
     {
         return new ReadContext(
                 "lake",
                 "query",
                 new SchemaTableName("s", "t"),
-                IDENTITY,
+                () -> factory.create(IDENTITY),
                 CacheDecision.CACHE,
                 Optional.empty(),
                 new SplitFile(file.location(), file.length(), WRITTEN.toEpochMilli(), splitEnd));

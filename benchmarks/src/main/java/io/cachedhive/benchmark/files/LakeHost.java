@@ -150,7 +150,7 @@ final class LakeHost
         resources.addFirst(client::close);
         coordinator = WorkerAdmin.start(identity, Optional.empty(), Timeouts.DEFAULT);
         resources.addFirst(coordinator);
-        cache = new CachedHiveFileSystemCache(new CatalogName(CATALOG), origins, client, () -> factory);
+        cache = new CachedHiveFileSystemCache(new CatalogName(CATALOG), origins, client);
         long start = System.nanoTime();
         while (!client.get().local().connected()) {
             if (System.nanoTime() - start > PATIENCE_NANOS) {
@@ -216,7 +216,7 @@ final class LakeHost
     {
         TrinoInputFile input = inputFile(files, file);
         SplitFile split = new SplitFile(input.location(), files.fileBytes(), input.lastModified().toEpochMilli(), files.fileBytes());
-        ReadContext context = new ReadContext(CATALOG, "20261121_000000_00001_bench", TABLE, IDENTITY, CacheDecision.CACHE, Optional.empty(), split);
+        ReadContext context = new ReadContext(CATALOG, "20261121_000000_00001_bench", TABLE, () -> factory.create(IDENTITY), CacheDecision.CACHE, Optional.empty(), split);
         try (ReadContext.Opened _ = context.open()) {
             return cache.cacheInput(input, "unused");
         }

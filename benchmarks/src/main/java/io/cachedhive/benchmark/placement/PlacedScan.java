@@ -55,6 +55,7 @@ final class PlacedScan
                 placement,
                 CacheDecision.CACHE,
                 Optional.empty(),
+                _ -> Map.of(),
                 (split, nodes, decision) -> CachedSplit.of(split, nodes, TABLE, decision, Optional.of(view.ring().epoch())));
     }
 

@@ -11,10 +11,16 @@ import static java.util.Objects.requireNonNull;
  *
  * @param location the full location including the bucket, as Trino names it
  * @param length in bytes
- * @param lastModifiedMillis milliseconds since the Unix epoch
+ * @param lastModifiedMillis milliseconds since the Unix epoch, or {@link #IMMUTABLE}
  */
 public record FileVersion(OriginId origin, String location, long length, long lastModifiedMillis)
 {
+    /**
+     * Stands for the modification time of a file that does not change after it was written, such as the files of
+     * Iceberg tables. The reader then does not know the time, and no reader compares it.
+     */
+    public static final long IMMUTABLE = -1;
+
     public FileVersion
     {
         requireNonNull(origin, "origin is null");
@@ -22,6 +28,22 @@ public record FileVersion(OriginId origin, String location, long length, long la
         if (length < 0) {
             throw new IllegalArgumentException("length is negative: " + length);
         }
+    }
+
+    /**
+     * Returns whether the file is identified without a modification time.
+     */
+    public boolean isImmutable()
+    {
+        return lastModifiedMillis == IMMUTABLE;
+    }
+
+    /**
+     * Returns whether a file of this length and modification time is this version.
+     */
+    public boolean matches(long length, long lastModifiedMillis)
+    {
+        return length == this.length && (isImmutable() || lastModifiedMillis == this.lastModifiedMillis);
     }
 
     /**

@@ -64,6 +64,21 @@ class TestFileIdentity
         assertThat(OriginId.of("s3", Optional.of("http://localhost:9000"), Optional.of("us-east-1\nNAME:finance"))).describedAs("a region that imitates a domain").isNotIn(ids);
     }
 
+    @Test
+    void testImmutableFileHasNoTime()
+    {
+        FileVersion immutable = new FileVersion(ORIGIN, "s3://bucket/file.parquet", 1000, FileVersion.IMMUTABLE);
+        assertThat(immutable.isImmutable()).isTrue();
+        assertThat(immutable.matches(1000, 1_700_000_000_123L)).isTrue();
+        assertThat(immutable.matches(1001, FileVersion.IMMUTABLE)).isFalse();
+
+        FileVersion file = new FileVersion(ORIGIN, "s3://bucket/file.parquet", 1000, 1_700_000_000_123L);
+        assertThat(file.isImmutable()).isFalse();
+        assertThat(file.matches(1000, 1_700_000_000_123L)).isTrue();
+        assertThat(file.matches(1000, 1_700_000_000_124L)).isFalse();
+        assertThat(file.matches(999, 1_700_000_000_123L)).isFalse();
+    }
+
     private static OriginId inDomain(IsolationDomain domain)
     {
         return OriginId.of("s3", Optional.of("http://localhost:9000"), Optional.of("us-east-1"), domain);

@@ -96,6 +96,9 @@ final class ProvisionalVersions
 
     static boolean isVersion(FileVersion version, ObjectState state)
     {
+        if (version.isImmutable()) {
+            return state.length() == version.length();
+        }
         // a listing may have milliseconds, while response headers have only seconds
         Instant expected = Instant.ofEpochMilli(version.lastModifiedMillis()).truncatedTo(SECONDS);
         return state.length() == version.length()

@@ -355,7 +355,7 @@ public final class FillLeases
 
     private static boolean isReplaced(FileVersion version, FillMessage.Fill offer)
     {
-        return offer.observedLength() != version.length() || offer.observedLastModifiedMillis() != version.lastModifiedMillis();
+        return !version.matches(offer.observedLength(), offer.observedLastModifiedMillis());
     }
 
     private CompletableFuture<Boolean> dropReplaced(LeaseTarget target)

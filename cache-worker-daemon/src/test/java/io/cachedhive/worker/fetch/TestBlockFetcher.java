@@ -537,6 +537,24 @@ class TestBlockFetcher
     }
 
     @Test
+    void testImmutableFile()
+    {
+        FileVersion version = target.version();
+        FileVersion immutable = new FileVersion(version.origin(), version.location(), version.length(), FileVersion.IMMUTABLE);
+        RecordingWaiter waiter = new RecordingWaiter();
+        fetcher.fetch(new FetchTarget(target.origin(), LOCATION, immutable, immutable.id(), "", 0), List.of(0), Priority.READ, waiter);
+        run();
+        assertThat(waiter.outcomes).isEqualTo(all("stored", 0));
+        assertThat(store.store().file(immutable.id()).orElseThrow().provisional()).isFalse();
+
+        FileVersion shorter = new FileVersion(version.origin(), version.location(), version.length() - 1, FileVersion.IMMUTABLE);
+        waiter = new RecordingWaiter();
+        fetcher.fetch(new FetchTarget(target.origin(), LOCATION, shorter, shorter.id(), "", 0), List.of(0), Priority.READ, waiter);
+        run();
+        assertThat(waiter.outcomes).isEqualTo(all("VERSION_GONE", 0));
+    }
+
+    @Test
     void testOriginWithoutETags()
     {
         source.tellNoEtag();

@@ -66,6 +66,7 @@ public final class CachedHiveConnectorFactory
                     new ScheduleConnectorContext(context),
                     () -> new HiveCacheModule(
                             new CacheModule(catalogName, config, coordinator, properties.findPermissionsByUser(), timeouts),
+                            config,
                             coordinator),
                     metastore,
                     false,

@@ -18,6 +18,7 @@ import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Function;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -45,7 +46,19 @@ public final class HiveAdapter
                 hiveSplit.getLength(),
                 hiveSplit.getEstimatedFileSize(),
                 hiveSplit.getFileModifiedTime(),
-                partitionValues(hiveSplit)));
+                Map.of()));
+    }
+
+    @Override
+    public boolean fillsCache(ConnectorTableHandle table)
+    {
+        return true;
+    }
+
+    @Override
+    public Function<ConnectorSplit, Map<String, String>> partitionValues(ConnectorTableHandle table)
+    {
+        return split -> partitionValues((HiveSplit) split);
     }
 
     private static Map<String, String> partitionValues(HiveSplit split)

@@ -102,11 +102,11 @@ class TestCachedInputContract
         properties.put("fs.s3.enabled", "true");
         origins = FileOrigins.of("default", properties, false);
         client = client(directory.resolve("nobody.sock"));
-        cache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, client, () -> factory);
+        cache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, client);
         worker = new TestingCacheWorker(Files.createDirectories(directory.resolve("worker")), s3Properties);
         worker.start();
         workerClient = client(worker.socketPath());
-        workerCache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, workerClient, () -> factory);
+        workerCache = new CachedHiveFileSystemCache(new CatalogName("lake"), origins, workerClient);
         Await.until("the cache worker is there", () -> workerClient.get().local().connected());
     }
 
@@ -172,13 +172,13 @@ class TestCachedInputContract
         return factory.create(IDENTITY).newInputFile(Location.of("s3://lake/" + name), length, WRITTEN);
     }
 
-    private static ReadContext context(String name, long length)
+    private ReadContext context(String name, long length)
     {
         return new ReadContext(
                 "lake",
                 "query",
                 new SchemaTableName("s", "t"),
-                IDENTITY,
+                () -> factory.create(IDENTITY),
                 CacheDecision.CACHE,
                 Optional.empty(),
                 new SplitFile(Location.of("s3://lake/" + name), length, WRITTEN.toEpochMilli(), length));

@@ -63,7 +63,7 @@ public final class FetchAhead
     public Optional<SmallFile> smallFile(ScanFile split, CacheDecision decision, Optional<RingEpoch> epoch, boolean prefersNodes)
     {
         long length = split.fileLength();
-        if (!decision.fill() || split.start() != 0 || split.length() < length || length == 0 || length > MAX_FILE_BYTES) {
+        if (!decision.fill() || !split.isWholeFile() || length == 0 || length > MAX_FILE_BYTES) {
             return Optional.empty();
         }
         Optional<FileOrigin> origin = origins.find(split.location());

@@ -107,7 +107,7 @@ public final class ScanPlacement
         long before = listedBytes();
         for (ScanFile split : splits) {
             splitBytes += split.length();
-            if (split.start() == 0) {
+            if (split.isFirst()) {
                 long length = Math.max(split.length(), split.fileLength());
                 fileBytes += length;
                 addOwned(split, length);

@@ -1,6 +1,5 @@
 package io.cachedhive.trino.connector;
 
-import com.google.common.collect.Maps;
 import com.google.inject.Binder;
 import com.google.inject.Provides;
 import com.google.inject.Scopes;
@@ -46,20 +45,18 @@ import io.cachedhive.transport.tls.CertificateName.Role;
 import io.cachedhive.transport.tls.Certificates;
 import io.cachedhive.transport.tls.Certificates.InvalidCertificatesException;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
+import io.cachedhive.trino.adapter.ScanFileSystems;
 import io.cachedhive.trino.contents.ContentsModule;
 import io.cachedhive.trino.event.EventModule;
 import io.cachedhive.trino.filesystem.FileSystemCacheModule;
 import io.cachedhive.trino.flush.FlushModule;
 import io.cachedhive.trino.mode.SetCacheModeProcedure;
-import io.cachedhive.trino.partition.TableFiles;
-import io.cachedhive.trino.pin.PinModule;
-import io.cachedhive.trino.preload.PreloadModule;
-import io.cachedhive.trino.preload.ScheduledPreloads.TableSource;
 import io.cachedhive.trino.procedure.ProcedureGuard;
 import io.cachedhive.trino.query.ScanReporter;
 import io.cachedhive.trino.rules.RulesModule;
 import io.cachedhive.trino.session.CacheSessionProperties;
 import io.cachedhive.trino.stats.StatsModule;
+import io.cachedhive.trino.table.ForCache;
 import io.trino.plugin.base.session.SessionPropertiesProvider;
 import io.trino.spi.Node;
 import io.trino.spi.NodeManager;
@@ -79,7 +76,7 @@ import static io.airlift.configuration.ConfigBinder.configBinder;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Binds the cache into a connector, whose own module binds {@link ConnectorAdapter} and {@link TableFiles}.
+ * Binds the cache into a connector, whose own module binds {@link ConnectorAdapter} and {@link ScanFileSystems}.
  */
 public final class CacheModule
         extends AbstractConfigurationAwareModule
@@ -130,18 +127,15 @@ public final class CacheModule
         install(new FileSystemCacheModule());
         newSetBinder(binder, SessionPropertiesProvider.class).addBinding().to(CacheSessionProperties.class).in(Scopes.SINGLETON);
 
-        newSetBinder(binder, SystemTable.class);
+        newSetBinder(binder, SystemTable.class, ForCache.class);
         install(new StatsModule(coordinator));
         if (coordinator) {
             CacheEvents events = new CacheEvents(InstantSource.system());
             install(new EventModule(events));
             install(new MembershipModule());
             binder.bind(ProcedureGuard.class).in(Scopes.SINGLETON);
-            install(new PreloadModule());
-            binder.bind(TableSource.class).toInstance(new TableSource(Maps.filterKeys(properties, name -> name.startsWith("hive.metastore"))));
             newSetBinder(binder, Procedure.class).addBinding().toProvider(SetCacheModeProcedure.class).in(Scopes.SINGLETON);
             install(new FlushModule());
-            install(new PinModule());
             install(new ContentsModule());
             openRules(binder, config, events);
         }

@@ -8,7 +8,9 @@ import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.origin.FileOrigins;
 import io.cachedhive.plugin.rules.RuleRegistry;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
+import io.cachedhive.trino.adapter.ScanFileSystems;
 import io.cachedhive.trino.query.ScanReporter;
+import io.cachedhive.trino.table.ForCache;
 import io.trino.spi.connector.SystemTable;
 
 import java.util.Set;
@@ -21,6 +23,7 @@ import static java.util.Objects.requireNonNull;
  */
 public record CacheServices(
         ConnectorAdapter adapter,
+        ScanFileSystems fileSystems,
         CachedHiveConfig config,
         FileOrigins origins,
         CacheDecisions decisions,
@@ -28,12 +31,13 @@ public record CacheServices(
         FetchAhead fetchAhead,
         RuleRegistry rules,
         ScanReporter scanReporter,
-        Set<SystemTable> systemTables)
+        @ForCache Set<SystemTable> systemTables)
 {
     @Inject
     public CacheServices
     {
         requireNonNull(adapter, "adapter is null");
+        requireNonNull(fileSystems, "fileSystems is null");
         requireNonNull(config, "config is null");
         requireNonNull(origins, "origins is null");
         requireNonNull(decisions, "decisions is null");

@@ -5,6 +5,7 @@ import io.cachedhive.plugin.mode.CacheDecision;
 import io.cachedhive.plugin.mode.CacheDecisions;
 import io.cachedhive.plugin.placement.RecentLoad;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
+import io.cachedhive.trino.adapter.ScanFileSystems;
 import io.cachedhive.trino.ahead.AnnouncingSplitManager;
 import io.cachedhive.trino.scan.ReadContextPageSourceProvider;
 import io.cachedhive.trino.session.CacheSessionProperties;
@@ -52,6 +53,7 @@ public final class CachedConnector
     private final ClassLoader classLoader;
     private final ConnectorSplitManager splitManager;
     private final ConnectorAdapter adapter;
+    private final ScanFileSystems fileSystems;
     private final CacheDecisions decisions;
     private final Set<SystemTable> systemTables;
     private final RecentLoad load = new RecentLoad(System::nanoTime);
@@ -62,6 +64,7 @@ public final class CachedConnector
         this.catalogName = requireNonNull(catalogName, "catalogName is null");
         this.classLoader = requireNonNull(classLoader, "classLoader is null");
         this.adapter = services.adapter();
+        this.fileSystems = services.fileSystems();
         this.decisions = services.decisions();
         ConnectorSplitManager placing = new CachedSplitManager(
                 delegate.getSplitManager(),
@@ -118,7 +121,7 @@ public final class CachedConnector
 
     private ConnectorPageSourceProvider withReadContext(ConnectorPageSourceProvider provider)
     {
-        return new ClassLoaderSafeConnectorPageSourceProvider(new ReadContextPageSourceProvider(catalogName, adapter, provider), classLoader);
+        return new ClassLoaderSafeConnectorPageSourceProvider(new ReadContextPageSourceProvider(catalogName, adapter, fileSystems, provider), classLoader);
     }
 
     @Override

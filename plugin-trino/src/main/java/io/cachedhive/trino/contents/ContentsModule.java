@@ -5,6 +5,7 @@ import com.google.inject.Module;
 import com.google.inject.Scopes;
 import com.google.inject.multibindings.Multibinder;
 import io.cachedhive.plugin.contents.CachedFiles;
+import io.cachedhive.trino.table.ForCache;
 import io.trino.spi.connector.SystemTable;
 
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
@@ -19,7 +20,7 @@ public final class ContentsModule
     public void configure(Binder binder)
     {
         binder.bind(CachedFiles.class).in(Scopes.SINGLETON);
-        Multibinder<SystemTable> tables = newSetBinder(binder, SystemTable.class);
+        Multibinder<SystemTable> tables = newSetBinder(binder, SystemTable.class, ForCache.class);
         tables.addBinding().to(FilesTable.class).in(Scopes.SINGLETON);
         tables.addBinding().to(TablesTable.class).in(Scopes.SINGLETON);
         tables.addBinding().to(PartitionsTable.class).in(Scopes.SINGLETON);

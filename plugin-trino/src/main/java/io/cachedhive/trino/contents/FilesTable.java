@@ -31,7 +31,8 @@ final class FilesTable
     private static final List<Column<ListedFile>> COLUMNS = List.of(
             Column.of("file_path", VARCHAR, "Location of the file", file -> file.file().location()),
             Column.of("file_size", BIGINT, "Size of the file in bytes", file -> file.file().length()),
-            Column.of("file_modified_time", TIMESTAMP_TZ_MILLIS, "Modification time of this version of the file", file -> time(file.file().lastModifiedMillis())),
+            Column.ofOptional("file_modified_time", TIMESTAMP_TZ_MILLIS, "Modification time of this version of the file; NULL for files of Iceberg tables",
+                    FilesTable::modified),
             Column.ofOptional("schema_name", VARCHAR, "Schema of the table whose read first cached the file",
                     file -> ReadableTables.parse(file.table()).map(SchemaTableName::getSchemaName)),
             Column.ofOptional("table_name", VARCHAR, "Table whose read first cached the file",
@@ -54,6 +55,11 @@ final class FilesTable
     private static String blockClass(int number)
     {
         return number >= 0 && number < CLASSES.size() ? CLASSES.get(number) : "NORMAL";
+    }
+
+    private static Optional<Long> modified(ListedFile file)
+    {
+        return file.file().isImmutable() ? Optional.empty() : Optional.of(time(file.file().lastModifiedMillis()));
     }
 
     private static Optional<Long> expiry(ListedFile file)

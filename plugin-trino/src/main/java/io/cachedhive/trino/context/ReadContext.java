@@ -4,12 +4,14 @@ import io.cachedhive.client.DeliveredStates;
 import io.cachedhive.client.ReadScope;
 import io.cachedhive.client.counters.ReadObserver;
 import io.cachedhive.plugin.mode.CacheDecision;
+import io.cachedhive.protocol.file.FileVersion;
 import io.cachedhive.protocol.ring.RingEpoch;
+import io.trino.filesystem.TrinoFileSystem;
 import io.trino.spi.connector.SchemaTableName;
-import io.trino.spi.security.ConnectorIdentity;
 
 import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
 
 import static java.util.Objects.requireNonNull;
 
@@ -27,7 +29,7 @@ public final class ReadContext
     private final String catalog;
     private final String queryId;
     private final SchemaTableName table;
-    private final ConnectorIdentity identity;
+    private final Supplier<TrinoFileSystem> fileSystem;
     private final CacheDecision decision;
     private final Optional<RingEpoch> epoch;
     private final SplitFile splitFile;
@@ -38,13 +40,14 @@ public final class ReadContext
     private final LongAdder requestedBytes = new LongAdder();
 
     /**
+     * @param fileSystem opens the file system that the scan reads with
      * @param epoch the ring by which the scan was planned; empty if there was none
      */
     public ReadContext(
             String catalog,
             String queryId,
             SchemaTableName table,
-            ConnectorIdentity identity,
+            Supplier<TrinoFileSystem> fileSystem,
             CacheDecision decision,
             Optional<RingEpoch> epoch,
             SplitFile splitFile)
@@ -52,7 +55,7 @@ public final class ReadContext
         this.catalog = requireNonNull(catalog, "catalog is null");
         this.queryId = requireNonNull(queryId, "queryId is null");
         this.table = requireNonNull(table, "table is null");
-        this.identity = requireNonNull(identity, "identity is null");
+        this.fileSystem = requireNonNull(fileSystem, "fileSystem is null");
         this.decision = requireNonNull(decision, "decision is null");
         this.epoch = requireNonNull(epoch, "epoch is null");
         this.splitFile = requireNonNull(splitFile, "splitFile is null");
@@ -110,14 +113,25 @@ public final class ReadContext
         return tableName;
     }
 
-    public ConnectorIdentity identity()
+    /**
+     * Opens the file system that the scan reads with.
+     */
+    public TrinoFileSystem openFileSystem()
     {
-        return identity;
+        return fileSystem.get();
     }
 
     public SplitFile splitFile()
     {
         return splitFile;
+    }
+
+    /**
+     * Whether the files of the scan do not change after they were written, so that none of them is identified by its modification time.
+     */
+    public boolean hasImmutableFiles()
+    {
+        return splitFile.lastModifiedMillis() == FileVersion.IMMUTABLE;
     }
 
     /**

@@ -4,6 +4,7 @@ import com.google.inject.Binder;
 import com.google.inject.Module;
 import com.google.inject.Scopes;
 import io.cachedhive.plugin.event.CacheEvents;
+import io.cachedhive.trino.table.ForCache;
 import io.trino.spi.connector.SystemTable;
 
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
@@ -26,6 +27,6 @@ public final class EventModule
     public void configure(Binder binder)
     {
         binder.bind(CacheEvents.class).toInstance(events);
-        newSetBinder(binder, SystemTable.class).addBinding().to(EventsTable.class).in(Scopes.SINGLETON);
+        newSetBinder(binder, SystemTable.class, ForCache.class).addBinding().to(EventsTable.class).in(Scopes.SINGLETON);
     }
 }

@@ -1,7 +1,6 @@
 package io.cachedhive.trino.filesystem;
 
 import com.google.inject.Inject;
-import com.google.inject.Provider;
 import io.cachedhive.client.CacheClient;
 import io.cachedhive.client.counters.BypassCause;
 import io.cachedhive.client.counters.ClientCounters.TableCounters;
@@ -15,11 +14,11 @@ import io.cachedhive.trino.context.SplitFile;
 import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.api.trace.TracerProvider;
 import io.trino.filesystem.Location;
-import io.trino.filesystem.TrinoFileSystemFactory;
 import io.trino.filesystem.TrinoInput;
 import io.trino.filesystem.TrinoInputFile;
 import io.trino.filesystem.TrinoInputStream;
 import io.trino.filesystem.cache.TrinoFileSystemCache;
+import io.trino.filesystem.memory.MemoryFileSystemCache;
 import io.trino.spi.catalog.CatalogName;
 
 import java.io.IOException;
@@ -36,7 +35,10 @@ import static java.util.concurrent.Executors.newCachedThreadPool;
 /**
  * The binding between Trino's file system and the cache.
  *
- * <p>The key that Trino hands over names no bucket and is never used: a file is known by its origin, full location, length and time of last modification.
+ * <p>The key that Trino hands over names no bucket and is never used: a file is known by its origin, full location, length and time of last modification. Files that
+ * do not change after they were written are known without the time.
+ *
+ * <p>What is read without a context goes to the memory cache that Trino's own file system would use there: on the coordinator, for the metadata of some connectors.
  */
 public final class CachedHiveFileSystemCache
         implements TrinoFileSystemCache
@@ -47,19 +49,19 @@ public final class CachedHiveFileSystemCache
     private final String catalog;
     private final FileOrigins origins;
     private final NodeCacheClient client;
-    private final Provider<TrinoFileSystemFactory> fileSystemFactory;
+    private final Optional<MemoryFileSystemCache> memoryCache;
     private final Tracer tracer;
 
     /**
      * Without spans.
      */
-    public CachedHiveFileSystemCache(CatalogName catalog, FileOrigins origins, NodeCacheClient client, Provider<TrinoFileSystemFactory> fileSystemFactory)
+    public CachedHiveFileSystemCache(CatalogName catalog, FileOrigins origins, NodeCacheClient client)
     {
-        this(catalog, origins, client, fileSystemFactory, TracerProvider.noop().get("cachedhive"));
+        this(catalog, origins, client, Optional.empty(), TracerProvider.noop().get("cachedhive"));
     }
 
     /**
-     * @param fileSystemFactory a provider, since the factory itself needs this cache
+     * @param memoryCache that Trino would use without this cache
      * @param tracer makes spans of reads that miss
      */
     @Inject
@@ -67,13 +69,13 @@ public final class CachedHiveFileSystemCache
             CatalogName catalog,
             FileOrigins origins,
             NodeCacheClient client,
-            Provider<TrinoFileSystemFactory> fileSystemFactory,
+            Optional<MemoryFileSystemCache> memoryCache,
             Tracer tracer)
     {
         this.catalog = requireNonNull(catalog, "catalog is null").toString();
         this.origins = requireNonNull(origins, "origins is null");
         this.client = requireNonNull(client, "client is null");
-        this.fileSystemFactory = requireNonNull(fileSystemFactory, "fileSystemFactory is null");
+        this.memoryCache = requireNonNull(memoryCache, "memoryCache is null");
         this.tracer = requireNonNull(tracer, "tracer is null");
     }
 
@@ -84,7 +86,7 @@ public final class CachedHiveFileSystemCache
         Optional<ReadContext> context = ReadContext.current(catalog);
         Optional<FileOrigin> origin = origins.find(delegate.location().toString());
         if (context.isEmpty() || origin.isEmpty()) {
-            return delegate.newInput();
+            return memoryCache.isPresent() ? memoryCache.get().cacheInput(delegate, key) : delegate.newInput();
         }
         if (context.get().isBypass()) {
             return bypassInput(context.get(), delegate.newInput(), BypassCause.RULE);
@@ -110,7 +112,7 @@ public final class CachedHiveFileSystemCache
         Optional<ReadContext> context = ReadContext.current(catalog);
         Optional<FileOrigin> origin = origins.find(delegate.location().toString());
         if (context.isEmpty() || origin.isEmpty()) {
-            return delegate.newStream();
+            return memoryCache.isPresent() ? memoryCache.get().cacheStream(delegate, key) : delegate.newStream();
         }
         if (context.get().isBypass()) {
             return bypassStream(context.get(), delegate.newStream(), BypassCause.RULE);
@@ -165,6 +167,10 @@ public final class CachedHiveFileSystemCache
             throws IOException
     {
         String location = delegate.location().toString();
+        if (context.hasImmutableFiles()) {
+            // costs a HEAD only where the reader is not to trust the length that the table's metadata has
+            return new FileVersion(origin.id(), location, delegate.length(), FileVersion.IMMUTABLE);
+        }
         Optional<SplitFile> listed = listedFile(context, delegate.location());
         if (listed.isPresent()) {
             return new FileVersion(origin.id(), location, listed.get().length(), listed.get().lastModifiedMillis());
@@ -179,15 +185,15 @@ public final class CachedHiveFileSystemCache
     private static Optional<SplitFile> listedFile(ReadContext context, Location location)
     {
         SplitFile splitFile = context.splitFile();
-        if (splitFile.location().equals(location) && FileOrigins.isS3(location.toString())) {
+        if (!context.hasImmutableFiles() && splitFile.location().equals(location) && FileOrigins.isS3(location.toString())) {
             return Optional.of(splitFile);
         }
         return Optional.empty();
     }
 
-    private Supplier<TrinoInputFile> unknownFile(ReadContext context, TrinoInputFile delegate)
+    private static Supplier<TrinoInputFile> unknownFile(ReadContext context, TrinoInputFile delegate)
     {
-        return () -> fileSystemFactory.get().create(context.identity()).newInputFile(delegate.location());
+        return () -> context.openFileSystem().newInputFile(delegate.location());
     }
 
     private static LongConsumer requestedBytes(ReadContext context, CacheClient client)
@@ -203,18 +209,33 @@ public final class CachedHiveFileSystemCache
     public long cacheLength(TrinoInputFile delegate, String key)
             throws IOException
     {
-        Optional<SplitFile> listed = ReadContext.current(catalog)
-                .flatMap(context -> listedFile(context, delegate.location()));
+        Optional<ReadContext> context = ReadContext.current(catalog);
+        if (context.isEmpty()) {
+            return memoryCache.isPresent() ? memoryCache.get().cacheLength(delegate, key) : delegate.length();
+        }
+        Optional<SplitFile> listed = listedFile(context.get(), delegate.location());
         return listed.isPresent() ? listed.get().length() : delegate.length();
     }
 
     /**
-     * Does nothing. A file that was replaced is another file version, and statements report the files that they remove to all cache workers
+     * Concerns the memory cache only. A file that was replaced is another file version, and statements report the files that they remove to all cache workers
      * ({@link io.cachedhive.trino.release.ReleasingFileSystemFactory}).
      */
     @Override
-    public void expire(Location location) {}
+    public void expire(Location location)
+            throws IOException
+    {
+        if (memoryCache.isPresent()) {
+            memoryCache.get().expire(location);
+        }
+    }
 
     @Override
-    public void expire(Collection<Location> locations) {}
+    public void expire(Collection<Location> locations)
+            throws IOException
+    {
+        if (memoryCache.isPresent()) {
+            memoryCache.get().expire(locations);
+        }
+    }
 }

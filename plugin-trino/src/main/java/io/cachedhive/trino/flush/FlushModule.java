@@ -3,7 +3,6 @@ package io.cachedhive.trino.flush;
 import com.google.inject.Binder;
 import com.google.inject.Module;
 import com.google.inject.Scopes;
-import com.google.inject.multibindings.Multibinder;
 import io.trino.spi.procedure.Procedure;
 
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
@@ -18,8 +17,6 @@ public final class FlushModule
     public void configure(Binder binder)
     {
         binder.bind(Flusher.class).in(Scopes.SINGLETON);
-        Multibinder<Procedure> procedures = newSetBinder(binder, Procedure.class);
-        procedures.addBinding().toProvider(FlushDataCacheProcedure.class).in(Scopes.SINGLETON);
-        procedures.addBinding().toProvider(FlushLocationProcedure.class).in(Scopes.SINGLETON);
+        newSetBinder(binder, Procedure.class).addBinding().toProvider(FlushLocationProcedure.class).in(Scopes.SINGLETON);
     }
 }

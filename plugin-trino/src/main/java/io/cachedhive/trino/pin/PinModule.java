@@ -4,6 +4,7 @@ import com.google.inject.Binder;
 import com.google.inject.Module;
 import com.google.inject.Scopes;
 import com.google.inject.multibindings.Multibinder;
+import io.cachedhive.trino.table.ForCache;
 import io.trino.spi.connector.SystemTable;
 import io.trino.spi.procedure.Procedure;
 
@@ -22,6 +23,6 @@ public final class PinModule
         Multibinder<Procedure> procedures = newSetBinder(binder, Procedure.class);
         procedures.addBinding().toProvider(PinPartitionProcedure.class).in(Scopes.SINGLETON);
         procedures.addBinding().toProvider(UnpinPartitionProcedure.class).in(Scopes.SINGLETON);
-        newSetBinder(binder, SystemTable.class).addBinding().to(PinsTable.class).in(Scopes.SINGLETON);
+        newSetBinder(binder, SystemTable.class, ForCache.class).addBinding().to(PinsTable.class).in(Scopes.SINGLETON);
     }
 }

@@ -5,6 +5,7 @@ import com.google.inject.Module;
 import com.google.inject.Scopes;
 import com.google.inject.multibindings.Multibinder;
 import io.cachedhive.plugin.preload.PreloadJobs;
+import io.cachedhive.trino.table.ForCache;
 import io.trino.spi.connector.SystemTable;
 import io.trino.spi.procedure.Procedure;
 
@@ -26,6 +27,6 @@ public final class PreloadModule
         procedures.addBinding().toProvider(PreloadPartitionProcedure.class).in(Scopes.SINGLETON);
         procedures.addBinding().toProvider(PreloadTableProcedure.class).in(Scopes.SINGLETON);
         procedures.addBinding().toProvider(CancelPreloadProcedure.class).in(Scopes.SINGLETON);
-        newSetBinder(binder, SystemTable.class).addBinding().to(PreloadsTable.class).in(Scopes.SINGLETON);
+        newSetBinder(binder, SystemTable.class, ForCache.class).addBinding().to(PreloadsTable.class).in(Scopes.SINGLETON);
     }
 }

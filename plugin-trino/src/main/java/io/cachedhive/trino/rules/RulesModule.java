@@ -4,6 +4,7 @@ import com.google.inject.Binder;
 import com.google.inject.Module;
 import com.google.inject.Scopes;
 import io.cachedhive.plugin.rules.RuleRegistry;
+import io.cachedhive.trino.table.ForCache;
 import io.trino.spi.connector.SystemTable;
 import io.trino.spi.procedure.Procedure;
 
@@ -28,6 +29,6 @@ public final class RulesModule
     {
         binder.bind(RuleRegistry.class).toInstance(book);
         newSetBinder(binder, Procedure.class).addBinding().toProvider(RefreshCacheRulesProcedure.class).in(Scopes.SINGLETON);
-        newSetBinder(binder, SystemTable.class).addBinding().to(RulesTable.class).in(Scopes.SINGLETON);
+        newSetBinder(binder, SystemTable.class, ForCache.class).addBinding().to(RulesTable.class).in(Scopes.SINGLETON);
     }
 }

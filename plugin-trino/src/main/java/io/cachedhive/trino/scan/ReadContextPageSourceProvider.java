@@ -2,6 +2,7 @@ package io.cachedhive.trino.scan;
 
 import io.cachedhive.plugin.table.ScanFile;
 import io.cachedhive.trino.adapter.ConnectorAdapter;
+import io.cachedhive.trino.adapter.ScanFileSystems;
 import io.cachedhive.trino.context.ReadContext;
 import io.cachedhive.trino.context.SplitFile;
 import io.cachedhive.trino.filesystem.ReplacedFiles;
@@ -33,12 +34,14 @@ public final class ReadContextPageSourceProvider
 {
     private final String catalog;
     private final ConnectorAdapter adapter;
+    private final ScanFileSystems fileSystems;
     private final ConnectorPageSourceProvider delegate;
 
-    public ReadContextPageSourceProvider(String catalog, ConnectorAdapter adapter, ConnectorPageSourceProvider delegate)
+    public ReadContextPageSourceProvider(String catalog, ConnectorAdapter adapter, ScanFileSystems fileSystems, ConnectorPageSourceProvider delegate)
     {
         this.catalog = requireNonNull(catalog, "catalog is null");
         this.adapter = requireNonNull(adapter, "adapter is null");
+        this.fileSystems = requireNonNull(fileSystems, "fileSystems is null");
         this.delegate = requireNonNull(delegate, "delegate is null");
     }
 
@@ -53,7 +56,8 @@ public final class ReadContextPageSourceProvider
             List<ColumnHandle> columns,
             DynamicFilter dynamicFilter)
     {
-        return inContext(session, split, () -> delegate.createPageSource(transaction, session, CachedSplit.unwrap(split), table, tableCredentials, columns, dynamicFilter));
+        ConnectorSplit own = CachedSplit.unwrap(split);
+        return inContext(session, split, tableCredentials, () -> delegate.createPageSource(transaction, session, own, table, tableCredentials, columns, dynamicFilter));
     }
 
     @Override
@@ -68,10 +72,18 @@ public final class ReadContextPageSourceProvider
             MemoryContext memoryContext)
     {
         ConnectorSplit own = CachedSplit.unwrap(split);
-        return inContext(session, split, () -> delegate.createPageSource(transaction, session, own, table, tableCredentials, columns, dynamicFilter, memoryContext));
+        return inContext(
+                session,
+                split,
+                tableCredentials,
+                () -> delegate.createPageSource(transaction, session, own, table, tableCredentials, columns, dynamicFilter, memoryContext));
     }
 
-    private ConnectorPageSource inContext(ConnectorSession session, ConnectorSplit split, Supplier<ConnectorPageSource> pageSource)
+    private ConnectorPageSource inContext(
+            ConnectorSession session,
+            ConnectorSplit split,
+            Optional<ConnectorTableCredentials> tableCredentials,
+            Supplier<ConnectorPageSource> pageSource)
     {
         if (!(split instanceof CachedSplit cachedSplit)) {
             return pageSource.get();
@@ -81,7 +93,7 @@ public final class ReadContextPageSourceProvider
                 catalog,
                 session.getQueryId(),
                 cachedSplit.getTable(),
-                session.getIdentity(),
+                () -> fileSystems.create(session.getIdentity(), tableCredentials),
                 cachedSplit.getDecision(),
                 cachedSplit.ringEpoch(),
                 new SplitFile(Location.of(file.location()), file.fileLength(), file.modifiedMillis(), file.end()));

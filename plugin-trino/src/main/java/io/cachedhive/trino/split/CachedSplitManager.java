@@ -103,8 +103,9 @@ public final class CachedSplitManager
                 splits,
                 adapter,
                 placement,
-                decision.get(),
+                adapter.fillsCache(table) ? decision.get() : decision.get().withoutFill(),
                 scanRules,
+                adapter.partitionValues(table),
                 (split, nodes, decided) -> CachedSplit.of(split, nodes, tableName.get(), decided, epoch));
     }
 

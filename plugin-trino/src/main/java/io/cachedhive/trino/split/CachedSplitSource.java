@@ -16,7 +16,9 @@ import io.trino.spi.metrics.Metrics;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 
 import static com.google.common.collect.ImmutableList.toImmutableList;
 import static java.util.Comparator.comparingInt;
@@ -34,6 +36,7 @@ public final class CachedSplitSource
     private final ScanPlacement placement;
     private final CacheDecision decision;
     private final Optional<ScanRules> rules;
+    private final Function<ConnectorSplit, Map<String, String>> partitionValues;
     private final SplitMaker toCached;
 
     public interface SplitMaker
@@ -44,6 +47,7 @@ public final class CachedSplitSource
     /**
      * @param decision for the scan as a whole
      * @param rules that decide for each split; empty if there are none
+     * @param partitionValues of a split, for the rules
      */
     public CachedSplitSource(
             ConnectorSplitSource delegate,
@@ -51,6 +55,7 @@ public final class CachedSplitSource
             ScanPlacement placement,
             CacheDecision decision,
             Optional<ScanRules> rules,
+            Function<ConnectorSplit, Map<String, String>> partitionValues,
             SplitMaker toCached)
     {
         super(delegate);
@@ -58,6 +63,7 @@ public final class CachedSplitSource
         this.placement = requireNonNull(placement, "placement is null");
         this.decision = requireNonNull(decision, "decision is null");
         this.rules = requireNonNull(rules, "rules is null");
+        this.partitionValues = requireNonNull(partitionValues, "partitionValues is null");
         this.toCached = requireNonNull(toCached, "toCached is null");
     }
 
@@ -81,7 +87,7 @@ public final class CachedSplitSource
         List<Decided> decided = new ArrayList<>(splits.size());
         for (ConnectorSplit split : splits) {
             Optional<ScanFile> file = adapter.findFile(split);
-            decided.add(new Decided(split, file, file.map(this::decide)));
+            decided.add(new Decided(split, file, file.map(read -> decide(split, read))));
         }
         placement.list(decided.stream()
                 .filter(Decided::isPlaced)
@@ -99,12 +105,12 @@ public final class CachedSplitSource
         return split instanceof CachedSplit cached ? cached.turn() : 0;
     }
 
-    private CacheDecision decide(ScanFile file)
+    private CacheDecision decide(ConnectorSplit split, ScanFile file)
     {
         if (rules.isEmpty()) {
             return decision;
         }
-        return rules.get().decide(file).within(decision);
+        return rules.get().decide(file.withPartitionValues(partitionValues.apply(split))).within(decision);
     }
 
     private ConnectorSplit place(Decided decided)

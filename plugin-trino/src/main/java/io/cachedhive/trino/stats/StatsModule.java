@@ -8,6 +8,7 @@ import io.cachedhive.plugin.counters.CacheStats;
 import io.cachedhive.plugin.counters.HitRateSampler;
 import io.cachedhive.plugin.counters.LocalExtraBytes;
 import io.cachedhive.plugin.counters.WorkerReports;
+import io.cachedhive.trino.table.ForCache;
 import io.trino.spi.connector.SystemTable;
 
 import static com.google.inject.multibindings.Multibinder.newSetBinder;
@@ -35,7 +36,7 @@ public final class StatsModule
         if (coordinator) {
             binder.bind(WorkerReports.class).in(Scopes.SINGLETON);
             binder.bind(HitRateSampler.class).in(Scopes.SINGLETON);
-            Multibinder<SystemTable> tables = newSetBinder(binder, SystemTable.class);
+            Multibinder<SystemTable> tables = newSetBinder(binder, SystemTable.class, ForCache.class);
             tables.addBinding().to(SummaryTable.class).in(Scopes.SINGLETON);
             tables.addBinding().to(StatsTable.class).in(Scopes.SINGLETON);
             tables.addBinding().to(StatsDetailTable.class).in(Scopes.SINGLETON);

@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -67,6 +68,7 @@ class TestCachedConnector
         FileOrigins origins = FileOrigins.of("default", Map.of(), false);
         return new CacheServices(
                 new NoAdapter(),
+                (_, _) -> null,
                 new CachedHiveConfig(),
                 origins,
                 new CacheDecisions("lake", CacheMode.ON, Optional::empty, Optional.empty()),
@@ -119,6 +121,18 @@ class TestCachedConnector
         public Optional<SchemaTableName> findTable(ConnectorTableHandle table)
         {
             return Optional.empty();
+        }
+
+        @Override
+        public boolean fillsCache(ConnectorTableHandle table)
+        {
+            return true;
+        }
+
+        @Override
+        public Function<ConnectorSplit, Map<String, String>> partitionValues(ConnectorTableHandle table)
+        {
+            return _ -> Map.of();
         }
 
         @Override

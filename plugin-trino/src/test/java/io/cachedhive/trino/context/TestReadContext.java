@@ -3,7 +3,6 @@ package io.cachedhive.trino.context;
 import io.cachedhive.plugin.mode.CacheDecision;
 import io.trino.filesystem.Location;
 import io.trino.spi.connector.SchemaTableName;
-import io.trino.spi.security.ConnectorIdentity;
 import org.junit.jupiter.api.Test;
 
 import java.util.Optional;
@@ -53,7 +52,7 @@ class TestReadContext
                 catalog,
                 "query",
                 new SchemaTableName("s", "t"),
-                ConnectorIdentity.ofUser("user"),
+                () -> null,
                 CacheDecision.CACHE,
                 Optional.empty(),
                 new SplitFile(Location.of("s3://lake/file"), 100, 1000, 100));

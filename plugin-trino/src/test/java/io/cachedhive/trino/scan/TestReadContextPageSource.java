@@ -8,7 +8,6 @@ import io.trino.plugin.base.metrics.LongCount;
 import io.trino.spi.connector.ConnectorPageSource;
 import io.trino.spi.connector.SchemaTableName;
 import io.trino.spi.metrics.Metrics;
-import io.trino.spi.security.ConnectorIdentity;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -32,7 +31,7 @@ class TestReadContextPageSource
             "lake",
             "query",
             new SchemaTableName("s", "t"),
-            ConnectorIdentity.ofUser("user"),
+            () -> null,
             CacheDecision.CACHE,
             Optional.empty(),
             new SplitFile(Location.of("s3://lake/file"), 100, 1000, 100));
