@@ -29,10 +29,10 @@ import static io.trino.metadata.MetadataListing.listCatalogs;
 import static java.util.Comparator.comparing;
 import static java.util.Objects.requireNonNull;
 
-/** The catalogs whose connector is {@code cachedhive}, as one query's user sees them when the query runs. */
+/** The catalogs whose connector is {@code cachedhive} or {@code cachediceberg}, as one query's user sees them when the query runs. */
 final class CachedHiveCatalogs
 {
-    private static final String CONNECTOR_NAME = "cachedhive";
+    private static final Set<String> CONNECTOR_NAMES = Set.of("cachedhive", "cachediceberg");
 
     private final Metadata metadata;
     private final AccessControl accessControl;
@@ -53,7 +53,7 @@ final class CachedHiveCatalogs
     List<CatalogInfo> list(Session session, Predicate<String> names)
     {
         return listCatalogs(session, metadata, accessControl).stream()
-                .filter(catalog -> catalog.connectorName().toString().equals(CONNECTOR_NAME))
+                .filter(catalog -> CONNECTOR_NAMES.contains(catalog.connectorName().toString()))
                 .filter(catalog -> names.test(catalog.catalogName()))
                 .sorted(comparing(CatalogInfo::catalogName))
                 .collect(toImmutableList());

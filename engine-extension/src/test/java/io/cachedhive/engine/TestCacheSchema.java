@@ -85,13 +85,13 @@ class TestCacheSchema
                 .build();
         queryRunner.installPlugin(new TestingConnectorPlugin("cachedhive", ImmutableMap.<String, Set<SystemTable>>builder()
                 .put("first", ImmutableSet.of(firstStats, nodes))
-                .put("second", ImmutableSet.of(secondStats))
                 .put("other_version", ImmutableSet.of(otherVersionStats))
                 .put("failing", ImmutableSet.of(failingStats))
                 .put("without_tables", ImmutableSet.of())
                 .buildOrThrow()));
+        queryRunner.installPlugin(new TestingConnectorPlugin("cachediceberg", ImmutableMap.of("second", ImmutableSet.of(secondStats))));
         queryRunner.installPlugin(new TestingConnectorPlugin("hive", ImmutableMap.of("stranger", ImmutableSet.of(strangerStats))));
-        queryRunner.createCatalog("second", "cachedhive", Map.of());
+        queryRunner.createCatalog("second", "cachediceberg", Map.of());
         queryRunner.createCatalog("first", "cachedhive", Map.of());
         queryRunner.createCatalog("stranger", "hive", Map.of());
         return queryRunner;

@@ -145,7 +145,7 @@ public final class TestingCacheWorker
     /**
      * Returns the properties of a catalog that uses this cache worker.
      */
-    Map<String, String> catalogProperties()
+    public Map<String, String> catalogProperties()
     {
         return Map.of(
                 "cachedhive.worker.socket-path", socketPath().toString(),

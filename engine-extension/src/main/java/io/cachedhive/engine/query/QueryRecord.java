@@ -35,7 +35,7 @@ import static java.util.stream.Collectors.joining;
  */
 record QueryRecord(String queryId, Identity owner, String state, Instant created, double elapsedSeconds, String tables, Map<String, Long> metrics, Optional<String> error)
 {
-    private static final String CONNECTOR_NAME = "cachedhive";
+    private static final Set<String> CONNECTOR_NAMES = Set.of("cachedhive", "cachediceberg");
     private static final int MAX_TABLES_LENGTH = 4000;
     // most queries have the owners and the names of metrics of others
     private static final Interner<Identity> OWNERS = Interners.newWeakInterner();
@@ -71,7 +71,7 @@ record QueryRecord(String queryId, Identity owner, String state, Instant created
                 stats.getCreateTime(),
                 stats.getElapsedTime().toMillis() / 1000.0,
                 cut(query.getInputs().stream()
-                        .filter(input -> input.connectorName().filter(CONNECTOR_NAME::equals).isPresent())
+                        .filter(input -> input.connectorName().filter(CONNECTOR_NAMES::contains).isPresent())
                         .map(input -> "%s.%s.%s".formatted(input.catalogName(), input.schema(), input.table()))
                         .distinct()
                         .sorted()

@@ -34,7 +34,7 @@ public final class CatalogProperties
     }
 
     /**
-     * Returns the properties for the Hive connector. Settings of S3 enable the file system of S3, unless the catalog says
+     * Returns the properties for the wrapped connector. Settings of S3 enable the file system of S3, unless the catalog says
      * whether it is enabled: Trino would refuse them otherwise.
      */
     public Map<String, String> withFileSystems()

@@ -47,6 +47,9 @@ final class ModuleArrows
         rules.put(
                 "plugin-cachedhive",
                 new Rule("io.cachedhive.hive", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules", "plugin-core", "plugin-trino"), true));
+        rules.put(
+                "plugin-cachediceberg",
+                new Rule("io.cachedhive.iceberg", Set.of("cache-protocol", "cache-transport", "cache-client", "cache-rules", "plugin-core", "plugin-trino"), true));
         rules.put("engine-extension", new Rule("io.cachedhive.engine", Set.of(), true));
         rules.put("testing-cluster", new Rule("io.cachedhive.testing.cluster", Set.of("cache-protocol"), true));
         rules.put("testing-metastore", new Rule("io.cachedhive.testing.metastore", Set.of(), false));
@@ -57,7 +60,10 @@ final class ModuleArrows
         // of the modules that it packs it uses what they have built, and not their classes
         rules.put(
                 "packages",
-                new Rule("io.cachedhive.packages", Set.of("cache-protocol", "cache-store", "cache-worker-daemon", "plugin-cachedhive", "engine-extension", "admin-cli"), false));
+                new Rule(
+                        "io.cachedhive.packages",
+                        Set.of("cache-protocol", "cache-store", "cache-worker-daemon", "plugin-cachedhive", "plugin-cachediceberg", "engine-extension", "admin-cli"),
+                        false));
         rules.put("product-tests", new Rule("io.cachedhive.tests", Set.of("testing-cluster"), true));
         rules.put("product-tests-containers", new Rule("io.cachedhive.tests.containers", Set.of("testing-cluster", "testing-metastore"), true));
         rules.put(

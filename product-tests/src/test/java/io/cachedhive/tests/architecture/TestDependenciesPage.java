@@ -35,6 +35,7 @@ public class TestDependenciesPage
             "plugin-core",
             "plugin-trino",
             "plugin-cachedhive",
+            "plugin-cachediceberg",
             "admin-cli");
 
     public void testMainScope()
