@@ -2,6 +2,7 @@ package io.cachedhive.admin;
 
 import io.cachedhive.admin.cluster.Cluster;
 import io.cachedhive.admin.cluster.ClusterFileException;
+import io.cachedhive.admin.settings.CacheConnectors;
 import io.cachedhive.admin.settings.HostFiles;
 import io.cachedhive.admin.settings.PropertiesText;
 import io.cachedhive.admin.sql.TrinoClient;
@@ -38,7 +39,7 @@ final class CatalogOptions
         List<String> names = catalogs;
         if (names.isEmpty()) {
             names = HostFiles.read(cluster).catalogs().entrySet().stream()
-                    .filter(catalog -> "cachedhive".equals(PropertiesText.read(catalog.getValue()).get("connector.name")))
+                    .filter(catalog -> CacheConnectors.isCached(PropertiesText.read(catalog.getValue())))
                     .map(Map.Entry::getKey)
                     .toList();
         }

@@ -231,6 +231,41 @@ class TestInstalledHosts
         assertThat(snapshot(root(WORKERS.get(0)))).isEqualTo(finished);
     }
 
+    /// Hosts with Hive catalogs only are spared the files of the other plugin.
+    @Test
+    void testPluginForIceberg()
+            throws IOException, InterruptedException
+    {
+        bundle = bundleWithoutLibraries("1.0");
+        Map<String, String> before = snapshot();
+        succeed("install", "--package", bundle.toString());
+        Path trino = root(COORDINATOR).resolve("trino");
+        assertThat(trino.resolve("plugin/cachediceberg")).doesNotExist();
+        assertThat(root(COORDINATOR).resolve("opt/cachedhive/current/plugin-iceberg")).doesNotExist();
+
+        Files.writeString(directory.resolve("conf/catalog/ice.properties"), """
+                connector.name=cachediceberg
+                hive.metastore.uri=thrift://metastore:9083
+                s3.region=us-east-1
+                """);
+        assertThat(run("install", "--package", bundle.toString()).error()).contains("3 hosts: 3 changed, 0 unchanged, 0 failed");
+        for (String host : List.of(COORDINATOR, WORKERS.get(0), WORKERS.get(1))) {
+            Path plugin = root(host).resolve("trino/plugin/cachediceberg");
+            assertThat(plugin.resolve("plugin-cachediceberg.jar")).hasContent("iceberg plugin 1.0");
+            // a link to the other plugin
+            assertThat(plugin.resolve("plugin-cachedhive.jar")).hasContent("plugin 1.0");
+        }
+        // the secret of the cache workers, as in the other catalog
+        assertThat(trino.resolve("etc/catalog/ice.properties")).content().contains("cachedhive.shared-secret-file=" + trino.resolve("etc/cachedhive-shared-secret"));
+        assertThat(run("install", "--package", bundle.toString()).error()).contains("3 hosts: 0 changed, 3 unchanged, 0 failed");
+
+        Path next = bundleWithoutLibraries("1.1");
+        succeed("install", "--package", next.toString());
+        assertThat(trino.resolve("plugin/cachediceberg/plugin-cachediceberg.jar")).hasContent("iceberg plugin 1.1");
+        succeed("uninstall", "--purge");
+        assertThat(snapshot()).isEqualTo(before);
+    }
+
     @Test
     void testDamagedReleaseIsMended()
             throws IOException, InterruptedException
@@ -786,6 +821,9 @@ class TestInstalledHosts
             execute("rm", "-r", top.resolve("worker/lib").toString());
         }
         Files.writeString(Files.createDirectories(top.resolve("plugin")).resolve("plugin-cachedhive.jar"), "plugin " + version);
+        Path iceberg = Files.createDirectories(top.resolve("plugin-iceberg"));
+        Files.writeString(iceberg.resolve("plugin-cachediceberg.jar"), "iceberg plugin " + version);
+        Files.createSymbolicLink(iceberg.resolve("plugin-cachedhive.jar"), Path.of("../plugin/plugin-cachedhive.jar"));
         Files.writeString(Files.createDirectories(top.resolve("engine-extension")).resolve("engine-extension-" + version + ".jar"), "extension " + version);
         Files.writeString(top.resolve("VERSION"), "version=%s\ntrino.version=%s\n".formatted(version, version.equals(RELEASE_FOR_484) ? "484" : "483"));
         execute("bash", "-c", "cd \"$0\" && find . -type f ! -name SHA256SUMS -printf '%P\\0' | xargs -0 sha256sum > SHA256SUMS", top.toString());

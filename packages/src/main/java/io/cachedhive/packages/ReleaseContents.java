@@ -73,16 +73,18 @@ final class ReleaseContents
         return new PackageTree()
                 .addTree("worker", worker())
                 .addTree("plugin", plugin())
+                .addTree("plugin-iceberg", icebergPlugin())
                 .addTree("engine-extension", engineExtension())
                 .addTree("admin", tool())
                 .addText("VERSION", versions)
                 .addText(BillOfMaterials.FILE_NAME, billOfMaterials())
                 .addFile("LICENSE", root.resolve("LICENSE"), PackageTree.FILE_MODE)
                 .addText("README.txt", """
-                        cachedhive %s: a Trino connector that reads Hive tables through a cache shared by the whole cluster.
+                        cachedhive %s: Trino connectors that read Hive and Iceberg tables through a cache shared by the whole cluster.
 
                           worker/             the cache worker, one on every host that runs a Trino worker (worker/README.txt)
                           plugin/             copy to plugin/cachedhive of every Trino server
+                          plugin-iceberg/     for Iceberg catalogs: copy to plugin/cachediceberg, with the files that its links name
                           engine-extension/   optional, for lib/ of Trino servers: the schema cache in the catalog system
                           admin/              cache-admin, which installs all of that on the hosts of a cluster
                           VERSION             what this is, and which protocol and formats it knows
@@ -101,6 +103,7 @@ final class ReleaseContents
             BillOfMaterials list = new BillOfMaterials(version);
             list.addJars("worker/lib", workerLibraries().below("lib"), librariesOf("cache-worker-daemon"));
             list.addJars("plugin", pluginLibraries(), librariesOf("plugin-cachedhive"));
+            list.addJars("plugin-iceberg", icebergLibraries(), librariesOf("plugin-cachediceberg"));
             list.addJars("engine-extension", engineExtension(), List.of(Library.ofProject("engine-extension", version)));
             list.addMergedJar("admin/lib/cache-admin.jar", (File) toolLibraries().entries().get("lib/cache-admin.jar"), librariesOf("admin-cli"));
             bom = list.toJson();
@@ -155,6 +158,33 @@ final class ReleaseContents
             throws IOException
     {
         return pluginLibraries().addText(BillOfMaterials.FILE_NAME, billOfMaterials());
+    }
+
+    /**
+     * With links to the jars that the other plugin has, too, which are most of all.
+     */
+    private PackageTree icebergLibraries()
+            throws IOException
+    {
+        Map<String, PackageEntry> shared = pluginLibraries().entries();
+        PackageTree all = new PackageTree().addFilesOf("plugin", root.resolve("plugin-cachediceberg/target/plugin/cachediceberg")).below("plugin");
+        PackageTree plugin = new PackageTree();
+        for (Map.Entry<String, PackageEntry> entry : all.entries().entrySet()) {
+            File jar = (File) entry.getValue();
+            if (shared.get(entry.getKey()) instanceof File other && Checksums.digest("SHA-256", other.content()).equals(Checksums.digest("SHA-256", jar.content()))) {
+                plugin.addLink(entry.getKey(), "../plugin/" + entry.getKey());
+            }
+            else {
+                plugin.addFile(entry.getKey(), jar);
+            }
+        }
+        return plugin;
+    }
+
+    PackageTree icebergPlugin()
+            throws IOException
+    {
+        return icebergLibraries().addText(BillOfMaterials.FILE_NAME, billOfMaterials());
     }
 
     /**
@@ -243,8 +273,9 @@ final class ReleaseContents
                 version,
                 "plugin of cachedhive for Trino servers",
                 List.of("cachedhive is a Trino connector that reads Hive tables on object storage through a cache shared by the whole cluster.",
-                        "This package has the plugin, which every server of a Trino cluster needs, in /usr/lib/cachedhive-trino/plugin, and the server extension in"
-                                + " /usr/lib/cachedhive-trino/engine-extension. Trino loads the plugin by a link in its own plugin directory, which this package does not make."),
+                        "This package has the plugins, which every server of a Trino cluster needs, in /usr/lib/cachedhive-trino/plugin and, for Iceberg catalogs,"
+                                + " /usr/lib/cachedhive-trino/plugin-iceberg, and the server extension in /usr/lib/cachedhive-trino/engine-extension."
+                                + " Trino loads a plugin by a link in its own plugin directory, which this package does not make."),
                 List.of(),
                 List.of(),
                 new TreeMap<>(Map.of(
@@ -253,6 +284,7 @@ final class ReleaseContents
                 List.of(),
                 new PackageTree()
                         .addTree(PLUGIN_HOME + "/plugin", plugin())
+                        .addTree(PLUGIN_HOME + "/plugin-iceberg", icebergPlugin())
                         .addTree(PLUGIN_HOME + "/engine-extension", engineExtension())
                         .addText(PLUGIN_HOME + "/VERSION", versions));
     }

@@ -65,6 +65,7 @@ class TestBundle
                 "plugin/plugin-trino-%s.jar".formatted(VERSION),
                 "plugin/cache-client-%s.jar".formatted(VERSION),
                 "plugin/cache-transport-%s.jar".formatted(VERSION),
+                "plugin-iceberg/plugin-cachediceberg-%s.jar".formatted(VERSION),
                 "engine-extension/engine-extension-%s.jar".formatted(VERSION),
                 "admin/lib/cache-admin.jar",
                 "admin/bash-completion/cache-admin")) {
@@ -75,6 +76,10 @@ class TestBundle
             assertThat(bundle).containsKey(TOP + program);
             assertThat(bundle.get(TOP + program).header().getMode() & 0777).describedAs(program).isEqualTo(0755);
         }
+        // jars that both plugins need are there once
+        assertThat(bundle).containsKey(TOP + "plugin-iceberg/plugin-core-%s.jar".formatted(VERSION));
+        assertThat(bundle.get(TOP + "plugin-iceberg/plugin-core-%s.jar".formatted(VERSION)).header().getLinkName())
+                .isEqualTo("../plugin/plugin-core-%s.jar".formatted(VERSION));
         // the server has these, and a second one in the plugin would be another class
         assertThat(bundle.keySet()).noneMatch(name -> name.startsWith(TOP + "plugin/trino-spi-") || name.startsWith(TOP + "plugin/slice-"));
     }

@@ -33,6 +33,7 @@ public final class Installation
     private static final String MAIN_CLASS = "io.cachedhive.engine.CachedTrinoServer";
     private static final String RUNTIME_DIRECTORIES = "/run/";
     private static final String PLUGIN = "plugin";
+    private static final String PLUGIN_ICEBERG = "plugin-iceberg";
     private static final String ENGINE_EXTENSION = "engine-extension";
 
     private final Ssh ssh;
@@ -121,7 +122,7 @@ public final class Installation
         HostScripts.put(script, wanted);
         script.call("use_release", bundle.release());
         if (host.trinoHome().isPresent()) {
-            linkTrino(script, host, bundle.release(), engineExtension);
+            linkTrino(script, host, bundle.release(), files.hasIcebergCatalog(), engineExtension);
         }
         script.call(last);
         changes.addAll(run(host, script));
@@ -149,9 +150,14 @@ public final class Installation
     }
 
     /// Lets Trino use a release that is unpacked there.
-    static void linkTrino(RemoteScript script, ClusterHost host, String release, boolean engineExtension)
+    ///
+    /// @param iceberg whether a catalog needs the plugin for Iceberg tables
+    static void linkTrino(RemoteScript script, ClusterHost host, String release, boolean iceberg, boolean engineExtension)
     {
         script.call("link", host.pluginDirectory() + "/cachedhive", "%s/releases/%s/plugin".formatted(host.installDirectory(), release));
+        if (iceberg) {
+            script.call("link", host.pluginDirectory() + "/cachediceberg", "%s/releases/%s/%s".formatted(host.installDirectory(), release, PLUGIN_ICEBERG));
+        }
         if (engineExtension) {
             script.call("link", host.trinoHome().orElseThrow() + "/lib/cachedhive-engine-extension.jar",
                     "%s/releases/%s/engine-extension/engine-extension-%s.jar".formatted(host.installDirectory(), release, Bundle.version(release)));
@@ -230,6 +236,10 @@ public final class Installation
         }
         if (host.trinoHome().isPresent()) {
             parts.add(PLUGIN);
+            if (files.hasIcebergCatalog()) {
+                // its links lead to the other one
+                parts.add(PLUGIN_ICEBERG);
+            }
             if (engineExtension) {
                 parts.add(ENGINE_EXTENSION);
             }

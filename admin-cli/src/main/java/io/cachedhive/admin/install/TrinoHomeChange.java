@@ -99,6 +99,9 @@ public final class TrinoHomeChange
         }
         else {
             Set<String> parts = new TreeSet<>(extension ? Set.of("plugin", "engine-extension") : Set.of("plugin"));
+            if (files.hasIcebergCatalog()) {
+                parts.add("plugin-iceberg");
+            }
             HostFacts known = facts.text("current").equals(Optional.of(release)) ? facts : facts(host, formerHome, release);
             unpacked = Installation.isUnpacked(known, parts);
             if (!unpacked) {
@@ -132,7 +135,7 @@ public final class TrinoHomeChange
             script.call("users");
         }
         HostScripts.put(script, catalogs);
-        Installation.linkTrino(script, host, plan.release(), plan.engineExtension());
+        Installation.linkTrino(script, host, plan.release(), files.hasIcebergCatalog(), plan.engineExtension());
         return ssh.run(host, script).values("change");
     }
 

@@ -27,6 +27,7 @@ public record CatalogMigration(String catalog, String origin, List<String> hostS
             "fs.cache.max-disk-usage-percentages", PERCENTAGES,
             "hive.cache.ttl", "cache.ttl",
             "hive.cache.disk-usage-percentage", PERCENTAGES);
+    private static final Set<String> CONNECTORS = Set.of("hive", "hive-hadoop2", "iceberg", CacheConnectors.HIVE, CacheConnectors.ICEBERG);
     /// What only concerned the old caches themselves.
     private static final Set<String> WITHOUT_COUNTERPART = Set.of(
             "fs.cache.enabled", "fs.cache.preferred-hosts-count", "fs.cache.disable-metrics",
@@ -40,13 +41,14 @@ public record CatalogMigration(String catalog, String origin, List<String> hostS
         notes = List.copyOf(notes);
     }
 
-    /// @throws IllegalArgumentException if it is no catalog of the Hive connector; the message says so with a remedy
+    /// @throws IllegalArgumentException if it is no catalog of the Hive or Iceberg connector; the message says so with a remedy
     public static CatalogMigration of(String text)
     {
         Map<String, String> properties = PropertiesText.read(text);
         String connector = properties.getOrDefault("connector.name", "");
-        if (!connector.equals("hive") && !connector.equals("hive-hadoop2") && !connector.equals("cachedhive")) {
-            throw new IllegalArgumentException("connector.name is %s, and only catalogs of the hive connector can be migrated"
+        String cached = connector.endsWith("iceberg") ? CacheConnectors.ICEBERG : CacheConnectors.HIVE;
+        if (!CONNECTORS.contains(connector)) {
+            throw new IllegalArgumentException("connector.name is %s, and only catalogs of the connectors hive and iceberg can be migrated"
                     .formatted(connector.isEmpty() ? "missing" : connector));
         }
         List<String> notes = new ArrayList<>();
@@ -87,12 +89,12 @@ public record CatalogMigration(String catalog, String origin, List<String> hostS
         }
 
         String catalog = PropertiesText.without(text, CatalogMigration::isOld);
-        catalog = PropertiesText.with(catalog, Map.of("connector.name", "cachedhive"));
+        catalog = PropertiesText.with(catalog, Map.of("connector.name", cached));
         StringBuilder origin = new StringBuilder("# for the cache workers: the same store as in the catalog\n");
         Set<String> known = KnownProperties.ofOrigins();
         properties.forEach((name, value) -> {
             if (name.equals("s3.sse.customer-key") || (name.equals("s3.sse.type") && value.equalsIgnoreCase("CUSTOMER"))) {
-                notes.add("%s: objects with customer-provided keys cannot be cached. Leave the catalog with the hive connector.".formatted(name));
+                notes.add("%s: objects with customer-provided keys cannot be cached. Leave the catalog with the connector that it has.".formatted(name));
             }
             if (known.contains(name)) {
                 origin.append(name).append('=').append(value).append('\n');

@@ -53,7 +53,7 @@ public record CertificatePlaces(List<String> keystores, List<String> truststores
         Optional<String> password = Optional.empty();
         for (Map.Entry<String, String> catalog : catalogs.entrySet()) {
             Map<String, String> properties = PropertiesText.read(catalog.getValue());
-            if (!"cachedhive".equals(properties.get("connector.name"))) {
+            if (!CacheConnectors.isCached(properties)) {
                 continue;
             }
             String where = "the catalog " + catalog.getKey();

@@ -85,10 +85,10 @@ public final class ConfigurationCheck
             String file = cluster.configurationDirectory().resolve("catalog").resolve(catalog + ".properties").toString();
             Map<String, String> properties = PropertiesText.read(text);
             if (!properties.containsKey("connector.name")) {
-                add(Fault.THIS_MACHINE, "%s: connector.name is missing, without which Trino does not start: set connector.name=cachedhive.".formatted(file));
+                add(Fault.THIS_MACHINE, "%s: connector.name is missing, without which Trino does not start: set connector.name=cachedhive, or cachediceberg.".formatted(file));
                 return;
             }
-            if (!properties.get("connector.name").equals("cachedhive")) {
+            if (!CacheConnectors.isCached(properties)) {
                 return;
             }
             for (String name : properties.keySet()) {

@@ -153,6 +153,12 @@ public final class HostFiles
         return catalogs;
     }
 
+    /// Whether a catalog needs the plugin for Iceberg tables, which the other plugin does without.
+    public boolean hasIcebergCatalog()
+    {
+        return catalogs.values().stream().anyMatch(text -> CacheConnectors.isIceberg(PropertiesText.read(text)));
+    }
+
     public Map<String, String> origins()
     {
         return origins;
@@ -192,7 +198,7 @@ public final class HostFiles
         }
         if (host.trinoHome().isPresent() && catalogs.values().stream()
                 .map(PropertiesText::read)
-                .anyMatch(properties -> isCachedHive(properties) && !hasOwnSecret(properties, CATALOG_SECRET))) {
+                .anyMatch(properties -> CacheConnectors.isCached(properties) && !hasOwnSecret(properties, CATALOG_SECRET))) {
             files.add(new HostFile(trinoSecretFile(host), Reader.TRINO, content.hostText(), true));
         }
         return files;
@@ -207,7 +213,7 @@ public final class HostFiles
                 .forEach(host -> places.add("%s in worker-properties of %s".formatted(WORKER_SECRET, host)));
         catalogs.forEach((name, content) -> {
             Map<String, String> properties = PropertiesText.read(content);
-            if (isCachedHive(properties) && hasOwnSecret(properties, CATALOG_SECRET)) {
+            if (CacheConnectors.isCached(properties) && hasOwnSecret(properties, CATALOG_SECRET)) {
                 places.add("%s in the catalog %s".formatted(CATALOG_SECRET, name));
             }
         });
@@ -217,11 +223,6 @@ public final class HostFiles
     private static boolean hasOwnSecret(Map<String, String> properties, String name)
     {
         return properties.containsKey(name) || properties.containsKey(name + FILE);
-    }
-
-    private static boolean isCachedHive(Map<String, String> properties)
-    {
-        return "cachedhive".equals(properties.get("connector.name"));
     }
 
     /// Whether a configuration file of a host takes its shared secret from a file.
@@ -326,7 +327,7 @@ public final class HostFiles
     private String catalog(ClusterHost host, String content)
     {
         Map<String, String> given = PropertiesText.read(content);
-        if (!isCachedHive(given)) {
+        if (!CacheConnectors.isCached(given)) {
             return content;
         }
         Map<String, String> missing = new LinkedHashMap<>();

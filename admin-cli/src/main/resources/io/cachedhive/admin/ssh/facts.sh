@@ -207,7 +207,7 @@ if [ -n "$TRINO_HOME" ]; then
         [ ! "$TRINO_HOME" -ef "$FORMER_TRINO_HOME" ] || fact trino.is_former yes
     fi
     for file in "$TRINO_ETC"/catalog/*.properties; do
-        [ -f "$file" ] && grep -q '^ *connector.name *= *cachedhive *$' "$file" || continue
+        [ -f "$file" ] && grep -q '^ *connector.name *= *\(cachedhive\|cachediceberg\) *$' "$file" || continue
         name=$(basename "$file" .properties)
         fact catalog "$name"
         readable_secret "$file"

@@ -215,6 +215,10 @@ rollback() {
     fits_trino "$1" || return 0
     if [ -n "$TRINO_HOME" ] && [ -d "$INSTALL/releases/$1/plugin" ]; then
         link "$PLUGIN_DIRECTORY/cachedhive" "$INSTALL/releases/$1/plugin"
+        # a release without it has no plugin for such catalogs, and Trino does not start with half of a release
+        if [ -L "$PLUGIN_DIRECTORY/cachediceberg" ] && [ -d "$INSTALL/releases/$1/plugin-iceberg" ]; then
+            link "$PLUGIN_DIRECTORY/cachediceberg" "$INSTALL/releases/$1/plugin-iceberg"
+        fi
     fi
     if [ -n "$TRINO_HOME" ] && [ -L "$TRINO_HOME/lib/cachedhive-engine-extension.jar" ]; then
         jar=$(ls "$INSTALL/releases/$1"/engine-extension/engine-extension-*.jar 2> /dev/null | head -n 1)

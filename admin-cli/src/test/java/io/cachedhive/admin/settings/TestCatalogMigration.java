@@ -20,6 +20,15 @@ class TestCatalogMigration
     private Path directory;
 
     @Test
+    void testIceberg()
+    {
+        assertThat(CatalogMigration.of("connector.name=iceberg\nfs.cache.enabled=true\nfs.cache.directories=/mnt/a\ns3.region=eu-1\n").catalog())
+                .isEqualTo("connector.name=cachediceberg\ns3.region=eu-1\n");
+        assertThat(CatalogMigration.of("connector.name=cachediceberg\ns3.region=eu-1\n").catalog()).isEqualTo("connector.name=cachediceberg\ns3.region=eu-1\n");
+        assertThatThrownBy(() -> CatalogMigration.of("connector.name=delta_lake\n")).hasMessageContaining("only catalogs of the connectors hive and iceberg");
+    }
+
+    @Test
     void testFileSystemCache()
     {
         CatalogMigration migration = CatalogMigration.of("""
@@ -116,7 +125,7 @@ class TestCatalogMigration
     @Test
     void testOtherConnectors()
     {
-        assertThatThrownBy(() -> CatalogMigration.of("connector.name=iceberg\n")).hasMessageContaining("connector.name is iceberg");
+        assertThatThrownBy(() -> CatalogMigration.of("connector.name=delta_lake\n")).hasMessageContaining("connector.name is delta_lake");
         assertThatThrownBy(() -> CatalogMigration.of("")).hasMessageContaining("connector.name is missing");
     }
 }
