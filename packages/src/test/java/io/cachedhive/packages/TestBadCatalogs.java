@@ -46,9 +46,9 @@ class TestBadCatalogs
     void testMigration()
             throws Exception
     {
-        assertThat(migrate("iceberg", "connector.name=iceberg\n")).satisfies(result -> {
+        assertThat(migrate("delta", "connector.name=delta_lake\n")).satisfies(result -> {
             assertThat(result.exitCode()).isNotZero();
-            assertThat(result.output()).contains("connector.name is iceberg, and only catalogs of the hive connector can be migrated");
+            assertThat(result.output()).contains("connector.name is delta_lake, and only catalogs of the connectors hive and iceberg can be migrated");
         });
         assertThat(migrate("nameless", "s3.region=a\n").output()).contains("connector.name is missing");
         assertThat(migrate("gcs", HIVE + "fs.gcs.enabled=true\ngcs.project-id=p\n").output()).contains("names no S3 store");

@@ -102,9 +102,9 @@ class TestBillOfMaterials
         assertThat(jars).isNotEmpty();
         assertThat(digests.entrySet().stream().map(jar -> Map.entry(lastName(jar.getKey()), jar.getValue())).toList()).containsAll(jars);
 
-        // each package has the list itself
+        // each package has the list itself, and one of two plugins has it twice
         assertThat(files.entrySet().stream().filter(file -> file.getKey().endsWith("/bom.json")).map(Map.Entry::getValue))
-                .containsExactly(Checksums.digest("SHA-256", Content.of(text.getBytes(UTF_8))));
+                .containsOnly(Checksums.digest("SHA-256", Content.of(text.getBytes(UTF_8))));
     }
 
     @Test
@@ -224,6 +224,8 @@ class TestBillOfMaterials
         }
         if (name.endsWith(".rpm")) {
             return TestRpmPackages.read(name.replace(".rpm", "")).files().entrySet().stream()
+                    // directories and links have none
+                    .filter(file -> !file.getValue().content().isEmpty())
                     .collect(toMap(Map.Entry::getKey, file -> file.getValue().content()));
         }
         return digests(tarGz(name.replace(".tar.gz", "")));
