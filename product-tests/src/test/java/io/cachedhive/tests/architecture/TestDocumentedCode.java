@@ -66,9 +66,10 @@ public class TestDocumentedCode
     private static final Pattern PROJECT_FILE = Pattern.compile("(?<![\\w/.~-])(?:charts|etc/(?:compose|kubernetes|monitoring|systemd))/[\\w./-]*[\\w-]");
     private static final Pattern PROFILE = Pattern.compile("-P(\\w+)");
     private static final Pattern PROPERTY = Pattern.compile("^([a-z][a-z0-9.-]*)=");
-    // of Trino and of JVM files
+    // of Trino
     private static final Set<String> OTHER_PROPERTIES = Set.of(
             "connector.name",
+            "hive.metastore.uri",
             "internal-communication.https.keystore.path",
             "internal-communication.https.truststore.path");
 
