@@ -1,9 +1,6 @@
 package io.cachedhive.worker.http;
 
-import com.google.inject.Inject;
-import io.cachedhive.worker.handover.Drain;
 import io.cachedhive.worker.handover.Drain.OpenRequest;
-import io.cachedhive.worker.service.CacheWorkerService;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpFilter;
@@ -14,30 +11,31 @@ import java.io.IOException;
 
 /**
  * Lets the process answer a request for a drain before it exits. Filters of JAX-RS end before the answer is written, and
- * so this is a servlet filter.
+ * so this is a servlet filter. Only requests that were permitted to start a drain count, so that others cannot delay the
+ * exit.
  */
 public final class DrainAnswerFilter
         extends HttpFilter
 {
-    private final transient Drain drain;
-
-    @Inject
-    public DrainAnswerFilter(CacheWorkerService worker)
-    {
-        this.drain = worker.drain();
-    }
+    /**
+     * The attribute of a request that has started a drain: its {@link OpenRequest}.
+     */
+    static final String OPEN_REQUEST = "io.cachedhive.open-request";
 
     @Override
     protected void doFilter(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
             throws IOException, ServletException
     {
-        if (!request.getRequestURI().equals(DrainResource.PATH)) {
+        try {
             chain.doFilter(request, response);
-            return;
+            if (request.getAttribute(OPEN_REQUEST) != null) {
+                response.flushBuffer();
+            }
         }
-        try (OpenRequest _ = drain.openRequest()) {
-            chain.doFilter(request, response);
-            response.flushBuffer();
+        finally {
+            if (request.getAttribute(OPEN_REQUEST) instanceof OpenRequest open) {
+                open.close();
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ import io.airlift.units.Duration;
 import io.cachedhive.worker.handover.Drain;
 import io.cachedhive.worker.handover.Drain.Progress;
 import io.cachedhive.worker.service.CacheWorkerService;
+import jakarta.servlet.http.HttpServletRequest;
 import jakarta.ws.rs.DELETE;
 import jakarta.ws.rs.DefaultValue;
 import jakarta.ws.rs.GET;
@@ -14,6 +15,7 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.QueryParam;
 import jakarta.ws.rs.WebApplicationException;
+import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 
@@ -24,12 +26,10 @@ import static jakarta.ws.rs.core.MediaType.APPLICATION_JSON;
 /**
  * Starts, cancels and reports the drain of this worker.
  */
-@Path(DrainResource.PATH)
+@Path("/v1/drain")
 @Produces(APPLICATION_JSON)
 public final class DrainResource
 {
-    static final String PATH = "/v1/drain";
-
     private static final String DEFAULT_DEADLINE = "10m";
 
     private final Drain drain;
@@ -60,7 +60,7 @@ public final class DrainResource
      * @param deadline the time from now, such as {@code 10s} or {@code 5m}
      */
     @POST
-    public DrainState start(@QueryParam("deadline") @DefaultValue(DEFAULT_DEADLINE) String deadline)
+    public DrainState start(@QueryParam("deadline") @DefaultValue(DEFAULT_DEADLINE) String deadline, @Context HttpServletRequest request)
     {
         Duration parsed;
         try {
@@ -72,6 +72,7 @@ public final class DrainResource
         if (parsed.getValue(TimeUnit.DAYS) > 365) {
             throw problem(Response.Status.BAD_REQUEST, "deadline=%s is more than a year".formatted(deadline));
         }
+        request.setAttribute(DrainAnswerFilter.OPEN_REQUEST, drain.openRequest());
         return state(drain.start(parsed.toJavaTime()));
     }
 
